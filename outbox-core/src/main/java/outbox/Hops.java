@@ -1,0 +1,43 @@
+package outbox;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.CurrentEvent;
+import outbox.internal.EventRules;
+
+import java.util.List;
+
+/**
+ * Counts, in a header, the listeners between an event and its first cause. What a listener writes carries one hop more than what it received, so a cycle of listeners that
+ * answer each other ends instead of growing for ever.
+ */
+final class Hops {
+
+    static final String HEADER = EventRules.RESERVED_HEADER_PREFIX + "hops";
+    static final int MAX = 100;
+
+    private Hops() {}
+
+    /** The events as the answer of the listener that runs on this thread; unchanged if none does. */
+    static List<EventEnvelope> count(List<EventEnvelope> events) {
+        EventEnvelope cause = CurrentEvent.get();
+        if (cause == null) {
+            return events;
+        }
+        int hops = hopsOf(cause.headers().get(HEADER)) + 1;
+        if (hops > MAX) {
+            throw new InvalidEventException("Event " + cause.eventId() + " (type " + EventRules.show(cause.eventType())
+                    + ") is the end of a chain of " + MAX + " listeners that each wrote an event. Break the cycle.");
+        }
+        return events.stream()
+                .map(event -> event.withReservedHeader(HEADER, Integer.toString(hops)))
+                .toList();
+    }
+
+    private static int hopsOf(@Nullable String header) {
+        try {
+            return header == null ? 0 : Integer.parseInt(header);
+        } catch (NumberFormatException e) {
+            return 0; // another program wrote the row
+        }
+    }
+}

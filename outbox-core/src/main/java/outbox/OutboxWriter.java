@@ -1,0 +1,131 @@
+package outbox;
+
+import org.jspecify.annotations.Nullable;
+import outbox.spi.Claim;
+import outbox.spi.EventStore;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.TxContext;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * Writes events into the outbox as part of the caller's transaction: they exist if, and only if, it commits.
+ *
+ * <p>Outside a transaction, in a read-only one, or on a connection with auto-commit on, a write is refused with a {@link TransactionStateException} before any SQL. Events become
+ * known to the hook after the commit; what a hook throws never reaches the caller. Thread-safe.
+ */
+public final class OutboxWriter {
+
+    private static final Logger LOG = System.getLogger(OutboxWriter.class.getName());
+
+    private final TxContext txContext;
+    private final EventStore eventStore;
+    private final @Nullable AfterCommitHook afterCommitHook;
+
+    /** A writer whose events are left to a poller or to change data capture. */
+    public OutboxWriter(TxContext txContext, EventStore eventStore) {
+        this(txContext, eventStore, null);
+    }
+
+    public OutboxWriter(TxContext txContext, EventStore eventStore, @Nullable AfterCommitHook afterCommitHook) {
+        this.txContext = Objects.requireNonNull(txContext, "txContext");
+        this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
+        this.afterCommitHook = afterCommitHook;
+    }
+
+    /** Writes an event and answers its id. */
+    public String write(EventEnvelope event) {
+        return writeAll(List.of(event)).get(0);
+    }
+
+    public String write(String eventType, String payloadJson) {
+        return write(EventEnvelope.ofJson(eventType, payloadJson));
+    }
+
+    public String write(EventType eventType, String payloadJson) {
+        return write(EventEnvelope.ofJson(eventType, payloadJson));
+    }
+
+    /** Writes all events or none, and answers their ids in the same order. */
+    public List<String> writeAll(List<EventEnvelope> events) {
+        Connection connection = writableConnection();
+        List<EventEnvelope> batch = Hops.count(List.copyOf(events));
+        if (batch.isEmpty()) {
+            return List.of();
+        }
+        refuseRepeatedIds(batch);
+        Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
+        if (eventStore instanceof LeasingEventStore leasing) {
+            leasing.insertAll(connection, batch, birth);
+        } else {
+            batch.forEach(event -> eventStore.insertNew(connection, event));
+            birth = null;
+        }
+        tellHookAfterCommit(batch, birth);
+        return batch.stream().map(EventEnvelope::eventId).toList();
+    }
+
+    private Connection writableConnection() {
+        if (!txContext.isTransactionActive()) {
+            throw new TransactionStateException(
+                    "No transaction is active on this thread. Write events inside the transaction of the change they tell about.");
+        }
+        Connection connection = txContext.currentConnection();
+        try {
+            if (connection.getAutoCommit()) {
+                throw new TransactionStateException(
+                        "The connection of the current transaction has auto-commit on,"
+                                + " so the event would be stored even if the business change is rolled back. Turn auto-commit off.");
+            }
+        } catch (SQLException e) {
+            throw new OutboxException("Cannot read the state of the transaction's connection", e);
+        }
+        if (txContext.isReadOnly()) {
+            throw new TransactionStateException(
+                    "The current transaction is read-only, so no event can be written in it. Use a read-write transaction.");
+        }
+        return connection;
+    }
+
+    private static void refuseRepeatedIds(List<EventEnvelope> events) {
+        Set<String> ids = new HashSet<>();
+        for (EventEnvelope event : events) {
+            if (!ids.add(event.eventId())) {
+                throw new InvalidEventException(
+                        "Event id " + event.eventId() + " occurs twice in one call of writeAll");
+            }
+        }
+    }
+
+    private void tellHookAfterCommit(List<EventEnvelope> events, @Nullable Claim birth) {
+        AfterCommitHook hook = afterCommitHook;
+        if (hook == null || hook == AfterCommitHook.NOOP) {
+            return;
+        }
+        txContext.afterCommit(() -> {
+            for (EventEnvelope event : events) {
+                tell(hook, event, birth);
+            }
+        });
+    }
+
+    /** The transaction has committed: whatever goes wrong here, the caller must not take it for a failure and repeat the business change. */
+    private static void tell(AfterCommitHook hook, EventEnvelope event, @Nullable Claim birth) {
+        try {
+            hook.onCommit(event, birth);
+        } catch (Throwable e) {
+            LOG.log(
+                    Level.ERROR,
+                    "The after-commit hook failed for event " + event.eventId()
+                            + "; the event is stored and a poller will deliver it",
+                    e);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.ClaimTokens;
+import outbox.internal.StoreAccess;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.EventStore;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.Mark;
+
+import java.sql.Connection;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * The store as a dispatcher uses it: everything it reads or writes about an event it holds goes through here, under the claim of that event. A store of the specification, which
+ * knows no claims, is used by event id alone. Thread-safe.
+ */
+final class ClaimedStore {
+
+    private final EventStore store;
+    private final @Nullable LeasingEventStore leasing; // the same store, if it can
+    private final StoreAccess access;
+    private final ClaimTokens tokens;
+    private Duration lease; // guarded by this; only ever shortened
+
+    ClaimedStore(ConnectionProvider connections, EventStore store, @Nullable String ownerId, Duration lease) {
+        this.store = store;
+        this.leasing = store instanceof LeasingEventStore able ? able : null;
+        this.access = new StoreAccess(connections, store);
+        this.tokens = new ClaimTokens(ownerId);
+        this.lease = lease;
+    }
+
+    synchronized Duration lease() {
+        return lease;
+    }
+
+    synchronized void limitLease(Duration longest) {
+        if (lease.compareTo(longest) > 0) {
+            lease = longest;
+        }
+    }
+
+    /** The claim under which an event for this dispatcher is inserted; null for a store without claims. */
+    @Nullable
+    Claim birthClaim() {
+        return leasing == null ? null : Claim.startingNow(tokens.birthToken(), lease());
+    }
+
+    /** Makes sure that the event is ours for a while; false if it is finished, someone else's, or has no row. */
+    boolean ensureClaim(Delivery delivery) {
+        Claim current = delivery.claim();
+        if (leasing == null || current != null && current.remaining().compareTo(lease().dividedBy(10)) > 0) {
+            return true;
+        }
+        Claim fresh = tokens.next(lease());
+        LeasingEventStore claiming = leasing;
+        Optional<ClaimedEvent> claimed = access.inTransaction("claim event " + delivery.eventId(), connection -> {
+            Instant now = access.now(connection);
+            return claiming.claimOne(connection, fresh, delivery.eventId(), now, now.minus(lease()), current);
+        });
+        claimed.ifPresent(delivery::claimed);
+        return claimed.isPresent();
+    }
+
+    /** Counts the run that is about to start; false if the event is no longer ours. */
+    boolean recordRun(Delivery delivery) {
+        LeasingEventStore recording = leasing;
+        boolean ours = recording == null
+                || access.inTransaction(
+                        "record a run of event " + delivery.eventId(),
+                        connection -> recording.recordRun(connection, delivery.token(), delivery.eventId()));
+        if (ours) {
+            delivery.runRecorded();
+        }
+        return ours;
+    }
+
+    /** Answers the events whose lease was renewed. */
+    Set<String> renew(Claim claim, List<String> eventIds) {
+        LeasingEventStore renewing = leasing;
+        return renewing == null
+                ? Set.copyOf(eventIds)
+                : access.inTransaction(
+                        "renew the leases of " + eventIds.size() + " events",
+                        connection -> renewing.renew(connection, claim.token(), eventIds, access.now(connection)));
+    }
+
+    /** Writes outcomes and gives back events in one transaction; answers the events whose outcome was still ours to write. */
+    Set<String> write(List<Mark> marks, List<Delivery> releases) {
+        return access.inTransaction("write " + (marks.size() + releases.size()) + " outcomes", connection -> {
+            release(connection, releases);
+            return marks.isEmpty() ? Set.of() : mark(connection, marks);
+        });
+    }
+
+    private Set<String> mark(Connection connection, List<Mark> marks) {
+        Instant now = access.now(connection);
+        if (leasing != null) {
+            return leasing.mark(connection, marks, now);
+        }
+        return marks.stream()
+                .filter(mark -> markById(connection, mark, now) > 0)
+                .map(Mark::eventId)
+                .collect(Collectors.toSet());
+    }
+
+    private int markById(Connection connection, Mark mark, Instant now) {
+        return switch (mark.status()) {
+            case DONE -> store.markDone(connection, mark.eventId());
+            case RETRY -> store.markRetry(connection, mark.eventId(), now.plus(mark.retryAfter()), mark.error());
+            case DEAD -> store.markDead(connection, mark.eventId(), mark.error());
+            case NEW -> throw new IllegalStateException("NEW is not an outcome");
+        };
+    }
+
+    private void release(Connection connection, List<Delivery> releases) {
+        if (leasing == null) {
+            return;
+        }
+        LeasingEventStore releasing = leasing;
+        Map<String, List<String>> byToken = releases.stream()
+                .filter(delivery -> delivery.claim() != null)
+                .collect(Collectors.groupingBy(
+                        Delivery::token, Collectors.mapping(Delivery::eventId, Collectors.toList())));
+        byToken.forEach((token, ids) -> releasing.release(connection, token, ids));
+    }
+}

@@ -1,0 +1,36 @@
+package outbox.dispatch;
+
+import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Tracks in memory, with an optional time to live after which a stuck entry can be taken over. */
+public final class DefaultInFlightTracker implements InFlightTracker {
+
+    private final ConcurrentHashMap<String, Long> sinceNanos = new ConcurrentHashMap<>();
+    private final long ttlNanos;
+
+    /** Entries stay until they are released. */
+    public DefaultInFlightTracker() {
+        this.ttlNanos = Long.MAX_VALUE;
+    }
+
+    /** An entry older than the given time can be taken over. */
+    public DefaultInFlightTracker(long ttlMs) {
+        if (ttlMs <= 0) {
+            throw new IllegalArgumentException("ttlMs must be positive: " + ttlMs);
+        }
+        this.ttlNanos = Duration.ofMillis(ttlMs).toNanos();
+    }
+
+    @Override
+    public boolean tryAcquire(String eventId) {
+        long now = System.nanoTime();
+        Long since = sinceNanos.putIfAbsent(eventId, now);
+        return since == null || now - since > ttlNanos && sinceNanos.replace(eventId, since, now);
+    }
+
+    @Override
+    public void release(String eventId) {
+        sinceNanos.remove(eventId);
+    }
+}

@@ -1,0 +1,179 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * One event in the hands of this dispatcher, from the moment it is accepted until its outcome is in the database.
+ *
+ * <p>Its state moves QUEUED → RUNNING → SETTLED, or QUEUED → GIVEN_UP when it is dropped or given back before it started. Moves, and the thread that may be interrupted, are
+ * guarded by this object's lock, under which no other code runs. An interrupt reaches a run only while its listener has the thread: never the next event on the same thread, and
+ * never a database call of ours.
+ */
+final class Delivery {
+
+    enum State {
+        QUEUED,
+        RUNNING,
+        SETTLED,
+        GIVEN_UP
+    }
+
+    private final QueuedEvent queued;
+    private final AtomicReference<@Nullable Claim>
+            claim; // null until one is known; poller, keeper and worker replace it
+    private volatile boolean suspect; // the worker may learn it when it claims
+    private volatile int attempts; // attempts before this run; the worker raises it before the run starts
+    private volatile boolean runRecorded; // worker writes before the run, marker reads
+    private volatile boolean inFlight; // worker writes: the tracker knows this delivery
+    private State state = State.QUEUED; // guarded by this, with the three below
+    private @Nullable Thread listenerThread; // set while the listener has the thread
+    private long listenerStartNanos;
+    private boolean cancelled;
+
+    Delivery(QueuedEvent queued, @Nullable Claim claim, boolean suspect) {
+        this.queued = queued;
+        this.claim = new AtomicReference<>(claim);
+        this.suspect = suspect;
+        this.attempts = queued.attempts();
+    }
+
+    EventEnvelope envelope() {
+        return queued.envelope();
+    }
+
+    String eventId() {
+        return queued.envelope().eventId();
+    }
+
+    QueuedEvent.Source source() {
+        return queued.source();
+    }
+
+    @Nullable
+    Claim claim() {
+        return claim.get();
+    }
+
+    /** The token to name in every write; empty without a claim, that is for a store that knows none. */
+    String token() {
+        Claim current = claim.get();
+        return current == null ? "" : current.token();
+    }
+
+    /** Goes on under a claim that our own poller got for this event after its lease had run out. */
+    void adopt(Claim newer) {
+        claim.set(newer);
+    }
+
+    /** The keeper renewed the lease; no effect if the claim was replaced meanwhile. */
+    void renewed(Claim before, Claim after) {
+        claim.compareAndSet(before, after);
+    }
+
+    /** The worker claimed the event itself. */
+    void claimed(ClaimedEvent event) {
+        claim.set(event.claim());
+        suspect |= event.suspect();
+        attempts = Math.max(attempts, event.event().attempts());
+    }
+
+    boolean isSuspect() {
+        return suspect;
+    }
+
+    /** Attempts that were made before this run, or up to it once it is recorded. */
+    int attempts() {
+        return attempts;
+    }
+
+    void runRecorded() {
+        int before = attempts; // the worker is the only writer
+        attempts = before + 1;
+        runRecorded = true;
+    }
+
+    boolean isRunRecorded() {
+        return runRecorded;
+    }
+
+    /** The number of this run, counted from 1. */
+    int attempt() {
+        return runRecorded ? attempts : attempts + 1;
+    }
+
+    void setInFlight() {
+        inFlight = true;
+    }
+
+    boolean isInFlight() {
+        return inFlight;
+    }
+
+    synchronized State state() {
+        return state;
+    }
+
+    synchronized boolean start() {
+        return move(State.QUEUED, State.RUNNING);
+    }
+
+    synchronized boolean giveUp() {
+        return move(State.QUEUED, State.GIVEN_UP);
+    }
+
+    /** The first to settle decides the outcome: the worker when the run ends, or the keeper when it never does. */
+    synchronized boolean settle() {
+        return move(State.RUNNING, State.SETTLED);
+    }
+
+    private boolean move(State from, State to) {
+        if (state != from) {
+            return false;
+        }
+        state = to;
+        return true;
+    }
+
+    /** Gives the current thread to the listener; false if the run was cancelled before. */
+    synchronized boolean enterListener() {
+        if (cancelled) {
+            return false;
+        }
+        listenerThread = Thread.currentThread();
+        listenerStartNanos = System.nanoTime();
+        return true;
+    }
+
+    /** Takes the thread back, with a clean interrupt flag: neither our interrupt nor one the listener left may reach what follows. */
+    synchronized void leaveListener() {
+        listenerThread = null;
+        Thread.interrupted();
+    }
+
+    /** Interrupts the listener, or keeps it from starting; false if that was done before. */
+    synchronized boolean cancel() {
+        if (cancelled) {
+            return false;
+        }
+        cancelled = true;
+        if (listenerThread != null) {
+            listenerThread.interrupt();
+        }
+        return true;
+    }
+
+    synchronized boolean isCancelled() {
+        return cancelled;
+    }
+
+    /** How long the listener has had the thread; zero if it has not. */
+    synchronized Duration listenerTime() {
+        return listenerThread == null ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - listenerStartNanos);
+    }
+}

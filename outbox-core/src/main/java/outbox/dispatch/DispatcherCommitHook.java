@@ -1,0 +1,59 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.AfterCommitHook;
+import outbox.EventEnvelope;
+import outbox.internal.GuardedMetrics;
+import outbox.internal.QuietLog;
+import outbox.spi.Claim;
+import outbox.spi.MetricsExporter;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.Objects;
+
+/**
+ * The hot path: hands committed events to a dispatcher in memory. Events are born leased to that dispatcher, so no poller takes them meanwhile; one that finds the hot queue full
+ * is given back at once and left to the pollers, with a warning and a count.
+ */
+public final class DispatcherCommitHook implements AfterCommitHook {
+
+    private static final Logger LOG = System.getLogger(DispatcherCommitHook.class.getName());
+
+    private final OutboxDispatcher dispatcher;
+    private final MetricsExporter metrics;
+    private final QuietLog drops = new QuietLog(LOG);
+
+    /** Counts drops with the metrics of the dispatcher. */
+    public DispatcherCommitHook(OutboxDispatcher dispatcher) {
+        this(dispatcher, dispatcher.metrics());
+    }
+
+    public DispatcherCommitHook(OutboxDispatcher dispatcher, MetricsExporter metrics) {
+        this.dispatcher = Objects.requireNonNull(dispatcher, "dispatcher");
+        this.metrics = GuardedMetrics.of(Objects.requireNonNull(metrics, "metrics"));
+    }
+
+    @Override
+    public @Nullable Claim birthClaim() {
+        return dispatcher.birthClaim();
+    }
+
+    @Override
+    public void onCommit(EventEnvelope event) {
+        onCommit(event, null);
+    }
+
+    @Override
+    public void onCommit(EventEnvelope event, @Nullable Claim claim) {
+        QueuedEvent queued = new QueuedEvent(event, QueuedEvent.Source.HOT, 0);
+        if (!dispatcher.enqueueHot(queued, claim)) {
+            dispatcher.giveBack(queued, claim);
+            metrics.incrementHotDropped();
+            drops.log(
+                    Level.WARNING,
+                    "The hot queue is full or closing: event " + event.eventId() + " is left to the poller",
+                    null);
+        }
+    }
+}

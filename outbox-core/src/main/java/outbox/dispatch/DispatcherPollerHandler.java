@@ -1,0 +1,49 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.poller.OutboxPoller;
+import outbox.poller.OutboxPollerHandler;
+import outbox.spi.Claim;
+
+import java.util.Objects;
+
+/** The cold path: hands what a poller found to the cold queue of a dispatcher, as far as there is room. */
+public final class DispatcherPollerHandler implements OutboxPollerHandler {
+
+    private final OutboxDispatcher dispatcher;
+
+    public DispatcherPollerHandler(OutboxDispatcher dispatcher) {
+        this.dispatcher = Objects.requireNonNull(dispatcher, "dispatcher");
+    }
+
+    @Override
+    public boolean handle(EventEnvelope event, int attempts) {
+        return handle(event, attempts, null, false);
+    }
+
+    @Override
+    public boolean handle(EventEnvelope event, int attempts, @Nullable Claim claim, boolean suspect) {
+        return dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, attempts), claim, suspect);
+    }
+
+    @Override
+    public boolean hasCapacity() {
+        return dispatcher.hasColdQueueCapacity();
+    }
+
+    @Override
+    public int room() {
+        return dispatcher.coldRoom();
+    }
+
+    @Override
+    public long byteRoom() {
+        return dispatcher.byteRoom();
+    }
+
+    @Override
+    public void attached(OutboxPoller poller) {
+        dispatcher.attach(poller.lockTimeout(), poller::wake);
+    }
+}

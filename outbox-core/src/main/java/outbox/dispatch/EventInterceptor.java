@@ -1,0 +1,48 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+
+/** Code around every delivery, for audit, logging and metrics. Called on worker threads, by several at once. */
+public interface EventInterceptor {
+
+    /** Before the listener, in the order of registration. What it throws is a failed attempt: neither later interceptors nor the listener run. */
+    default void beforeDispatch(EventEnvelope event) throws Exception {}
+
+    /**
+     * After the listener, in reverse order; also when the event could not be routed or an interceptor refused it. What it throws is logged and changes nothing.
+     *
+     * @param error why the attempt failed, or null; an {@link Error} arrives as the cause of a {@link ListenerErrorException}
+     */
+    default void afterDispatch(EventEnvelope event, @Nullable Exception error) {}
+
+    static EventInterceptor before(BeforeHook hook) {
+        return new EventInterceptor() {
+            @Override
+            public void beforeDispatch(EventEnvelope event) throws Exception {
+                hook.accept(event);
+            }
+        };
+    }
+
+    static EventInterceptor after(AfterHook hook) {
+        return new EventInterceptor() {
+            @Override
+            public void afterDispatch(EventEnvelope event, @Nullable Exception error) {
+                hook.accept(event, error);
+            }
+        };
+    }
+
+    /** See {@link EventInterceptor#beforeDispatch}. */
+    @FunctionalInterface
+    interface BeforeHook {
+        void accept(EventEnvelope event) throws Exception;
+    }
+
+    /** See {@link EventInterceptor#afterDispatch}. */
+    @FunctionalInterface
+    interface AfterHook {
+        void accept(EventEnvelope event, @Nullable Exception error);
+    }
+}

@@ -1,0 +1,85 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+
+/** One run of an event on a worker thread: claim it if needed, run its listener, decide the outcome and hand it to the marker. */
+final class EventRun implements Worker.Deliverer {
+
+    private static final Logger LOG = System.getLogger(EventRun.class.getName());
+
+    private final ClaimedStore store;
+    private final DeliveryChain chain;
+    private final OutcomePolicy policy;
+    private final HeldEvents held;
+    private final Marker marker;
+    private volatile boolean closing; // runs are cancelled because of the close, not for their own sake
+
+    EventRun(ClaimedStore store, DeliveryChain chain, OutcomePolicy policy, HeldEvents held, Marker marker) {
+        this.store = store;
+        this.chain = chain;
+        this.policy = policy;
+        this.held = held;
+        this.marker = marker;
+    }
+
+    void closing() {
+        closing = true;
+    }
+
+    @Override
+    public void deliver(Delivery delivery) {
+        if (!held.enterFlight(delivery)) {
+            return; // another run of this event is in progress
+        }
+        try {
+            runClaimed(delivery);
+        } catch (RuntimeException | Error e) { // of the store: user code is contained by the chain
+            LOG.log(
+                    Level.ERROR,
+                    "Cannot start event " + delivery.eventId() + "; it is given back, no attempt is lost",
+                    e);
+            giveBack(delivery);
+        }
+    }
+
+    private void runClaimed(Delivery delivery) {
+        if (!store.ensureClaim(delivery)) {
+            held.lost(delivery, "it is finished, held by another node, or has no row");
+            return;
+        }
+        if (delivery.isSuspect()) {
+            if (policy.isExhausted(delivery)) {
+                marker.settle(delivery, policy.exhausted(delivery));
+                return;
+            }
+            if (!store.recordRun(delivery)) {
+                held.lost(delivery, "its lease ran out");
+                return;
+            }
+        }
+        if (!delivery.enterListener()) {
+            giveBack(delivery);
+            return;
+        }
+        @Nullable Throwable failure;
+        try {
+            failure = chain.run(delivery.envelope());
+        } finally {
+            delivery.leaveListener();
+        }
+        if (failure != null && closing && delivery.isCancelled()) {
+            giveBack(delivery); // cut short by the close, not by a fault of its own
+        } else {
+            marker.settle(delivery, policy.outcome(delivery, failure));
+        }
+    }
+
+    private void giveBack(Delivery delivery) {
+        if (delivery.settle()) {
+            marker.release(delivery);
+        }
+    }
+}

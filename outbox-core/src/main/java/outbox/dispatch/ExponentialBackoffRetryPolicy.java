@@ -1,0 +1,27 @@
+package outbox.dispatch;
+
+import java.util.concurrent.ThreadLocalRandom;
+
+/** Doubles the wait with each attempt up to a limit, then spreads it by a factor between 0.5 and 1.5, so that what failed together does not come back together. */
+public final class ExponentialBackoffRetryPolicy implements RetryPolicy {
+
+    private final long baseDelayMs;
+    private final long maxDelayMs;
+
+    public ExponentialBackoffRetryPolicy(long baseDelayMs, long maxDelayMs) {
+        if (baseDelayMs <= 0 || maxDelayMs < baseDelayMs) {
+            throw new IllegalArgumentException(
+                    "Need 0 < baseDelayMs <= maxDelayMs, not " + baseDelayMs + " and " + maxDelayMs);
+        }
+        this.baseDelayMs = baseDelayMs;
+        this.maxDelayMs = maxDelayMs;
+    }
+
+    @Override
+    public long computeDelayMs(int attempts) {
+        int doublings = Math.max(0, attempts - 1);
+        boolean beyond = doublings >= Long.numberOfLeadingZeros(baseDelayMs) - 1; // the shift would overflow
+        long delay = beyond ? maxDelayMs : Math.min(maxDelayMs, baseDelayMs << doublings);
+        return (long) (delay * ThreadLocalRandom.current().nextDouble(0.5, 1.5)); // the cast saturates
+    }
+}

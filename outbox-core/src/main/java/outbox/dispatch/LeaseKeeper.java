@@ -1,0 +1,159 @@
+package outbox.dispatch;
+
+import outbox.internal.QuietLog;
+import outbox.spi.Claim;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * Keeps the leases of everything a dispatcher holds, queued or running, and watches the time limit of listeners. One thread; it is the last to stop, so that nothing loses its
+ * lease during a slow shutdown.
+ */
+final class LeaseKeeper implements Runnable {
+
+    /** Told what the keeper found out about a delivery. */
+    interface Listener {
+        /** Another node may have the event by now. */
+        void leaseLost(Delivery delivery);
+
+        /** A listener neither returned within its time limit nor reacted to the interrupt. */
+        void stuck(Worker worker, Delivery delivery);
+
+        void tick();
+    }
+
+    private static final Logger LOG = System.getLogger(LeaseKeeper.class.getName());
+    private static final Duration LONGEST_TICK = Duration.ofSeconds(1);
+    private static final Duration SHORTEST_TICK = Duration.ofMillis(10);
+
+    private final ClaimedStore store;
+    private final HeldEvents held;
+    private final WorkerPool pool;
+    private final Duration timeLimit;
+    private final Listener listener;
+    private final QuietLog trouble = new QuietLog(LOG);
+    private final CountDownLatch stopped = new CountDownLatch(1);
+    private volatile long failingSinceNanos; // keeper writes; 0 while renewals succeed
+
+    LeaseKeeper(ClaimedStore store, HeldEvents held, WorkerPool pool, Duration timeLimit, Listener listener) {
+        this.store = store;
+        this.held = held;
+        this.pool = pool;
+        this.timeLimit = timeLimit;
+        this.listener = listener;
+    }
+
+    void stop() {
+        stopped.countDown();
+    }
+
+    /** False when leases could not be renewed for half their length: then nothing more should be claimed. */
+    boolean isHealthy() {
+        long since = failingSinceNanos;
+        return since == 0 || System.nanoTime() - since < store.lease().toNanos() / 2;
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (!stopped.await(tick().toNanos(), TimeUnit.NANOSECONDS)) {
+                cycle();
+            }
+        } catch (InterruptedException e) {
+            LOG.log(Level.ERROR, "The lease keeper was interrupted and ends; leases are no longer renewed", e);
+        }
+    }
+
+    private void cycle() {
+        try {
+            watchTimeLimits();
+            renewLeases();
+            listener.tick();
+        } catch (RuntimeException | Error e) {
+            trouble.log(Level.ERROR, "The lease keeper failed; it goes on", e);
+        }
+    }
+
+    private Duration tick() {
+        Duration tick = shorter(store.lease(), timeLimit).dividedBy(10);
+        return tick.compareTo(SHORTEST_TICK) < 0 ? SHORTEST_TICK : shorter(tick, LONGEST_TICK);
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    private void watchTimeLimits() {
+        Duration patience = timeLimit.plus(tick().multipliedBy(3));
+        for (Worker worker : pool.workers()) {
+            Delivery delivery = worker.current();
+            if (delivery == null || worker.isReplaced()) {
+                continue;
+            }
+            Duration time = delivery.listenerTime();
+            if (time.compareTo(patience) > 0) {
+                listener.stuck(worker, delivery);
+            } else if (time.compareTo(timeLimit) > 0 && delivery.cancel()) {
+                LOG.log(
+                        Level.WARNING,
+                        "The listener of event " + delivery.eventId() + " was interrupted after " + time
+                                + "; its time limit is " + timeLimit);
+            }
+        }
+    }
+
+    private void renewLeases() {
+        Duration soon = store.lease().multipliedBy(2).dividedBy(3);
+        Map<Claim, List<Delivery>> due = held.all().stream()
+                .filter(delivery -> isDue(delivery, soon))
+                .collect(Collectors.groupingBy(delivery -> Objects.requireNonNull(delivery.claim())));
+        try {
+            due.forEach(this::renew);
+            failingSinceNanos = 0;
+        } catch (RuntimeException e) {
+            if (failingSinceNanos == 0) {
+                failingSinceNanos = System.nanoTime() | 1; // never 0
+            }
+            trouble.log(Level.ERROR, "Cannot renew leases; trying again", e);
+            due.forEach((claim, deliveries) -> {
+                if (claim.remaining().isNegative()) {
+                    deliveries.forEach(this::lost);
+                }
+            });
+        }
+    }
+
+    private static boolean isDue(Delivery delivery, Duration soon) {
+        Claim claim = delivery.claim();
+        return claim != null && claim.remaining().compareTo(soon) < 0;
+    }
+
+    private void renew(Claim claim, List<Delivery> deliveries) {
+        Claim renewed = Claim.startingNow(claim.token(), store.lease());
+        Set<String> ours =
+                store.renew(claim, deliveries.stream().map(Delivery::eventId).toList());
+        for (Delivery delivery : deliveries) {
+            if (ours.contains(delivery.eventId())) {
+                delivery.renewed(claim, renewed);
+            } else if (claim.equals(delivery.claim())) { // else our own poller claimed it anew meanwhile
+                lost(delivery);
+            }
+        }
+    }
+
+    /** A settled delivery is left to the marker, which may just have written its outcome. */
+    private void lost(Delivery delivery) {
+        if (delivery.state() != Delivery.State.SETTLED) {
+            listener.leaseLost(delivery);
+        }
+    }
+}

@@ -1,0 +1,456 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.GuardedMetrics;
+import outbox.internal.Threads;
+import outbox.registry.ListenerRegistry;
+import outbox.spi.Claim;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.EventStore;
+import outbox.spi.Mark;
+import outbox.spi.MetricsExporter;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Queues and workers that run listeners and write the outcome of each run.
+ *
+ * <p>An accepted event is held from the queue until its outcome is committed. With a {@link outbox.spi.LeasingEventStore} it runs only under a claim of this dispatcher: hot events are born
+ * with one, a poller brings one, and an event that comes without is claimed before its run. Leases are renewed while events wait and run. The parts:
+ *
+ * <pre>
+ *  enqueueHot ──▶ DeliveryQueues ─▶ Worker ─▶ EventRun ─▶ DeliveryChain ─▶ listener
+ *  enqueueCold ─▶   HeldEvents                   └─ OutcomePolicy ─▶ Marker ─▶ ClaimedStore
+ *                        ▲── LeaseKeeper renews leases, watches time limits
+ * </pre>
+ *
+ * <p>Thread-safe. Threads start with {@link Builder#build()} and end with {@link #close()}.
+ */
+public final class OutboxDispatcher implements AutoCloseable {
+
+    private static final Logger LOG = System.getLogger(OutboxDispatcher.class.getName());
+    private static final Duration STOP_GRACE = Duration.ofSeconds(1);
+    private static final Duration MARK_GRACE = Duration.ofSeconds(5);
+
+    private final ClaimedStore store;
+    private final MetricsExporter metrics;
+    private final Duration drainTimeout;
+    private final Duration timeLimit;
+    private final OutcomePolicy policy;
+    private final DeliveryQueues queues;
+    private final HeldEvents held;
+    private final Marker marker;
+    private final EventRun run;
+    private final WorkerPool pool;
+    private final LeaseKeeper keeper;
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private volatile Runnable onReleased = () -> {}; // set when a poller is attached
+
+    private OutboxDispatcher(Builder builder) {
+        metrics = GuardedMetrics.of(builder.metrics);
+        drainTimeout = Duration.ofMillis(builder.drainTimeoutMs);
+        timeLimit = builder.listenerTimeLimit;
+        store = new ClaimedStore(
+                Objects.requireNonNull(builder.connectionProvider, "connectionProvider"),
+                Objects.requireNonNull(builder.eventStore, "eventStore"),
+                builder.ownerId,
+                builder.leaseDuration);
+        ListenerRegistry registry = Objects.requireNonNull(builder.listenerRegistry, "listenerRegistry");
+        String name = Threads.nextName();
+        Reports reports = new Reports();
+        policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts);
+        queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
+        held = new HeldEvents(builder.inFlightTracker, metrics);
+        marker = new Marker(store, reports);
+        run = new EventRun(store, new DeliveryChain(registry, builder.interceptors), policy, held, marker);
+        pool = new WorkerPool(name, builder.workerCount, queues, run);
+        keeper = new LeaseKeeper(store, held, pool, timeLimit, reports);
+        Threads.named(name, "marker").newThread(marker).start();
+        Threads.named(name, "keeper").newThread(keeper).start();
+        pool.start();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Takes an event from the after-commit path; false if its queue is full or the dispatcher is closing. Never blocks. */
+    public boolean enqueueHot(QueuedEvent event) {
+        return enqueueHot(event, null);
+    }
+
+    /** Takes an event from a poller; false if its queue is full or the dispatcher is closing. Never blocks. */
+    public boolean enqueueCold(QueuedEvent event) {
+        return enqueueCold(event, null, false);
+    }
+
+    boolean enqueueHot(QueuedEvent event, @Nullable Claim claim) {
+        boolean accepted = accept(new Delivery(event, claim, false));
+        if (accepted) {
+            metrics.incrementHotEnqueued();
+            recordDepths();
+        }
+        return accepted;
+    }
+
+    boolean enqueueCold(QueuedEvent event, @Nullable Claim claim, boolean suspect) {
+        boolean accepted = accept(new Delivery(event, claim, suspect));
+        if (accepted) {
+            metrics.incrementColdEnqueued();
+            recordDepths();
+        }
+        return accepted;
+    }
+
+    private boolean accept(Delivery delivery) {
+        if (closed.get() || marker.isBehind()) {
+            return false;
+        }
+        Delivery other = held.hold(delivery);
+        if (other != null) {
+            if (delivery.claim() != null) { // its lease had run out, and our own poller claimed it anew
+                other.adopt(delivery.claim());
+            }
+            return queues.room(delivery.source()) > 0;
+        }
+        if (!queues.offer(delivery)) {
+            held.letGo(delivery);
+            return false;
+        }
+        if (closed.get() && delivery.giveUp()) { // closed meanwhile: the drain may have passed by
+            giveBack(delivery);
+        }
+        return true;
+    }
+
+    /** Whether the cold queue can take an event. */
+    public boolean hasColdQueueCapacity() {
+        return coldRoom() > 0;
+    }
+
+    /** How many events the cold queue can take now; none while leases cannot be renewed. */
+    int coldRoom() {
+        return closed.get() || marker.isBehind() || !keeper.isHealthy() ? 0 : queues.room(Source.COLD);
+    }
+
+    /** How many bytes of payload the queues can take now. */
+    long byteRoom() {
+        return queues.byteRoom();
+    }
+
+    /** The claim for an event that is about to be written and then handed to the hot queue; null if that has no room now, so that any node may take the event. */
+    @Nullable
+    Claim birthClaim() {
+        return closed.get() || queues.room(Source.HOT) == 0 ? null : store.birthClaim();
+    }
+
+    /** Makes an event that was born leased, but found no room, free for any poller. No I/O on the calling thread. */
+    void giveBack(QueuedEvent event, @Nullable Claim claim) {
+        if (claim != null && !marker.isBehind()) { // if it is, the event waits for the end of its lease
+            marker.release(new Delivery(event, claim, false));
+        }
+    }
+
+    /** A poller delivers to this dispatcher: leases must not be longer than it believes, and it wants to know when events were given back. */
+    void attach(@Nullable Duration lockTimeout, Runnable wake) {
+        if (lockTimeout != null) {
+            store.limitLease(lockTimeout);
+        }
+        onReleased = wake;
+    }
+
+    MetricsExporter metrics() {
+        return metrics;
+    }
+
+    /**
+     * Stops taking events, lets the workers finish what is queued for up to {@code drainTimeoutMs}, then interrupts running listeners, gives back to the database everything that
+     * did not finish and waits, bounded, until all outcomes are written. Idempotent; from a listener it returns at once and closes in the background.
+     */
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        if (pool.isWorkerThread(Thread.currentThread())) { // it cannot wait for itself
+            Threads.named("closing", "closer").newThread(this::shutDown).start();
+        } else {
+            shutDown();
+        }
+    }
+
+    private void shutDown() {
+        try {
+            boolean drained = pool.liveWorkers() > 0 && pool.drain(drainTimeout);
+            run.closing();
+            for (Delivery delivery : queues.drain()) {
+                if (delivery.giveUp()) {
+                    giveBack(delivery);
+                }
+            }
+            if (!pool.stop(drained ? Duration.ZERO : STOP_GRACE)) {
+                LOG.log(
+                        Level.WARNING,
+                        "Listeners still run after the drain time of " + drainTimeout
+                                + " and an interrupt; their events will be delivered again after their lease");
+            }
+            if (!marker.close(MARK_GRACE)) {
+                LOG.log(
+                        Level.WARNING,
+                        "Not all outcomes were written within " + MARK_GRACE
+                                + "; their events will be delivered again after their lease");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            keeper.stop(); // the last to stop: until here leases were kept
+        }
+    }
+
+    private void giveBack(Delivery delivery) {
+        held.letGo(delivery);
+        marker.release(delivery);
+    }
+
+    private void recordDepths() {
+        if (metrics != MetricsExporter.NOOP) {
+            metrics.recordQueueDepths(queues.hotDepth(), queues.coldDepth());
+        }
+    }
+
+    /** What marker and keeper report back. */
+    private final class Reports implements Marker.Listener, LeaseKeeper.Listener {
+
+        @Override
+        public void marked(Delivery delivery, Mark mark, boolean stillOurs) {
+            held.letGo(delivery);
+            if (!stillOurs) {
+                metrics.incrementLostClaims();
+                LOG.log(
+                        Level.WARNING,
+                        "The lease of event " + mark.eventId() + " was lost before its outcome " + mark.status()
+                                + " could be written; whoever holds it now decides, so it may be delivered again");
+                return;
+            }
+            switch (mark.status()) {
+                case DONE -> metrics.incrementDispatchSuccess();
+                case RETRY -> metrics.incrementDispatchFailure();
+                default -> {
+                    metrics.incrementDispatchDead();
+                    int attempts = mark.countsAttempt() ? delivery.attempt() : delivery.attempts();
+                    LOG.log(
+                            Level.ERROR,
+                            delivery.envelope() + " is dead after " + attempts + " attempts: " + mark.error());
+                }
+            }
+        }
+
+        @Override
+        public void released(Delivery delivery) {
+            boolean neverStarted = delivery.state() != Delivery.State.SETTLED;
+            held.letGo(delivery);
+            if (neverStarted) { // what could not be started waits for the next poll, lest it goes round and round
+                onReleased.run();
+            }
+        }
+
+        @Override
+        public void markFailed() {
+            metrics.incrementMarkFailures();
+        }
+
+        @Override
+        public void leaseLost(Delivery delivery) {
+            LOG.log(
+                    Level.WARNING,
+                    "The lease of event " + delivery.eventId() + " was lost: another node may deliver it");
+            if (delivery.giveUp()) {
+                held.lost(delivery, "its lease ran out while it waited");
+            } else if (delivery.cancel()) {
+                metrics.incrementLostClaims();
+            }
+        }
+
+        @Override
+        public void stuck(Worker worker, Delivery delivery) {
+            Mark mark = policy.outcome(
+                    delivery,
+                    new TimeoutException("The listener ran longer than its time limit of " + timeLimit
+                            + " and did not react to the interrupt"));
+            if (delivery.state() == Delivery.State.RUNNING) {
+                metrics.incrementStuckListeners();
+                LOG.log(
+                        Level.ERROR,
+                        "The listener of event " + delivery.eventId() + " is stuck; its worker is replaced");
+                pool.replace(worker);
+                marker.settle(delivery, mark);
+            }
+        }
+
+        @Override
+        public void tick() {
+            metrics.recordLiveWorkers(pool.liveWorkers());
+            recordDepths();
+        }
+    }
+
+    /** Collects the settings of a dispatcher; every setter refuses a wrong value. */
+    public static final class Builder {
+
+        private @Nullable ConnectionProvider connectionProvider;
+        private @Nullable EventStore eventStore;
+        private @Nullable ListenerRegistry listenerRegistry;
+        private InFlightTracker inFlightTracker = new DefaultInFlightTracker();
+        private RetryPolicy retryPolicy = new ExponentialBackoffRetryPolicy(200, 60_000);
+        private int maxAttempts = 10;
+        private int workerCount = 4;
+        private int hotQueueCapacity = 1000;
+        private int coldQueueCapacity = 1000;
+        private long maxQueuedBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 8);
+        private long drainTimeoutMs = 5000;
+        private Duration leaseDuration = Duration.ofMinutes(5);
+        private Duration listenerTimeLimit = Duration.ofMinutes(10);
+        private MetricsExporter metrics = MetricsExporter.NOOP;
+        private final List<EventInterceptor> interceptors = new ArrayList<>();
+        private @Nullable String ownerId;
+
+        private Builder() {}
+
+        /** Required. */
+        public Builder connectionProvider(ConnectionProvider connectionProvider) {
+            this.connectionProvider = Objects.requireNonNull(connectionProvider, "connectionProvider");
+            return this;
+        }
+
+        /** Required. */
+        public Builder eventStore(EventStore eventStore) {
+            this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
+            return this;
+        }
+
+        /** Required. */
+        public Builder listenerRegistry(ListenerRegistry listenerRegistry) {
+            this.listenerRegistry = Objects.requireNonNull(listenerRegistry, "listenerRegistry");
+            return this;
+        }
+
+        /** Default: a {@link DefaultInFlightTracker} without time to live. */
+        public Builder inFlightTracker(InFlightTracker inFlightTracker) {
+            this.inFlightTracker = Objects.requireNonNull(inFlightTracker, "inFlightTracker");
+            return this;
+        }
+
+        /** Default: {@code ExponentialBackoffRetryPolicy(200, 60_000)}. */
+        public Builder retryPolicy(RetryPolicy retryPolicy) {
+            this.retryPolicy = Objects.requireNonNull(retryPolicy, "retryPolicy");
+            return this;
+        }
+
+        /** After how many failed attempts an event is DEAD; at least 1, default 10. */
+        public Builder maxAttempts(int maxAttempts) {
+            this.maxAttempts = require(maxAttempts >= 1, maxAttempts, "maxAttempts must be at least 1");
+            return this;
+        }
+
+        /** How many events run at a time; default 4. With 0 nothing runs. */
+        public Builder workerCount(int workerCount) {
+            this.workerCount = require(workerCount >= 0, workerCount, "workerCount must not be negative");
+            return this;
+        }
+
+        /** Default 1000. */
+        public Builder hotQueueCapacity(int hotQueueCapacity) {
+            this.hotQueueCapacity =
+                    require(hotQueueCapacity > 0, hotQueueCapacity, "hotQueueCapacity must be positive");
+            return this;
+        }
+
+        /** Default 1000. */
+        public Builder coldQueueCapacity(int coldQueueCapacity) {
+            this.coldQueueCapacity =
+                    require(coldQueueCapacity > 0, coldQueueCapacity, "coldQueueCapacity must be positive");
+            return this;
+        }
+
+        /** How many bytes of payload may wait in both queues together; default 64 MiB, at most an eighth of the heap. */
+        public Builder maxQueuedBytes(long maxQueuedBytes) {
+            this.maxQueuedBytes = require(maxQueuedBytes > 0, maxQueuedBytes, "maxQueuedBytes must be positive");
+            return this;
+        }
+
+        /** Default: {@link MetricsExporter#NOOP}. */
+        public Builder metrics(MetricsExporter metrics) {
+            this.metrics = Objects.requireNonNull(metrics, "metrics");
+            return this;
+        }
+
+        /** Adds an interceptor; may be called several times. */
+        public Builder interceptor(EventInterceptor interceptor) {
+            interceptors.add(Objects.requireNonNull(interceptor, "interceptor"));
+            return this;
+        }
+
+        /** Adds interceptors in their order. */
+        public Builder interceptors(List<EventInterceptor> interceptors) {
+            interceptors.forEach(this::interceptor);
+            return this;
+        }
+
+        /** How long {@link OutboxDispatcher#close()} lets queued events finish; default 5000. */
+        public Builder drainTimeoutMs(long drainTimeoutMs) {
+            this.drainTimeoutMs = require(drainTimeoutMs >= 0, drainTimeoutMs, "drainTimeoutMs must not be negative");
+            return this;
+        }
+
+        /**
+         * How long an event is exclusively this dispatcher's without renewal; default 5 minutes. A poller attached to this dispatcher lowers it to its own lock timeout; set it only
+         * if pollers with a shorter one run elsewhere.
+         */
+        public Builder leaseDuration(Duration leaseDuration) {
+            this.leaseDuration = requirePositive(leaseDuration, "leaseDuration");
+            return this;
+        }
+
+        /** How long a listener may run before it is interrupted and its attempt counts as failed; default 10 minutes. */
+        public Builder listenerTimeLimit(Duration listenerTimeLimit) {
+            this.listenerTimeLimit = requirePositive(listenerTimeLimit, "listenerTimeLimit");
+            return this;
+        }
+
+        /** Names this node in {@code locked_by} of the events it holds; default: generated from host and process. */
+        public Builder ownerId(String ownerId) {
+            this.ownerId = Objects.requireNonNull(ownerId, "ownerId");
+            return this;
+        }
+
+        public OutboxDispatcher build() {
+            return new OutboxDispatcher(this);
+        }
+
+        private static int require(boolean valid, int value, String rule) {
+            return (int) require(valid, (long) value, rule);
+        }
+
+        private static long require(boolean valid, long value, String rule) {
+            if (!valid) {
+                throw new IllegalArgumentException(rule + ": " + value);
+            }
+            return value;
+        }
+
+        private static Duration requirePositive(Duration value, String setting) {
+            if (value.isZero() || value.isNegative() || value.compareTo(Duration.ofDays(365)) > 0) {
+                throw new IllegalArgumentException(setting + " must be positive and at most a year: " + value);
+            }
+            return value;
+        }
+    }
+}

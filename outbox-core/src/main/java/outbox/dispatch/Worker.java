@@ -1,0 +1,79 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+
+/** Takes deliveries and runs them, one at a time, until its pool is drained or it is replaced. */
+final class Worker implements Runnable {
+
+    /** What the worker needs of its dispatcher. */
+    interface Deliverer {
+        /** Runs one delivery to its outcome. Does not throw, whatever user code does. */
+        void deliver(Delivery delivery);
+    }
+
+    private static final Logger LOG = System.getLogger(Worker.class.getName());
+
+    private final WorkerPool pool;
+    private final DeliveryQueues queues;
+    private final Deliverer deliverer;
+    private volatile @Nullable Thread thread; // this worker writes once
+    private volatile @Nullable Delivery current; // this worker writes, the keeper reads
+    private volatile boolean replaced; // the keeper sets it when the current run is stuck
+
+    Worker(WorkerPool pool, DeliveryQueues queues, Deliverer deliverer) {
+        this.pool = pool;
+        this.queues = queues;
+        this.deliverer = deliverer;
+    }
+
+    @Override
+    public void run() {
+        thread = Thread.currentThread();
+        try {
+            while (!replaced && !(pool.isDraining() && queues.isEmpty()) && !pool.isStopped()) {
+                runNext();
+            }
+        } finally {
+            pool.ended(this);
+        }
+    }
+
+    private void runNext() {
+        try {
+            Delivery delivery = queues.take();
+            if (delivery == null || !delivery.start()) {
+                return; // a wake-up, or dropped while it waited
+            }
+            current = delivery;
+            deliverer.deliver(delivery);
+        } catch (InterruptedException e) {
+            // The flag was left set by a listener or set by a stranger: a worker ends by its pool, not by an interrupt.
+            LOG.log(Level.DEBUG, "Interrupt ignored", e);
+        } catch (Throwable e) {
+            LOG.log(Level.ERROR, "A worker failed outside a listener; it goes on", e);
+        } finally {
+            current = null;
+            Thread.interrupted(); // whatever the run left behind must not hit the next one
+        }
+    }
+
+    @Nullable
+    Delivery current() {
+        return current;
+    }
+
+    boolean runsOn(Thread candidate) {
+        return thread == candidate;
+    }
+
+    void replace() {
+        replaced = true;
+    }
+
+    boolean isReplaced() {
+        return replaced;
+    }
+}

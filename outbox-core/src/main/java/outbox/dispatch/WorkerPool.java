@@ -1,0 +1,142 @@
+package outbox.dispatch;
+
+import outbox.internal.Threads;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The worker threads of a dispatcher. A worker whose listener never ends is replaced by a new one, at most {@code workerCount} times at a time: a listener that always hangs
+ * must not fill the process with threads.
+ */
+final class WorkerPool {
+
+    private static final Logger LOG = System.getLogger(WorkerPool.class.getName());
+
+    private final int workerCount;
+    private final DeliveryQueues queues;
+    private final Worker.Deliverer deliverer;
+    private final ExecutorService threads;
+    private final Set<Worker> workers = ConcurrentHashMap.newKeySet(); // also the replaced ones, until they end
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition someEnded = lock.newCondition();
+    private volatile boolean draining;
+    private volatile boolean stopped;
+
+    WorkerPool(String name, int workerCount, DeliveryQueues queues, Worker.Deliverer deliverer) {
+        this.workerCount = workerCount;
+        this.queues = queues;
+        this.deliverer = deliverer;
+        this.threads = Executors.newCachedThreadPool(Threads.named(name, "worker"));
+    }
+
+    void start() {
+        for (int i = 0; i < workerCount; i++) {
+            startWorker();
+        }
+    }
+
+    private void startWorker() {
+        Worker worker = new Worker(this, queues, deliverer);
+        workers.add(worker);
+        threads.execute(worker);
+    }
+
+    Set<Worker> workers() {
+        return workers;
+    }
+
+    int liveWorkers() {
+        return (int) workers.stream().filter(worker -> !worker.isReplaced()).count();
+    }
+
+    /** Leaves the worker to its stuck run and starts another in its place, if the bound allows. */
+    void replace(Worker worker) {
+        worker.replace();
+        if (stopped || draining) {
+            return;
+        }
+        long stuck = workers.stream().filter(Worker::isReplaced).count();
+        if (stuck > workerCount) {
+            LOG.log(
+                    Level.ERROR,
+                    stuck + " listeners are stuck; no more threads are started for them, so " + liveWorkers() + " of "
+                            + workerCount
+                            + " workers are left. Find out why the listeners neither return nor react to an interrupt.");
+            return;
+        }
+        startWorker();
+    }
+
+    void ended(Worker worker) {
+        lock.lock();
+        try {
+            workers.remove(worker);
+            someEnded.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    boolean isDraining() {
+        return draining;
+    }
+
+    boolean isStopped() {
+        return stopped;
+    }
+
+    /** Lets workers finish what is queued; false if they did not within the given time. */
+    boolean drain(Duration patience) throws InterruptedException {
+        draining = true;
+        queues.wakeAll(workers.size());
+        return awaitEnd(patience);
+    }
+
+    /** Lets no worker take another event and interrupts the runs; false if one still runs after the given time. */
+    boolean stop(Duration patience) throws InterruptedException {
+        stopped = true;
+        queues.wakeAll(workers.size());
+        for (Worker worker : workers) {
+            Delivery current = worker.current();
+            if (current != null) {
+                current.cancel();
+            }
+        }
+        boolean ended = awaitEnd(patience);
+        threads.shutdown();
+        return ended;
+    }
+
+    private boolean awaitEnd(Duration patience) throws InterruptedException {
+        long left = patience.toNanos();
+        lock.lock();
+        try {
+            while (liveWorkers() > 0) {
+                if (left <= 0) {
+                    return false;
+                }
+                // Looks up now and then: a worker that was about to wait when it was woken sees the state by itself.
+                long waited = Math.min(left, TimeUnit.MILLISECONDS.toNanos(100));
+                left -= waited - Math.max(0, someEnded.awaitNanos(waited));
+                queues.wakeAll(1);
+            }
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether the current thread is one of the workers. */
+    boolean isWorkerThread(Thread thread) {
+        return workers.stream().anyMatch(worker -> worker.runsOn(thread));
+    }
+}

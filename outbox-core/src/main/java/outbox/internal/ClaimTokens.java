@@ -1,0 +1,45 @@
+package outbox.internal;
+
+import org.jspecify.annotations.Nullable;
+import outbox.spi.Claim;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Makes claim tokens {@code owner/boot/counter}. The boot part is new for every instance, so a node that restarts under the same name neither adopts nor overwrites what its
+ * former life had claimed.
+ */
+public final class ClaimTokens {
+
+    public static final int MAX_OWNER_LENGTH = 80;
+
+    private final String prefix;
+    private final AtomicLong counter = new AtomicLong();
+
+    public ClaimTokens(@Nullable String ownerId) {
+        String owner = ownerId != null ? ownerId : thisProcess();
+        if (owner.isBlank()
+                || owner.length() > MAX_OWNER_LENGTH
+                || owner.chars().anyMatch(c -> c < ' ' || c > '~')) {
+            throw new IllegalArgumentException("ownerId must have 1 to " + MAX_OWNER_LENGTH
+                    + " printable ASCII characters: " + EventRules.show(owner));
+        }
+        this.prefix = owner + "/" + Ulid.next() + "/";
+    }
+
+    private static String thisProcess() {
+        String host = System.getenv("HOSTNAME");
+        String pid = "pid-" + ProcessHandle.current().pid();
+        return host == null || !host.matches("[A-Za-z0-9.-]{1,60}") ? pid : host + ":" + pid;
+    }
+
+    public Claim next(Duration lease) {
+        return Claim.startingNow(prefix + Long.toString(counter.incrementAndGet(), 36), lease);
+    }
+
+    /** A token that stays the same for the life of this instance. An event can be born under it only once, so it still names a single claim of that event. */
+    public String birthToken() {
+        return prefix + "0";
+    }
+}

@@ -1,0 +1,61 @@
+package outbox.internal;
+
+import org.jspecify.annotations.Nullable;
+
+/** The text kept in {@code last_error}: what was thrown, made fit for any database and any page. */
+public final class ErrorText {
+
+    /** Longest text, in characters. */
+    public static final int MAX_LENGTH = 4000;
+
+    private ErrorText() {}
+
+    /** Describes a throwable whatever it does: no message, a huge one, a cycle of causes, a {@code getMessage} that throws. */
+    public static String of(Throwable error) {
+        StringBuilder text = new StringBuilder(describe(error));
+        Throwable cause = causeOf(error);
+        for (int depth = 0; depth < 5 && cause != null && text.length() < MAX_LENGTH; depth++) {
+            text.append("; caused by ").append(describe(cause));
+            cause = causeOf(cause);
+        }
+        return clean(text.toString());
+    }
+
+    /** Cuts to {@link #MAX_LENGTH} characters on a code point and replaces what a database may refuse: NUL, other control characters, lone surrogates. */
+    public static String clean(String text) {
+        StringBuilder clean = new StringBuilder(Math.min(text.length(), MAX_LENGTH));
+        for (int i = 0; i < text.length(); ) {
+            int c = text.codePointAt(i);
+            i += Character.charCount(c);
+            boolean kept =
+                    c == '\n' || c == '\t' || !Character.isISOControl(c) && Character.getType(c) != Character.SURROGATE;
+            int shown = kept ? c : '?';
+            if (clean.length() + Character.charCount(shown) > MAX_LENGTH) {
+                break;
+            }
+            clean.appendCodePoint(shown);
+        }
+        return clean.toString();
+    }
+
+    private static String describe(Throwable error) {
+        String name = error.getClass().getName();
+        try {
+            String message = error.getMessage();
+            if (message == null) {
+                return name;
+            }
+            return name + ": " + message.substring(0, Math.min(message.length(), MAX_LENGTH));
+        } catch (Throwable hostile) {
+            return name + " (its message cannot be read: " + hostile.getClass().getName() + ")";
+        }
+    }
+
+    private static @Nullable Throwable causeOf(Throwable error) {
+        try {
+            return error.getCause();
+        } catch (Throwable hostile) {
+            return null;
+        }
+    }
+}

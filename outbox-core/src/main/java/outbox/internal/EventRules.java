@@ -1,0 +1,128 @@
+package outbox.internal;
+
+import outbox.EventEnvelope;
+import outbox.InvalidEventException;
+
+import java.time.Instant;
+import java.util.Locale;
+import java.util.Map;
+
+/** What every supported database can store and every transport can carry; everything else is refused before any SQL. */
+public final class EventRules {
+
+    /** Headers with this prefix are the framework's. */
+    public static final String RESERVED_HEADER_PREFIX = "outbox-";
+
+    static final int MAX_HEADERS = 256;
+    static final int MAX_HEADER_NAME_LENGTH = 256;
+    static final int MAX_HEADERS_BYTES = 65_536;
+
+    private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z"); // of a MySQL DATETIME
+    private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59.999999Z");
+
+    private EventRules() {}
+
+    public static String checkId(String eventId) {
+        checkName("eventId", eventId, EventEnvelope.MAX_EVENT_ID_LENGTH);
+        if (!eventId.equals(eventId.strip())) { // databases that pad strings would see a duplicate
+            throw new InvalidEventException("eventId " + show(eventId) + " must not start or end with white space");
+        }
+        return eventId;
+    }
+
+    public static String checkName(String field, String value, int maxLength) {
+        if (value.isEmpty()) {
+            throw new InvalidEventException(field + " must not be empty");
+        }
+        if (value.codePointCount(0, value.length()) > maxLength) {
+            throw new InvalidEventException(
+                    field + " " + show(value) + " is longer than the " + maxLength + " characters of its column");
+        }
+        utf8Length(field, value);
+        return value;
+    }
+
+    /** Checks a payload given as text and answers its size in bytes. */
+    public static int checkText(String eventId, String payload) {
+        return utf8Length("The payload of event " + eventId, payload);
+    }
+
+    public static Instant checkOccurredAt(Instant occurredAt) {
+        if (occurredAt.isBefore(EARLIEST) || occurredAt.isAfter(LATEST)) {
+            throw new InvalidEventException("occurredAt must be between " + EARLIEST + " and " + LATEST);
+        }
+        return occurredAt;
+    }
+
+    public static String checkHeaderName(String name) {
+        if (name.isEmpty() || name.length() > MAX_HEADER_NAME_LENGTH) {
+            throw new InvalidEventException(
+                    "A header name must have 1 to " + MAX_HEADER_NAME_LENGTH + " characters, not " + name.length());
+        }
+        if (name.chars().anyMatch(Character::isISOControl)) {
+            throw new InvalidEventException("Header name " + show(name) + " contains a control character");
+        }
+        if (name.toLowerCase(Locale.ROOT).startsWith(RESERVED_HEADER_PREFIX)) {
+            throw new InvalidEventException("Header name " + show(name) + " is reserved: names with the prefix '"
+                    + RESERVED_HEADER_PREFIX + "' belong to the framework");
+        }
+        utf8Length("Header name", name);
+        return name;
+    }
+
+    public static String checkHeaderValue(String name, String value) {
+        utf8Length("Header " + show(name), value);
+        return value;
+    }
+
+    public static void checkHeaders(Map<String, String> headers) {
+        if (headers.size() > MAX_HEADERS) {
+            throw new InvalidEventException("An event has at most " + MAX_HEADERS + " headers, not " + headers.size());
+        }
+        long bytes = 0;
+        for (Map.Entry<String, String> header : headers.entrySet()) {
+            bytes += utf8Length("Header name", header.getKey()) + utf8Length("Header", header.getValue());
+        }
+        if (bytes > MAX_HEADERS_BYTES) {
+            throw new InvalidEventException("The headers of an event have at most " + MAX_HEADERS_BYTES
+                    + " bytes together, not " + bytes + ". Large content belongs into the payload.");
+        }
+    }
+
+    /** Makes a value fit for a message or a log line: one line, short, without control characters. */
+    public static String show(String value) {
+        StringBuilder shown = new StringBuilder("'");
+        int end = Math.min(value.length(), 80);
+        for (int i = 0; i < end; i++) {
+            char c = value.charAt(i);
+            shown.append(Character.isISOControl(c) || Character.isSurrogate(c) ? '?' : c);
+        }
+        return shown.append(value.length() > end ? "…'" : "'").toString();
+    }
+
+    /** The length in UTF-8, in one pass and without encoding; refuses NUL and lone surrogates, which not every database stores. */
+    private static int utf8Length(String what, String text) {
+        int bytes = 0;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == 0) {
+                throw new InvalidEventException(what + " contains a NUL character at index " + i);
+            }
+            if (c < 0x80) {
+                bytes++;
+            } else if (c < 0x800) {
+                bytes += 2;
+            } else if (!Character.isSurrogate(c)) {
+                bytes += 3;
+            } else if (Character.isHighSurrogate(c)
+                    && i + 1 < text.length()
+                    && Character.isLowSurrogate(text.charAt(i + 1))) {
+                bytes += 4;
+                i++;
+            } else {
+                throw new InvalidEventException(what + " contains a lone surrogate at index " + i);
+            }
+        }
+        return bytes;
+    }
+}

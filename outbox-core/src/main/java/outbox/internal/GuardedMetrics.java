@@ -1,0 +1,91 @@
+package outbox.internal;
+
+import outbox.spi.MetricsExporter;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+
+/** Keeps an exporter that throws from harming the engine. */
+public final class GuardedMetrics implements MetricsExporter {
+
+    private static final Logger LOG = System.getLogger(GuardedMetrics.class.getName());
+
+    private final MetricsExporter exporter;
+    private final QuietLog trouble = new QuietLog(LOG);
+
+    private GuardedMetrics(MetricsExporter exporter) {
+        this.exporter = exporter;
+    }
+
+    public static MetricsExporter of(MetricsExporter exporter) {
+        return exporter == NOOP || exporter instanceof GuardedMetrics ? exporter : new GuardedMetrics(exporter);
+    }
+
+    @Override
+    public void incrementHotEnqueued() {
+        guard(exporter::incrementHotEnqueued);
+    }
+
+    @Override
+    public void incrementHotDropped() {
+        guard(exporter::incrementHotDropped);
+    }
+
+    @Override
+    public void incrementColdEnqueued() {
+        guard(exporter::incrementColdEnqueued);
+    }
+
+    @Override
+    public void incrementDispatchSuccess() {
+        guard(exporter::incrementDispatchSuccess);
+    }
+
+    @Override
+    public void incrementDispatchFailure() {
+        guard(exporter::incrementDispatchFailure);
+    }
+
+    @Override
+    public void incrementDispatchDead() {
+        guard(exporter::incrementDispatchDead);
+    }
+
+    @Override
+    public void recordQueueDepths(int hotDepth, int coldDepth) {
+        guard(() -> exporter.recordQueueDepths(hotDepth, coldDepth));
+    }
+
+    @Override
+    public void recordOldestLagMs(long lagMs) {
+        guard(() -> exporter.recordOldestLagMs(lagMs));
+    }
+
+    @Override
+    public void incrementLostClaims() {
+        guard(exporter::incrementLostClaims);
+    }
+
+    @Override
+    public void incrementStuckListeners() {
+        guard(exporter::incrementStuckListeners);
+    }
+
+    @Override
+    public void incrementMarkFailures() {
+        guard(exporter::incrementMarkFailures);
+    }
+
+    @Override
+    public void recordLiveWorkers(int workers) {
+        guard(() -> exporter.recordLiveWorkers(workers));
+    }
+
+    private void guard(Runnable call) {
+        try {
+            call.run();
+        } catch (RuntimeException e) {
+            trouble.log(Level.WARNING, "The metrics exporter failed; the outbox goes on without its count", e);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package outbox.internal;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Logs one recurring trouble at once, then at most once a minute with the number of times it was left out: an outage must not fill the disk. */
+public final class QuietLog {
+
+    private static final long PAUSE_NANOS = Duration.ofMinutes(1).toNanos();
+
+    private final Logger log;
+    private final AtomicLong nextNanos = new AtomicLong(System.nanoTime());
+    private final AtomicLong leftOut = new AtomicLong();
+
+    public QuietLog(Logger log) {
+        this.log = log;
+    }
+
+    public void log(Level level, String message, @Nullable Throwable error) {
+        long now = System.nanoTime();
+        long next = nextNanos.get();
+        if (now - next < 0 || !nextNanos.compareAndSet(next, now + PAUSE_NANOS)) {
+            leftOut.incrementAndGet();
+            return;
+        }
+        long before = leftOut.getAndSet(0);
+        log.log(
+                level,
+                before == 0 ? message : message + " (and " + before + " times more since it was last logged)",
+                error);
+    }
+}

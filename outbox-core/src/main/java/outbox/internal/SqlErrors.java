@@ -1,0 +1,50 @@
+package outbox.internal;
+
+import org.jspecify.annotations.Nullable;
+
+import java.sql.SQLException;
+import java.sql.SQLRecoverableException;
+import java.sql.SQLTimeoutException;
+
+/** Reads what a database said, by SQLState and vendor code, never by the words of a message. */
+public final class SqlErrors {
+
+    private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205; // with the SQLState of a general error
+    private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
+
+    private SqlErrors() {}
+
+    /** Whether the transaction lost against another one and may simply be repeated: deadlock, serialisation failure, lock wait timeout. */
+    public static boolean isConflict(Throwable error) {
+        SQLException sql = find(error);
+        return sql != null
+                && (stateOf(sql).startsWith("40") && !stateOf(sql).equals("40003")
+                        || sql.getErrorCode() == MYSQL_LOCK_WAIT_TIMEOUT);
+    }
+
+    /** Whether the connection broke, so that nobody knows whether the last statement took effect. */
+    public static boolean isOutcomeUnknown(SQLException sql) {
+        String state = stateOf(sql);
+        return state.isEmpty()
+                || state.startsWith("08")
+                || state.equals("40003") // statement completion unknown
+                || state.startsWith("57P") // PostgreSQL: the server is going down under the session
+                || sql instanceof SQLRecoverableException
+                || sql instanceof SQLTimeoutException;
+    }
+
+    public static String stateOf(SQLException sql) {
+        return sql.getSQLState() == null ? "" : sql.getSQLState();
+    }
+
+    /** The first SQLException of the chain of causes, or null. */
+    public static @Nullable SQLException find(Throwable error) {
+        Throwable cause = error;
+        for (int i = 0; i < MAX_CAUSES && cause != null; i++, cause = cause.getCause()) {
+            if (cause instanceof SQLException sql) {
+                return sql;
+            }
+        }
+        return null;
+    }
+}

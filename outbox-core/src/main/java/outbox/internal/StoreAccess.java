@@ -1,0 +1,167 @@
+package outbox.internal;
+
+import outbox.OutboxException;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.EventStore;
+import outbox.spi.LeasingEventStore;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Runs statements of the framework, each in a transaction of its own that is committed or rolled back before the connection goes back to its pool in the state in which it came.
+ *
+ * <p>Whatever the pool's auto-commit is, nothing depends on it. A network time limit keeps a dead socket from holding the calling thread. A connection whose state is in doubt
+ * is aborted rather than returned: turning auto-commit back on would commit what must not be committed.
+ */
+public final class StoreAccess {
+
+    private static final int NETWORK_TIMEOUT_MILLIS = 30_000;
+    private static final int CONFLICT_RETRIES = 3;
+
+    private final ConnectionProvider connections;
+    private final EventStore store;
+    private final DatabaseClock clock;
+
+    public StoreAccess(ConnectionProvider connections, EventStore store) {
+        this.connections = connections;
+        this.store = store;
+        this.clock = new DatabaseClock(store);
+    }
+
+    /** What to do with a connection. */
+    @FunctionalInterface
+    public interface Work<T> {
+        T on(Connection connection) throws SQLException;
+    }
+
+    /** The clock that decides about leases and due times. */
+    public Instant now(Connection connection) {
+        return clock.now(connection);
+    }
+
+    /** Runs the work in a transaction; a conflict with another one (deadlock, serialisation) is tried again a few times. */
+    public <T> T inTransaction(String what, Work<T> work) {
+        for (int conflicts = 0; ; conflicts++) {
+            try {
+                return once(what, work);
+            } catch (RuntimeException e) {
+                if (conflicts == CONFLICT_RETRIES || !SqlErrors.isConflict(e)) {
+                    throw e;
+                }
+                pauseBeforeRetry(conflicts);
+            }
+        }
+    }
+
+    private <T> T once(String what, Work<T> work) {
+        try (Lent lent = new Lent(connections.getConnection())) {
+            Connection connection = lent.connection;
+            if (store instanceof LeasingEventStore leasing) {
+                leasing.prepare(connection);
+            }
+            T result = work.on(connection);
+            connection.commit();
+            lent.clean = true;
+            return result;
+        } catch (SQLException e) {
+            throw new OutboxException("Cannot " + what + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Jitter parts those who collided; an interrupt only shortens the pause and stays set. */
+    private static void pauseBeforeRetry(int conflicts) {
+        long limit = TimeUnit.MILLISECONDS.toNanos(10L << conflicts);
+        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(limit / 2, limit));
+    }
+
+    /** A connection on loan, with what must be put back. */
+    private static final class Lent implements AutoCloseable {
+
+        private final Connection connection;
+        private final boolean autoCommit;
+        private final int networkTimeout;
+        private boolean clean; // set by once, read by close: same thread
+
+        Lent(Connection connection) throws SQLException {
+            this.connection = connection;
+            try {
+                this.autoCommit = connection.getAutoCommit();
+                this.networkTimeout = limitNetwork(connection);
+                if (autoCommit) {
+                    connection.setAutoCommit(false);
+                }
+            } catch (Throwable e) {
+                closeQuietly(connection, e);
+                throw e;
+            }
+        }
+
+        @Override
+        public void close() throws SQLException {
+            try {
+                restore();
+                connection.close();
+            } catch (SQLException e) {
+                abandon(e);
+                if (!clean) { // after a commit, what failed is only the way back to the pool
+                    throw e;
+                }
+            }
+        }
+
+        private void restore() throws SQLException {
+            if (!clean) {
+                connection.rollback();
+            }
+            if (autoCommit) {
+                connection.setAutoCommit(true);
+            }
+            if (networkTimeout >= 0) {
+                connection.setNetworkTimeout(Runnable::run, networkTimeout);
+            }
+        }
+
+        private void abandon(SQLException cause) {
+            try {
+                connection.abort(Runnable::run);
+            } catch (SQLException e) {
+                cause.addSuppressed(e);
+            }
+            closeQuietly(connection, cause);
+        }
+
+        /** Answers the limit to restore, or -1 where the driver knows none. */
+        private static int limitNetwork(Connection connection) throws SQLException {
+            try {
+                int before = connection.getNetworkTimeout();
+                if (before > 0 && before <= NETWORK_TIMEOUT_MILLIS) {
+                    return -1;
+                }
+                connection.setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
+                return before;
+            } catch (SQLFeatureNotSupportedException | AbstractMethodError e) {
+                return -1;
+            }
+        }
+
+        private static void closeQuietly(Connection connection, Throwable cause) {
+            try {
+                connection.close();
+            } catch (SQLException e) {
+                cause.addSuppressed(e);
+            }
+        }
+    }
+
+    /** How long a database call of the framework may take at most before its connection is given up. */
+    public static Duration patience() {
+        return Duration.ofMillis(NETWORK_TIMEOUT_MILLIS);
+    }
+}

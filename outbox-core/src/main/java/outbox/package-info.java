@@ -1,0 +1,5 @@
+/** What business code touches: the writer, the envelope, listeners and the names of events and aggregates. */
+@NullMarked
+package outbox;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,76 @@
+package outbox.poller;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.ClaimTokens;
+import outbox.internal.StoreAccess;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.Mark;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+
+/** Claims events under a fresh token each time. */
+final class ClaimingSource implements EventSource {
+
+    private final StoreAccess access;
+    private final LeasingEventStore store;
+    private final Duration skipRecent;
+    private final Duration lockTimeout;
+    private final ClaimTokens tokens;
+
+    ClaimingSource(
+            StoreAccess access,
+            LeasingEventStore store,
+            Duration skipRecent,
+            Duration lockTimeout,
+            @Nullable String ownerId) {
+        this.access = access;
+        this.store = store;
+        this.skipRecent = skipRecent;
+        this.lockTimeout = lockTimeout;
+        this.tokens = new ClaimTokens(ownerId);
+    }
+
+    @Override
+    public Batch next(int limit) {
+        return access.inTransaction("claim events", connection -> {
+            Instant now = access.now(connection);
+            Claim claim = tokens.next(lockTimeout);
+            List<ClaimedEvent> claimed = store.claim(connection, claim, now, now.minus(lockTimeout), skipRecent, limit);
+            return new Batch(
+                    claimed.stream()
+                            .map(event -> new Found(event.event(), event.claim(), event.suspect()))
+                            .toList(),
+                    now);
+        });
+    }
+
+    @Override
+    public boolean takes() {
+        return true;
+    }
+
+    @Override
+    public void giveBack(List<Found> events) {
+        String token = tokenOf(events.get(0)); // a batch is one claim
+        List<String> ids = events.stream().map(event -> event.row().eventId()).toList();
+        access.inTransaction(
+                "give back " + ids.size() + " events", connection -> store.release(connection, token, ids));
+    }
+
+    @Override
+    public void markDead(Found event, String error) {
+        Mark mark = Mark.dead(event.row().eventId(), tokenOf(event), false, error);
+        access.inTransaction(
+                "mark event " + mark.eventId() + " dead",
+                connection -> store.mark(connection, List.of(mark), access.now(connection)));
+    }
+
+    private static String tokenOf(Found event) {
+        return Objects.requireNonNull(event.claim()).token();
+    }
+}

@@ -1,0 +1,304 @@
+package outbox.poller;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.QuietLog;
+import outbox.internal.StoreAccess;
+import outbox.internal.Threads;
+import outbox.internal.Ulid;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.EventStore;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.MetricsExporter;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The cold path: finds due events in the table and hands them over, so that an event is delivered even if the process that wrote it is gone.
+ *
+ * <p>It looks at a fixed interval, spread a little so that nodes do not keep in step, and again at once after a full batch. It takes no more than the handler has room for. A cycle
+ * that fails is logged and the next one comes; nothing is lost. With claims, any number of pollers share a table.
+ *
+ * <p>Thread-safe. {@link #poll()} may be called by hand, with or without {@link #start()}.
+ */
+public final class OutboxPoller implements AutoCloseable {
+
+    private enum State {
+        NEW,
+        RUNNING,
+        CLOSED
+    }
+
+    private static final Logger LOG = System.getLogger(OutboxPoller.class.getName());
+    private static final Duration DEFAULT_LOCK_TIMEOUT = Duration.ofMinutes(5);
+
+    private final PollCycle cycle;
+    private final long intervalMs;
+    private final @Nullable Duration lockTimeout;
+    private final QuietLog trouble = new QuietLog(LOG);
+    private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
+    private final Semaphore wake = new Semaphore(0); // a wake before the pause is kept, so none is lost
+    private final ReentrantLock polling = new ReentrantLock(); // one cycle at a time
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile @Nullable Thread loop; // start writes once
+
+    /** A poller without claims, for a table with a single poller. */
+    public OutboxPoller(
+            ConnectionProvider connectionProvider,
+            EventStore eventStore,
+            OutboxPollerHandler handler,
+            Duration skipRecent,
+            int batchSize,
+            long intervalMs,
+            MetricsExporter metrics) {
+        this(
+                builder()
+                        .connectionProvider(connectionProvider)
+                        .eventStore(eventStore)
+                        .handler(handler)
+                        .skipRecent(skipRecent)
+                        .batchSize(batchSize)
+                        .intervalMs(intervalMs)
+                        .metrics(metrics),
+                null);
+    }
+
+    /**
+     * A poller that claims what it hands over, for a table with any number of pollers.
+     *
+     * @param ownerId names this node in {@code locked_by}; null generates a name
+     * @param lockTimeout how long a claim lasts; null means 5 minutes
+     */
+    public OutboxPoller(
+            ConnectionProvider connectionProvider,
+            EventStore eventStore,
+            OutboxPollerHandler handler,
+            Duration skipRecent,
+            int batchSize,
+            long intervalMs,
+            MetricsExporter metrics,
+            @Nullable String ownerId,
+            @Nullable Duration lockTimeout) {
+        this(builder()
+                .connectionProvider(connectionProvider)
+                .eventStore(eventStore)
+                .handler(handler)
+                .skipRecent(skipRecent)
+                .batchSize(batchSize)
+                .intervalMs(intervalMs)
+                .metrics(metrics)
+                .ownerId(ownerId)
+                .lockTimeout(lockTimeout));
+    }
+
+    private OutboxPoller(Builder builder) {
+        this(builder, builder.lockTimeout);
+    }
+
+    private OutboxPoller(Builder builder, @Nullable Duration lockTimeout) {
+        this.lockTimeout = lockTimeout;
+        this.intervalMs = builder.intervalMs;
+        EventStore store = Objects.requireNonNull(builder.eventStore, "eventStore");
+        StoreAccess access =
+                new StoreAccess(Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store);
+        EventSource source = source(access, store, builder, lockTimeout);
+        OutboxPollerHandler handler = Objects.requireNonNull(builder.handler, "handler");
+        this.cycle = new PollCycle(source, handler, builder.batchSize, builder.metrics);
+        handler.attached(this);
+    }
+
+    private static EventSource source(
+            StoreAccess access, EventStore store, Builder builder, @Nullable Duration lockTimeout) {
+        if (lockTimeout == null) {
+            return new PlainSource(access, store, builder.skipRecent, null);
+        }
+        if (store instanceof LeasingEventStore leasing) {
+            return new ClaimingSource(access, leasing, builder.skipRecent, lockTimeout, builder.ownerId);
+        }
+        String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
+        return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Starts polling on a thread of its own; no effect if it runs already. */
+    public void start() {
+        if (!state.compareAndSet(State.NEW, State.RUNNING)) {
+            if (state.get() == State.CLOSED) {
+                throw new IllegalStateException("The poller is closed and cannot be started again; build a new one");
+            }
+            return;
+        }
+        Thread thread = Threads.named(Threads.nextName(), "poller").newThread(this::run);
+        loop = thread;
+        thread.start();
+    }
+
+    /** Runs a single cycle on the calling thread. What fails is logged, not thrown. */
+    public void poll() {
+        pollOnce();
+    }
+
+    /** Makes the next cycle come at once. */
+    public void wake() {
+        wake.release();
+    }
+
+    /** How long a claim lasts; null for a poller without claims. */
+    public @Nullable Duration lockTimeout() {
+        return lockTimeout;
+    }
+
+    /** Stops polling and waits for the cycle that runs, bounded by the time limit of its database calls. Idempotent. */
+    @Override
+    public void close() {
+        State before = state.getAndSet(State.CLOSED);
+        if (before == State.NEW) {
+            ended.countDown(); // it never ran
+        }
+        wake.release();
+        if (Thread.currentThread() == loop) {
+            return; // called by the handler: the loop ends after this cycle
+        }
+        try {
+            if (!ended.await(StoreAccess.patience().toNanos(), TimeUnit.NANOSECONDS)) {
+                LOG.log(Level.WARNING, "The last poll cycle has not ended yet; it goes on in the background");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void run() {
+        try {
+            while (state.get() == State.RUNNING) {
+                if (!pollOnce()) {
+                    pause();
+                }
+            }
+        } finally {
+            ended.countDown();
+        }
+    }
+
+    /** Answers whether there is more to do at once. */
+    private boolean pollOnce() {
+        polling.lock();
+        try {
+            return state.get() != State.CLOSED && cycle.run();
+        } catch (RuntimeException | Error e) {
+            trouble.log(Level.ERROR, "A poll cycle failed; the next one comes in about " + intervalMs + " ms", e);
+            return false;
+        } finally {
+            polling.unlock();
+        }
+    }
+
+    private void pause() {
+        long spread = Math.max(1, intervalMs / 5);
+        long millis = intervalMs + ThreadLocalRandom.current().nextLong(-spread / 2, spread / 2 + 1);
+        try {
+            if (wake.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
+                wake.drainPermits();
+            }
+        } catch (InterruptedException e) {
+            LOG.log(Level.DEBUG, "Interrupt ignored: the poller ends by close", e);
+        }
+    }
+
+    /** Collects the settings of a poller that claims; every setter refuses a wrong value. */
+    public static final class Builder {
+
+        private @Nullable ConnectionProvider connectionProvider;
+        private @Nullable EventStore eventStore;
+        private @Nullable OutboxPollerHandler handler;
+        private Duration skipRecent = Duration.ZERO;
+        private int batchSize = 50;
+        private long intervalMs = 5000;
+        private MetricsExporter metrics = MetricsExporter.NOOP;
+        private @Nullable String ownerId;
+        private Duration lockTimeout = DEFAULT_LOCK_TIMEOUT;
+
+        private Builder() {}
+
+        /** Required. */
+        public Builder connectionProvider(ConnectionProvider connectionProvider) {
+            this.connectionProvider = Objects.requireNonNull(connectionProvider, "connectionProvider");
+            return this;
+        }
+
+        /** Required. */
+        public Builder eventStore(EventStore eventStore) {
+            this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
+            return this;
+        }
+
+        /** Required. */
+        public Builder handler(OutboxPollerHandler handler) {
+            this.handler = Objects.requireNonNull(handler, "handler");
+            return this;
+        }
+
+        /** Leaves events alone that were stored less than this ago; default zero. */
+        public Builder skipRecent(Duration skipRecent) {
+            if (skipRecent.isNegative()) {
+                throw new IllegalArgumentException("skipRecent must not be negative: " + skipRecent);
+            }
+            this.skipRecent = skipRecent;
+            return this;
+        }
+
+        /** How many events a cycle takes at most; default 50. */
+        public Builder batchSize(int batchSize) {
+            if (batchSize <= 0) {
+                throw new IllegalArgumentException("batchSize must be positive: " + batchSize);
+            }
+            this.batchSize = batchSize;
+            return this;
+        }
+
+        /** How long the poller waits after a cycle that was not full, give or take a tenth; default 5000. */
+        public Builder intervalMs(long intervalMs) {
+            if (intervalMs <= 0) {
+                throw new IllegalArgumentException("intervalMs must be positive: " + intervalMs);
+            }
+            this.intervalMs = intervalMs;
+            return this;
+        }
+
+        /** Default: {@link MetricsExporter#NOOP}. */
+        public Builder metrics(MetricsExporter metrics) {
+            this.metrics = Objects.requireNonNull(metrics, "metrics");
+            return this;
+        }
+
+        /** Names this node in {@code locked_by}; default: generated. */
+        public Builder ownerId(@Nullable String ownerId) {
+            this.ownerId = ownerId;
+            return this;
+        }
+
+        /** How long a claim lasts without renewal before another node may take the event; default 5 minutes. The same on all nodes. */
+        public Builder lockTimeout(@Nullable Duration lockTimeout) {
+            if (lockTimeout != null && (lockTimeout.isZero() || lockTimeout.isNegative())) {
+                throw new IllegalArgumentException("lockTimeout must be positive: " + lockTimeout);
+            }
+            this.lockTimeout = lockTimeout == null ? DEFAULT_LOCK_TIMEOUT : lockTimeout;
+            return this;
+        }
+
+        public OutboxPoller build() {
+            return new OutboxPoller(this);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package outbox.poller;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.spi.Claim;
+
+/** Takes the events that a poller found. Called on the poller's thread. */
+@FunctionalInterface
+public interface OutboxPollerHandler {
+
+    /** Takes one event; false, for lack of room, ends the current cycle and leaves the event where it is. */
+    boolean handle(EventEnvelope event, int attempts);
+
+    /**
+     * Like {@link #handle(EventEnvelope, int)}, for an event that was claimed.
+     *
+     * @param claim the claim that holds the event, or null if the poller does not claim
+     * @param suspect see {@link outbox.spi.ClaimedEvent#suspect()}
+     */
+    default boolean handle(EventEnvelope event, int attempts, @Nullable Claim claim, boolean suspect) {
+        return handle(event, attempts);
+    }
+
+    /** Whether there is room for any event; asked before each cycle, which is skipped if not. */
+    default boolean hasCapacity() {
+        return true;
+    }
+
+    /** How many events can be taken now: the poller claims no more. */
+    default int room() {
+        return hasCapacity() ? Integer.MAX_VALUE : 0;
+    }
+
+    /** How many bytes of payload can be taken now: the poller claims about as much, going by the size of recent events. */
+    default long byteRoom() {
+        return Long.MAX_VALUE;
+    }
+
+    /** The given poller will deliver to this handler. Called once, when it is built. */
+    default void attached(OutboxPoller poller) {}
+}

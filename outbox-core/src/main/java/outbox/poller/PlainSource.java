@@ -1,0 +1,58 @@
+package outbox.poller;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.StoreAccess;
+import outbox.model.OutboxEvent;
+import outbox.spi.EventStore;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/** Reads events as the specification does: under the lock of an owner, or, without one, without taking them. */
+final class PlainSource implements EventSource {
+
+    /** The lock of the specification. */
+    record Lock(String ownerId, Duration timeout) {}
+
+    private final StoreAccess access;
+    private final EventStore store;
+    private final Duration skipRecent;
+    private final @Nullable Lock lock;
+
+    PlainSource(StoreAccess access, EventStore store, Duration skipRecent, @Nullable Lock lock) {
+        this.access = access;
+        this.store = store;
+        this.skipRecent = skipRecent;
+        this.lock = lock;
+    }
+
+    @Override
+    public Batch next(int limit) {
+        return access.inTransaction("read pending events", connection -> {
+            Instant now = access.now(connection);
+            List<OutboxEvent> rows = lock == null
+                    ? store.pollPending(connection, now, skipRecent, limit)
+                    : store.claimPending(connection, lock.ownerId(), now, now.minus(lock.timeout()), skipRecent, limit);
+            return new Batch(
+                    rows.stream().map(row -> new Found(row, null, false)).toList(), now);
+        });
+    }
+
+    @Override
+    public boolean takes() {
+        return false; // a store without locks falls back to reading
+    }
+
+    @Override
+    public void giveBack(List<Found> events) {
+        // The specification has no way to give a lock back; it runs out.
+    }
+
+    @Override
+    public void markDead(Found event, String error) {
+        String eventId = event.row().eventId();
+        access.inTransaction(
+                "mark event " + eventId + " dead", connection -> store.markDead(connection, eventId, error));
+    }
+}

@@ -1,0 +1,108 @@
+package outbox.poller;
+
+import outbox.EventEnvelope;
+import outbox.internal.ErrorText;
+import outbox.internal.GuardedMetrics;
+import outbox.poller.EventSource.Batch;
+import outbox.poller.EventSource.Found;
+import outbox.spi.MetricsExporter;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * One look at the table: takes what there is room for, decodes it and hands it over. What the handler refuses is given back at once.
+ *
+ * <p>Room is counted in events and in bytes. How large events are is only known afterwards, so the first look assumes the largest payload and later ones go by what came.
+ */
+final class PollCycle {
+
+    private static final Logger LOG = System.getLogger(PollCycle.class.getName());
+
+    private final EventSource source;
+    private final OutboxPollerHandler handler;
+    private final int batchSize;
+    private final MetricsExporter metrics;
+    private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES; // per event; guarded by the poller's lock
+
+    PollCycle(EventSource source, OutboxPollerHandler handler, int batchSize, MetricsExporter metrics) {
+        this.source = source;
+        this.handler = handler;
+        this.batchSize = batchSize;
+        this.metrics = GuardedMetrics.of(metrics);
+    }
+
+    /** Answers whether the batch was full, so that another cycle should follow at once. */
+    boolean run() {
+        if (!handler.hasCapacity()) {
+            return false;
+        }
+        int left = batchSize;
+        for (boolean first = true; left > 0; first = false) {
+            int limit = limit(left);
+            if (limit == 0) {
+                return false;
+            }
+            Batch batch = source.next(limit);
+            if (first) {
+                metrics.recordOldestLagMs(oldestLag(batch));
+            }
+            boolean allTaken = handOver(batch.events());
+            left -= batch.events().size();
+            if (!allTaken || batch.events().size() < limit || !source.takes()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private int limit(int left) {
+        long byBytes = Math.max(1, handler.byteRoom() / expectedBytes);
+        return (int) Math.min(Math.min(left, handler.room()), byBytes);
+    }
+
+    private static long oldestLag(Batch batch) {
+        return batch.events().stream()
+                .map(found -> found.row().createdAt())
+                .min(Instant::compareTo)
+                .map(oldest -> Math.max(0, Duration.between(oldest, batch.now()).toMillis()))
+                .orElse(0L);
+    }
+
+    /** Answers whether the handler took everything. */
+    private boolean handOver(List<Found> events) {
+        long bytes = 0;
+        for (int i = 0; i < events.size(); i++) {
+            Found found = events.get(i);
+            EventEnvelope event;
+            try {
+                event = EventEnvelope.restore(found.row());
+            } catch (RuntimeException e) {
+                LOG.log(Level.ERROR, "Event " + found.row().eventId() + " cannot be decoded and is dead", e);
+                source.markDead(found, "Cannot be decoded: " + ErrorText.of(e));
+                continue;
+            }
+            bytes += event.payloadSize();
+            if (!handOver(found, event)) {
+                source.giveBack(events.subList(i, events.size()));
+                return false;
+            }
+        }
+        if (!events.isEmpty()) {
+            expectedBytes = Math.max(1, Math.max(bytes / events.size(), expectedBytes / 4));
+        }
+        return true;
+    }
+
+    private boolean handOver(Found found, EventEnvelope event) {
+        try {
+            return handler.handle(event, found.row().attempts(), found.claim(), found.suspect());
+        } catch (RuntimeException e) {
+            LOG.log(Level.ERROR, "The handler failed to take event " + event.eventId() + "; it stays in the table", e);
+            return false;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package outbox.registry;
+
+import org.jspecify.annotations.Nullable;
+import outbox.AggregateType;
+import outbox.EventListener;
+import outbox.EventType;
+
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** A registry in memory; listeners may be added while events flow. */
+public final class DefaultListenerRegistry implements ListenerRegistry {
+
+    private final Map<Key, EventListener> listeners = new ConcurrentHashMap<>();
+
+    /** Registers for events that name no aggregate type, that is for {@link AggregateType#GLOBAL}. */
+    public DefaultListenerRegistry register(String eventType, EventListener listener) {
+        return register(AggregateType.GLOBAL.name(), eventType, listener);
+    }
+
+    /** Registers for events that name no aggregate type, that is for {@link AggregateType#GLOBAL}. */
+    public DefaultListenerRegistry register(EventType eventType, EventListener listener) {
+        return register(eventType.name(), listener);
+    }
+
+    public DefaultListenerRegistry register(AggregateType aggregateType, EventType eventType, EventListener listener) {
+        return register(aggregateType.name(), eventType.name(), listener);
+    }
+
+    /** A second listener for the same pair is refused with an {@link IllegalStateException}. */
+    public DefaultListenerRegistry register(String aggregateType, String eventType, EventListener listener) {
+        Objects.requireNonNull(listener, "listener");
+        if (listeners.putIfAbsent(new Key(aggregateType, eventType), listener) != null) {
+            throw new IllegalStateException(
+                    "A listener for " + aggregateType + ":" + eventType
+                            + " is already registered. Each pair has one listener; put what concerns every event into an EventInterceptor.");
+        }
+        return this;
+    }
+
+    @Override
+    public @Nullable EventListener listenerFor(String aggregateType, String eventType) {
+        return listeners.get(new Key(aggregateType, eventType));
+    }
+
+    private record Key(String aggregateType, String eventType) {
+
+        Key {
+            Objects.requireNonNull(aggregateType, "aggregateType");
+            Objects.requireNonNull(eventType, "eventType");
+        }
+    }
+}

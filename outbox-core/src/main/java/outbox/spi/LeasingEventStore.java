@@ -1,0 +1,51 @@
+package outbox.spi;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * A store whose claims are fenced: each names a token, and only who names the current token can change the event. With such a store the engine promises no duplicates without
+ * a fault, on any number of nodes.
+ *
+ * <p>Times are given by the caller, who reads them from {@link #now}: the database's clock is the only one that counts.
+ */
+public interface LeasingEventStore extends EventStore {
+
+    /** The database's clock. */
+    Instant now(Connection conn);
+
+    /** Makes a connection ready for a transaction of the framework itself, such as choosing its isolation; it lasts for that transaction only. */
+    void prepare(Connection conn) throws SQLException;
+
+    /** Inserts all events or none, as NEW, leased to {@code birth} from the start if it is given. */
+    void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth);
+
+    /** Takes up to {@code limit} due events that nobody holds, or whose lease began before {@code lockExpiry}; oldest due time first. */
+    List<ClaimedEvent> claim(
+            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit);
+
+    /** Takes one unfinished event, due or not, if nobody holds it, its lease has expired, or the claim {@code held} holds it. */
+    Optional<ClaimedEvent> claimOne(
+            Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held);
+
+    /** Counts an attempt before its run starts; false if the claim no longer holds the event. */
+    boolean recordRun(Connection conn, String token, String eventId);
+
+    /** Starts the lease of the events anew at {@code now}; answers those that the claim still holds. */
+    Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now);
+
+    /** Gives back events as they were before the claim; answers how many the claim still held. */
+    int release(Connection conn, String token, Collection<String> eventIds);
+
+    /** Writes outcomes; answers the events whose claim still held them, the only ones that were changed. */
+    Set<String> mark(Connection conn, List<Mark> marks, Instant now);
+}

@@ -1,0 +1,36 @@
+package outbox.spi;
+
+import outbox.OutboxException;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+
+/**
+ * The business transaction of the calling thread.
+ *
+ * <p>A callback follows the fate of its own transaction: it is dropped with a savepoint that is rolled back, waits while its transaction is suspended, and when nobody knows
+ * whether the commit took effect, neither kind of callback runs.
+ */
+public interface TxContext {
+
+    /** Whether this thread is inside a transaction into which an event can be written now; no longer true once the commit has begun. */
+    boolean isTransactionActive();
+
+    /** The very connection that the business operations of this transaction use. */
+    Connection currentConnection();
+
+    /** Runs the callback after, and only if, the transaction committed. */
+    void afterCommit(Runnable callback);
+
+    /** Runs the callback after, and only if, the transaction rolled back. */
+    void afterRollback(Runnable callback);
+
+    /** Whether the transaction may not write. */
+    default boolean isReadOnly() {
+        try {
+            return currentConnection().isReadOnly();
+        } catch (SQLException e) {
+            throw new OutboxException("Cannot tell whether the current transaction is read-only", e);
+        }
+    }
+}
