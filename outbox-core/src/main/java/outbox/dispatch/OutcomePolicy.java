@@ -1,7 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
-import outbox.internal.ErrorText;
+import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 
 import java.lang.System.Logger;

@@ -3,8 +3,6 @@ package outbox.internal;
 import org.jspecify.annotations.Nullable;
 
 import java.sql.SQLException;
-import java.sql.SQLRecoverableException;
-import java.sql.SQLTimeoutException;
 
 /** Reads what a database said, by SQLState and vendor code, never by the words of a message. */
 public final class SqlErrors {
@@ -20,17 +18,6 @@ public final class SqlErrors {
         return sql != null
                 && (stateOf(sql).startsWith("40") && !stateOf(sql).equals("40003")
                         || sql.getErrorCode() == MYSQL_LOCK_WAIT_TIMEOUT);
-    }
-
-    /** Whether the connection broke, so that nobody knows whether the last statement took effect. */
-    public static boolean isOutcomeUnknown(SQLException sql) {
-        String state = stateOf(sql);
-        return state.isEmpty()
-                || state.startsWith("08")
-                || state.equals("40003") // statement completion unknown
-                || state.startsWith("57P") // PostgreSQL: the server is going down under the session
-                || sql instanceof SQLRecoverableException
-                || sql instanceof SQLTimeoutException;
     }
 
     public static String stateOf(SQLException sql) {

@@ -1,10 +1,10 @@
 package outbox.poller;
 
 import outbox.EventEnvelope;
-import outbox.internal.ErrorText;
 import outbox.internal.GuardedMetrics;
 import outbox.poller.EventSource.Batch;
 import outbox.poller.EventSource.Found;
+import outbox.spi.ErrorText;
 import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;

@@ -1,4 +1,4 @@
-package outbox.internal;
+package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
 

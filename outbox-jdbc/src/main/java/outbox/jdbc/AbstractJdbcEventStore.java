@@ -1,0 +1,630 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.model.EventStatus;
+import outbox.model.OutboxEvent;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+import outbox.spi.ErrorText;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.Mark;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
+
+/**
+ * The SQL that all databases share, and a claim that works on any of them: read candidates, then take them with a conditional UPDATE that alone decides who owns an event. A
+ * database overrides a whole statement where it can do better.
+ *
+ * <p>The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
+ */
+public abstract class AbstractJdbcEventStore implements LeasingEventStore {
+
+    /** The table of a store that is given none. */
+    public static final String DEFAULT_TABLE = "outbox_event";
+
+    private static final int MAX_IDS = 1000; // per statement
+    private static final Instant ANY_TIME = Instant.parse("9999-12-31T00:00:00Z");
+
+    private final TableName table;
+    private volatile @Nullable TableShape shape; // read once; reading it twice does no harm
+
+    protected AbstractJdbcEventStore(String tableName) {
+        this.table = new TableName(tableName);
+    }
+
+    /** The name by which {@link JdbcEventStores#get} finds this store. */
+    public abstract String name();
+
+    /** How the URLs of this database begin, such as {@code jdbc:h2:}. */
+    public abstract List<String> jdbcUrlPrefixes();
+
+    /** SQL for the database's current time, with time zone or as local time in UTC. */
+    protected abstract String nowSql(boolean zoned);
+
+    /** The parameter for a column of the given type that holds JSON as text. */
+    protected String jsonParameter(String columnType) {
+        return "?";
+    }
+
+    /** What makes the candidates of a claim invisible to other claims; empty if the database has nothing. */
+    protected String lockCandidates() {
+        return "";
+    }
+
+    /** Whether the error says that a row with this key exists. */
+    protected boolean isDuplicateKey(SQLException error) {
+        return SqlStates.of(error).equals("23505");
+    }
+
+    public final TableName table() {
+        return table;
+    }
+
+    @Override
+    public void prepare(Connection conn) throws SQLException {}
+
+    @Override
+    public Instant now(Connection conn) {
+        return run("read the database's clock", () -> {
+            try (PreparedStatement select = conn.prepareStatement("SELECT " + nowSql(false));
+                    ResultSet row = select.executeQuery()) {
+                row.next();
+                return row.getObject(1, LocalDateTime.class).toInstant(ZoneOffset.UTC);
+            }
+        });
+    }
+
+    // ---- writing ----
+
+    @Override
+    public void insertNew(Connection conn, EventEnvelope event) {
+        insertAll(conn, List.of(event), null);
+    }
+
+    @Override
+    public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+        run("insert " + events.size() + " events", () -> {
+            new EventInsert(this, shape(conn)).insert(conn, events, birth);
+            return events.size();
+        });
+    }
+
+    /** Binds what an insert needs. */
+    @FunctionalInterface
+    interface Binding {
+        void bind(PreparedStatement statement) throws SQLException;
+    }
+
+    /** Inserts the rows of one statement, all or none; an id that exists is a {@link DuplicateEventException}. */
+    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, Binding binding) throws SQLException {
+        try (PreparedStatement insert = conn.prepareStatement(sql)) {
+            binding.bind(insert);
+            insert.executeUpdate();
+        } catch (SQLException e) {
+            if (isDuplicateKey(e)) {
+                throw duplicate(events, e);
+            }
+            throw e;
+        }
+    }
+
+    final DuplicateEventException duplicate(List<EventEnvelope> events, @Nullable SQLException cause) {
+        String ids = events.stream().limit(10).map(EventEnvelope::eventId).collect(Collectors.joining(", "));
+        return new DuplicateEventException(ids, table, cause);
+    }
+
+    final void delete(Connection conn, Collection<String> eventIds) throws SQLException {
+        updateIds(conn, "DELETE FROM %1$s WHERE %2$s", eventIds, binder -> {}, binder -> {});
+    }
+
+    // ---- marks of the specification: by event id ----
+
+    @Override
+    public int markDone(Connection conn, String eventId) {
+        // Binds: done_at, event_id.
+        String sql = """
+                UPDATE %s
+                   SET status = 1, done_at = ?, locked_by = NULL, locked_at = NULL
+                 WHERE event_id = ?
+                   AND status <> 1
+                """.formatted(table);
+        Instant now = now(conn);
+        return update(
+                conn,
+                "mark event " + eventId + " DONE",
+                sql,
+                binder -> binder.time("done_at", now).text(eventId));
+    }
+
+    @Override
+    public int markRetry(Connection conn, String eventId, Instant nextAt, String error) {
+        // Binds: available_at, last_error, event_id.
+        String sql = """
+                UPDATE %s
+                   SET status = 2, attempts = attempts + 1, available_at = ?, last_error = ?,
+                       locked_by = NULL, locked_at = NULL
+                 WHERE event_id = ?
+                   AND status <> 1
+                """.formatted(table);
+        return update(
+                conn,
+                "mark event " + eventId + " RETRY",
+                sql,
+                binder -> binder.time("available_at", nextAt).text(clean(error)).text(eventId));
+    }
+
+    @Override
+    public int markDead(Connection conn, String eventId, String error) {
+        // Binds: last_error, done_at, event_id.
+        String sql = """
+                UPDATE %s
+                   SET status = 3, last_error = ?, done_at = ?, locked_by = NULL, locked_at = NULL
+                 WHERE event_id = ?
+                   AND status <> 1
+                """.formatted(table);
+        Instant now = now(conn);
+        return update(
+                conn,
+                "mark event " + eventId + " DEAD",
+                sql,
+                binder -> binder.text(clean(error)).time("done_at", now).text(eventId));
+    }
+
+    // ---- reading and claiming ----
+
+    @Override
+    public List<OutboxEvent> pollPending(Connection conn, Instant now, Duration skipRecent, int limit) {
+        // Binds: now, latest created_at, limit.
+        return run("read pending events", () -> {
+            String sql = """
+                    SELECT %s
+                      FROM %s
+                     WHERE status IN (0, 2)
+                       AND available_at <= ?
+                       AND created_at <= ?
+                     ORDER BY created_at
+                     LIMIT ?
+                    """.formatted(columns(shape(conn), ""), table);
+            return query(
+                    conn,
+                    sql,
+                    binder -> binder.time("available_at", now)
+                            .time("created_at", latestCreation(now, skipRecent))
+                            .number(limit),
+                    row -> event(row, shape(conn)));
+        });
+    }
+
+    @Override
+    public List<OutboxEvent> claimPending(
+            Connection conn, String ownerId, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        Claim claim = new Claim(ownerId, Long.MAX_VALUE);
+        return claim(conn, claim, now, lockExpiry, skipRecent, limit).stream()
+                .map(ClaimedEvent::event)
+                .toList();
+    }
+
+    /** An event that can be claimed. */
+    record Candidate(
+            OutboxEvent event,
+            Instant availableAt,
+            @Nullable String lockedBy) {}
+
+    @Override
+    public List<ClaimedEvent> claim(
+            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        return run("claim events", () -> {
+            List<Candidate> candidates = candidates(conn, now, lockExpiry, latestCreation(now, skipRecent), limit);
+            Set<String> ids = candidates.stream().map(c -> c.event().eventId()).collect(Collectors.toSet());
+            Set<String> taken = take(conn, claim.token(), ids, now, lockExpiry);
+            return claimed(
+                    candidates.stream()
+                            .filter(c -> taken.contains(c.event().eventId()))
+                            .toList(),
+                    claim);
+        });
+    }
+
+    /** In the order of their due time, whatever order the database answered in. */
+    static List<ClaimedEvent> claimed(List<Candidate> candidates, Claim claim) {
+        return candidates.stream()
+                .sorted(Comparator.comparing(Candidate::availableAt)
+                        .thenComparing(candidate -> candidate.event().createdAt()))
+                .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.lockedBy() != null))
+                .toList();
+    }
+
+    /**
+     * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
+     * Which status comes first changes by chance, so neither can starve the other.
+     */
+    private List<Candidate> candidates(
+            Connection conn, Instant now, Instant lockExpiry, Instant latestCreation, int limit) throws SQLException {
+        boolean newFirst = ThreadLocalRandom.current().nextBoolean();
+        List<Candidate> found = new ArrayList<>();
+        for (EventStatus status :
+                newFirst ? List.of(EventStatus.NEW, EventStatus.RETRY) : List.of(EventStatus.RETRY, EventStatus.NEW)) {
+            if (found.size() < limit) {
+                found.addAll(candidates(conn, status, now, lockExpiry, latestCreation, limit - found.size()));
+            }
+        }
+        return found;
+    }
+
+    private List<Candidate> candidates(
+            Connection conn, EventStatus status, Instant now, Instant lockExpiry, Instant latestCreation, int limit)
+            throws SQLException {
+        // Binds: now, latest created_at, lock expiry, limit.
+        String sql = """
+                SELECT %s, available_at, locked_by
+                  FROM %s
+                 WHERE status = %d
+                   AND available_at <= ?
+                   AND created_at <= ?
+                   AND (locked_at IS NULL OR locked_at < ?)
+                 ORDER BY available_at, created_at
+                 LIMIT ?
+                 %s
+                """.formatted(columns(shape(conn), ""), table, status.code(), lockCandidates());
+        return query(
+                conn,
+                sql,
+                binder -> binder.time("available_at", now)
+                        .time("created_at", latestCreation)
+                        .time("locked_at", lockExpiry)
+                        .number(limit),
+                row -> candidate(row, shape(conn)));
+    }
+
+    /** Takes those candidates that are still free, and answers them. This alone decides who owns an event; a lock taken before only saves useless tries. */
+    private Set<String> take(Connection conn, String token, Set<String> ids, Instant now, Instant lockExpiry)
+            throws SQLException {
+        int count = updateIds(
+                conn,
+                """
+                UPDATE %1$s
+                   SET locked_by = ?, locked_at = ?
+                 WHERE %2$s
+                   AND status IN (0, 2)
+                   AND (locked_at IS NULL OR locked_at < ?)
+                """,
+                ids,
+                binder -> binder.text(token).time("locked_at", now),
+                binder -> binder.time("locked_at", lockExpiry));
+        return count == ids.size() ? ids : heldBy(conn, token, ids);
+    }
+
+    @Override
+    public Optional<ClaimedEvent> claimOne(
+            Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held) {
+        return run("claim event " + eventId, () -> {
+            List<Candidate> rows = query(
+                    conn,
+                    "SELECT %s, available_at, locked_by FROM %s WHERE event_id = ? AND status IN (0, 2)"
+                            .formatted(columns(shape(conn), ""), table),
+                    binder -> binder.text(eventId),
+                    row -> candidate(row, shape(conn)));
+            if (rows.isEmpty()) {
+                return Optional.empty();
+            }
+            String heldToken = held == null ? "" : held.token();
+            // Binds: token, now, event_id, lock expiry, token held.
+            String sql = """
+                    UPDATE %s
+                       SET locked_by = ?, locked_at = ?
+                     WHERE event_id = ?
+                       AND status IN (0, 2)
+                       AND (locked_at IS NULL OR locked_at < ? OR locked_by = ?)
+                    """.formatted(table);
+            int count = update(
+                    conn,
+                    sql,
+                    binder -> binder.text(claim.token())
+                            .time("locked_at", now)
+                            .text(eventId)
+                            .time("locked_at", lockExpiry)
+                            .text(heldToken));
+            String before = rows.get(0).lockedBy();
+            boolean suspect = before != null && !before.equals(heldToken);
+            return count == 0
+                    ? Optional.empty()
+                    : Optional.of(new ClaimedEvent(rows.get(0).event(), claim, suspect));
+        });
+    }
+
+    @Override
+    public boolean recordRun(Connection conn, String token, String eventId) {
+        // Binds: event_id, token.
+        String sql = """
+                UPDATE %s
+                   SET attempts = attempts + 1
+                 WHERE event_id = ?
+                   AND locked_by = ?
+                   AND status IN (0, 2)
+                """.formatted(table);
+        return update(
+                        conn,
+                        "record a run of event " + eventId,
+                        sql,
+                        binder -> binder.text(eventId).text(token))
+                > 0;
+    }
+
+    @Override
+    public Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now) {
+        return run("renew leases", () -> {
+            int count = updateIds(
+                    conn, """
+                    UPDATE %1$s
+                       SET locked_at = ?
+                     WHERE %2$s
+                       AND locked_by = ?
+                       AND status IN (0, 2)
+                    """, eventIds, binder -> binder.time("locked_at", now), binder -> binder.text(token));
+            return count == eventIds.size() ? Set.copyOf(eventIds) : heldBy(conn, token, eventIds);
+        });
+    }
+
+    @Override
+    public int release(Connection conn, String token, Collection<String> eventIds) {
+        return run(
+                "give back events", () -> updateIds(conn, """
+                UPDATE %1$s
+                   SET locked_by = NULL, locked_at = NULL
+                 WHERE %2$s
+                   AND locked_by = ?
+                   AND status IN (0, 2)
+                """, eventIds, binder -> {}, binder -> binder.text(token)));
+    }
+
+    private Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {
+        return queryIds(
+                conn,
+                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status IN (0, 2)",
+                eventIds,
+                binder -> binder.text(token));
+    }
+
+    // ---- marks under a claim ----
+
+    @Override
+    public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
+        return run("write " + marks.size() + " outcomes", () -> {
+            Set<String> written = new HashSet<>();
+            Map<String, List<String>> doneByToken = new TreeMap<>(); // in one order everywhere, against deadlocks
+            for (Mark mark : marks) {
+                if (mark.status() == EventStatus.DONE) {
+                    doneByToken
+                            .computeIfAbsent(mark.token(), token -> new ArrayList<>())
+                            .add(mark.eventId());
+                } else if (markFailed(conn, mark, now)) {
+                    written.add(mark.eventId());
+                }
+            }
+            for (Map.Entry<String, List<String>> done : doneByToken.entrySet()) {
+                written.addAll(markDone(conn, done.getKey(), done.getValue(), now));
+            }
+            return written;
+        });
+    }
+
+    private Set<String> markDone(Connection conn, String token, List<String> eventIds, Instant now)
+            throws SQLException {
+        int count = updateIds(conn, """
+                UPDATE %1$s
+                   SET status = 1, done_at = ?, locked_by = NULL, locked_at = NULL
+                 WHERE %2$s
+                   AND locked_by = ?
+                   AND status IN (0, 2)
+                """, eventIds, binder -> binder.time("done_at", now), binder -> binder.text(token));
+        if (count == eventIds.size()) {
+            return Set.copyOf(eventIds);
+        }
+        // Some were not ours any more; those that were bear the time of this very mark.
+        return queryIds(
+                conn,
+                "SELECT event_id FROM %1$s WHERE %2$s AND status = 1 AND done_at = ?",
+                eventIds,
+                binder -> binder.time("done_at", now));
+    }
+
+    private boolean markFailed(Connection conn, Mark mark, Instant now) throws SQLException {
+        boolean dead = mark.status() == EventStatus.DEAD;
+        // Binds: attempts to add, due time of a retry or time of death, last_error, event_id, token.
+        String sql = """
+                UPDATE %s
+                   SET status = %d, attempts = attempts + ?, %s = ?, last_error = ?, locked_by = NULL, locked_at = NULL
+                 WHERE event_id = ?
+                   AND locked_by = ?
+                   AND status IN (0, 2)
+                """.formatted(table, mark.status().code(), dead ? "done_at" : "available_at");
+        return update(
+                        conn,
+                        sql,
+                        binder -> binder.number(mark.countsAttempt() ? 1 : 0)
+                                .time(dead ? "done_at" : "available_at", now.plus(mark.retryAfter()))
+                                .text(clean(mark.error()))
+                                .text(mark.eventId())
+                                .text(mark.token()))
+                > 0;
+    }
+
+    // ---- rows ----
+
+    /** The columns of an event, each with the given prefix. */
+    static String columns(TableShape shape, String prefix) {
+        String columns =
+                "event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload, headers, attempts, created_at"
+                        + (shape.has("occurred_at") ? ", occurred_at" : "")
+                        + (shape.has("payload_bytes") ? ", payload_bytes" : "");
+        return prefix.isEmpty() ? columns : prefix + columns.replace(", ", ", " + prefix);
+    }
+
+    static OutboxEvent event(ResultSet row, TableShape shape) throws SQLException {
+        Instant createdAt = shape.read(row, "created_at");
+        return new OutboxEvent(
+                row.getString("event_id"),
+                row.getString("event_type"),
+                row.getString("aggregate_type"),
+                row.getString("aggregate_id"),
+                row.getString("tenant_id"),
+                row.getString("payload"),
+                row.getString("headers"),
+                row.getInt("attempts"),
+                createdAt == null ? Instant.EPOCH : createdAt,
+                shape.has("occurred_at") ? shape.read(row, "occurred_at") : null,
+                shape.has("payload_bytes") ? row.getBytes("payload_bytes") : null);
+    }
+
+    static Candidate candidate(ResultSet row, TableShape shape) throws SQLException {
+        Instant availableAt = shape.read(row, "available_at");
+        return new Candidate(
+                event(row, shape), availableAt == null ? Instant.EPOCH : availableAt, row.getString("locked_by"));
+    }
+
+    static Instant latestCreation(Instant now, Duration skipRecent) {
+        return skipRecent.isZero() ? ANY_TIME : now.minus(skipRecent);
+    }
+
+    private static String clean(String error) {
+        return ErrorText.clean(error);
+    }
+
+    // ---- statements ----
+
+    /** Binds some of the parameters of a statement. */
+    @FunctionalInterface
+    interface Binds {
+        void to(Binder binder) throws SQLException;
+    }
+
+    /** Makes a value of the current row. */
+    @FunctionalInterface
+    interface RowMapper<T> {
+        T map(ResultSet row) throws SQLException;
+    }
+
+    /** A step that the database may fail. */
+    @FunctionalInterface
+    interface Step<T> {
+        T run() throws SQLException;
+    }
+
+    final TableShape shape(Connection conn) throws SQLException {
+        TableShape known = shape;
+        if (known == null) {
+            known = TableShape.read(conn, table);
+            check(conn);
+            shape = known;
+        }
+        return known;
+    }
+
+    /** Refuses, on first use, a database or driver that cannot keep the promises of the outbox. */
+    protected void check(Connection conn) throws SQLException {}
+
+    final <T> T run(String what, Step<T> step) {
+        try {
+            return step.run();
+        } catch (SQLException e) {
+            throw new EventStoreException("Cannot " + what + " in table " + table + ": " + e.getMessage(), e);
+        }
+    }
+
+    final <T> List<T> query(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        try (PreparedStatement select = conn.prepareStatement(sql)) {
+            binds.to(new Binder(select, shape(conn)));
+            List<T> found = new ArrayList<>();
+            try (ResultSet rows = select.executeQuery()) {
+                while (rows.next()) {
+                    found.add(mapper.map(rows));
+                }
+            }
+            return found;
+        }
+    }
+
+    private int update(Connection conn, String what, String sql, Binds binds) {
+        return run(what, () -> update(conn, sql, binds));
+    }
+
+    final int update(Connection conn, String sql, Binds binds) throws SQLException {
+        try (PreparedStatement update = conn.prepareStatement(sql)) {
+            binds.to(new Binder(update, shape(conn)));
+            return update.executeUpdate();
+        }
+    }
+
+    /** The condition that event_id is one of {@code count} ids. */
+    protected String idCondition(int count) {
+        return "event_id IN (?" + ", ?".repeat(count - 1) + ")";
+    }
+
+    /** Binds the ids of {@link #idCondition}. */
+    void bindIds(Binder binder, List<String> ids) throws SQLException {
+        binder.texts(ids);
+    }
+
+    /** Runs an update for many ids, some at a time: {@code %1$s} is the table, {@code %2$s} the condition on the id. */
+    final int updateIds(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
+            throws SQLException {
+        int count = 0;
+        for (List<String> some : portions(ids)) {
+            count += update(conn, sql.formatted(table, idCondition(some.size())), binder -> {
+                before.to(binder);
+                bindIds(binder, some);
+                after.to(binder);
+            });
+        }
+        return count;
+    }
+
+    private Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
+        Set<String> found = new HashSet<>();
+        for (List<String> some : portions(ids)) {
+            found.addAll(query(
+                    conn,
+                    sql.formatted(table, idCondition(some.size())),
+                    binder -> {
+                        bindIds(binder, some);
+                        after.to(binder);
+                    },
+                    row -> row.getString(1)));
+        }
+        return found;
+    }
+
+    /** Sorted, so that concurrent statements lock rows in the same order; in portions of a power of two, filled up by repetition, so that few statements are ever prepared. */
+    private static List<List<String>> portions(Collection<String> ids) {
+        List<String> sorted = ids.stream().sorted().toList();
+        List<List<String>> portions = new ArrayList<>();
+        for (int start = 0; start < sorted.size(); start += MAX_IDS) {
+            List<String> portion = new ArrayList<>(sorted.subList(start, Math.min(sorted.size(), start + MAX_IDS)));
+            int size = Math.min(MAX_IDS, Integer.highestOneBit(portion.size() * 2 - 1));
+            while (portion.size() < size) {
+                portion.add(portion.get(portion.size() - 1));
+            }
+            portions.add(portion);
+        }
+        return portions;
+    }
+}

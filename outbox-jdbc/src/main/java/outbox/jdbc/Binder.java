@@ -1,0 +1,55 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.Collection;
+
+/** Binds the parameters of a statement one after the other, so that no index is written by hand. */
+final class Binder {
+
+    private final PreparedStatement statement;
+    private final TableShape shape;
+    private int index;
+
+    Binder(PreparedStatement statement, TableShape shape) {
+        this.statement = statement;
+        this.shape = shape;
+    }
+
+    Binder text(@Nullable String value) throws SQLException {
+        statement.setString(++index, value);
+        return this;
+    }
+
+    Binder texts(Collection<String> values) throws SQLException {
+        for (String value : values) {
+            text(value);
+        }
+        return this;
+    }
+
+    Binder number(int value) throws SQLException {
+        statement.setInt(++index, value);
+        return this;
+    }
+
+    Binder bytes(byte @Nullable [] value) throws SQLException {
+        statement.setBytes(++index, value);
+        return this;
+    }
+
+    /** Binds a time as the type of the column that it is compared with or written to. */
+    Binder time(String column, Instant value) throws SQLException {
+        shape.bind(statement, ++index, column, value);
+        return this;
+    }
+
+    /** Binds an array of texts as one parameter. */
+    Binder array(Collection<String> values) throws SQLException {
+        statement.setArray(++index, statement.getConnection().createArrayOf("varchar", values.toArray()));
+        return this;
+    }
+}

@@ -1,0 +1,159 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.TransactionStateException;
+import outbox.spi.ConnectionProvider;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Objects;
+
+/**
+ * Transactions on plain JDBC for programs without a framework:
+ *
+ * <pre>{@code
+ * try (Transaction tx = transactions.begin()) {
+ *     // business statements on tx.connection(), events by the writer
+ *     tx.commit();
+ * } // rolled back if it did not get to the commit
+ * }</pre>
+ *
+ * <p>Callbacks of the transaction run after its connection went back to the pool. Thread-safe; a transaction belongs to the thread that began it.
+ */
+public final class JdbcTransactionManager {
+
+    private static final Logger LOG = System.getLogger(JdbcTransactionManager.class.getName());
+
+    private final ConnectionProvider connectionProvider;
+    private final ThreadLocalTxContext txContext;
+    private volatile @Nullable Boolean readOnlyPool; // asked once: some drivers ask the server for each answer
+
+    public JdbcTransactionManager(ConnectionProvider connectionProvider, ThreadLocalTxContext txContext) {
+        this.connectionProvider = Objects.requireNonNull(connectionProvider, "connectionProvider");
+        this.txContext = Objects.requireNonNull(txContext, "txContext");
+    }
+
+    /** Begins a transaction on this thread. One that is active is suspended until the new one, which is independent of it, has ended. */
+    public Transaction begin() {
+        Connection connection = null;
+        try {
+            connection = connectionProvider.getConnection();
+            boolean autoCommit = connection.getAutoCommit();
+            if (autoCommit) {
+                connection.setAutoCommit(false);
+            }
+            TxScope scope = new TxScope(connection, isReadOnlyPool(connection));
+            txContext.enter(scope);
+            return new Transaction(scope, autoCommit);
+        } catch (SQLException e) {
+            if (connection != null) {
+                abandon(connection);
+            }
+            throw new EventStoreException("Cannot begin a transaction: " + e.getMessage(), e);
+        }
+    }
+
+    private boolean isReadOnlyPool(Connection connection) throws SQLException {
+        Boolean known = readOnlyPool;
+        if (known == null) {
+            known = connection.isReadOnly();
+            readOnlyPool = known;
+        }
+        return known;
+    }
+
+    /** A connection in an unknown state must not serve anyone again. */
+    private static void abandon(Connection connection) {
+        try (connection) {
+            connection.abort(Runnable::run);
+        } catch (SQLException e) {
+            LOG.log(Level.DEBUG, "A broken connection could not even be aborted", e);
+        }
+    }
+
+    /** A transaction of the thread that began it. */
+    public final class Transaction implements AutoCloseable {
+
+        private final TxScope scope;
+        private final boolean autoCommit;
+        private boolean ended;
+
+        private Transaction(TxScope scope, boolean autoCommit) {
+            this.scope = scope;
+            this.autoCommit = autoCommit;
+        }
+
+        /** The connection for the business statements. Its savepoints are honoured; commit, rollback and auto-commit are this transaction's. */
+        public Connection connection() {
+            return scope.connection();
+        }
+
+        /**
+         * Commits. If the database refused, everything is rolled back and an {@link EventStoreException} says why; if the connection broke, a
+         * {@link CommitOutcomeUnknownException} says that nobody knows.
+         */
+        public void commit() {
+            end();
+            try {
+                scope.physical().commit();
+            } catch (SQLException e) {
+                if (SqlStates.isOutcomeUnknown(e)) {
+                    abandon(scope.physical());
+                    throw new CommitOutcomeUnknownException(e);
+                }
+                rollBackPhysical();
+                scope.callbacks().rolledBack();
+                throw new EventStoreException("The commit failed and everything was rolled back: " + e.getMessage(), e);
+            }
+            giveBack();
+            scope.callbacks().committed();
+        }
+
+        /** Rolls back. A connection that is broken is as good as rolled back: the server does it. */
+        public void rollback() {
+            end();
+            rollBackPhysical();
+            scope.callbacks().rolledBack();
+        }
+
+        /** Rolls back what was neither committed nor rolled back. */
+        @Override
+        public void close() {
+            if (!ended) {
+                rollback();
+            }
+        }
+
+        private void end() {
+            if (ended) {
+                throw new TransactionStateException("The transaction has already ended");
+            }
+            txContext.leave(scope);
+            ended = true;
+        }
+
+        private void rollBackPhysical() {
+            try {
+                scope.physical().rollback();
+                giveBack();
+            } catch (SQLException e) {
+                LOG.log(Level.WARNING, "The rollback failed; its connection is dropped and the server rolls back", e);
+                abandon(scope.physical());
+            }
+        }
+
+        private void giveBack() {
+            try {
+                if (autoCommit) {
+                    scope.physical().setAutoCommit(true);
+                }
+                scope.physical().close();
+            } catch (SQLException e) {
+                LOG.log(Level.WARNING, "A connection could not be given back in its former state and is dropped", e);
+                abandon(scope.physical());
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package outbox.jdbc;
+
+import outbox.EventEnvelope;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** PostgreSQL 12 or newer: a claim is a single statement, and a duplicate id does not abort the caller's transaction. */
+public final class PostgresEventStore extends AbstractJdbcEventStore {
+
+    public PostgresEventStore() {
+        this(DEFAULT_TABLE);
+    }
+
+    public PostgresEventStore(String tableName) {
+        super(tableName);
+    }
+
+    @Override
+    public String name() {
+        return "postgresql";
+    }
+
+    @Override
+    public List<String> jdbcUrlPrefixes() {
+        return List.of("jdbc:postgresql:");
+    }
+
+    @Override
+    protected String nowSql(boolean zoned) {
+        return zoned ? "clock_timestamp()" : "clock_timestamp() AT TIME ZONE 'UTC'";
+    }
+
+    @Override
+    protected String jsonParameter(String columnType) {
+        return columnType.startsWith("json") ? "CAST(? AS " + columnType + ")" : "?";
+    }
+
+    /** With this switch a COMMIT of a failed transaction looks like a success although the server rolled back: events would be delivered that do not exist. */
+    @Override
+    protected void check(Connection conn) throws SQLException {
+        String url = conn.getMetaData().getURL();
+        if (url != null && url.toLowerCase(Locale.ROOT).contains("raiseexceptiononsilentrollback=false")) {
+            throw new EventStoreException(
+                    "The JDBC URL sets raiseExceptionOnSilentRollback=false, so a commit that was rolled back would look like a success. Remove it.",
+                    null);
+        }
+    }
+
+    /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. */
+    @Override
+    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, Binding binding) throws SQLException {
+        List<String> inserted = new ArrayList<>();
+        try (PreparedStatement insert =
+                conn.prepareStatement(sql + " ON CONFLICT (event_id) DO NOTHING RETURNING event_id")) {
+            binding.bind(insert);
+            try (ResultSet rows = insert.executeQuery()) {
+                while (rows.next()) {
+                    inserted.add(rows.getString(1));
+                }
+            }
+        }
+        if (inserted.size() < events.size()) {
+            if (!inserted.isEmpty()) {
+                delete(conn, inserted);
+            }
+            throw duplicate(
+                    events.stream()
+                            .filter(event -> !inserted.contains(event.eventId()))
+                            .toList(),
+                    null);
+        }
+    }
+
+    /**
+     * Binds: now, latest created_at, lock expiry, limit, token, now. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select again and claim more
+     * than asked. RETURNING promises no order; the caller sorts.
+     */
+    @Override
+    public List<ClaimedEvent> claim(
+            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        return run("claim events", () -> {
+            String sql = """
+                    WITH due AS MATERIALIZED (
+                        SELECT event_id, locked_by
+                          FROM %1$s
+                         WHERE status IN (0, 2)
+                           AND available_at <= ?
+                           AND created_at <= ?
+                           AND (locked_at IS NULL OR locked_at < ?)
+                         ORDER BY available_at, created_at
+                         LIMIT ?
+                           FOR UPDATE SKIP LOCKED
+                    )
+                    UPDATE %1$s AS e
+                       SET locked_by = ?, locked_at = ?
+                      FROM due
+                     WHERE e.event_id = due.event_id
+                    RETURNING %2$s, e.available_at, due.locked_by
+                    """.formatted(table(), columns(shape(conn), "e."));
+            List<Candidate> taken = query(
+                    conn,
+                    sql,
+                    binder -> binder.time("available_at", now)
+                            .time("created_at", latestCreation(now, skipRecent))
+                            .time("locked_at", lockExpiry)
+                            .number(limit)
+                            .text(claim.token())
+                            .time("locked_at", now),
+                    row -> candidate(row, shape(conn)));
+            return claimed(taken, claim);
+        });
+    }
+
+    @Override
+    protected String idCondition(int count) {
+        return "event_id = ANY (?)";
+    }
+
+    @Override
+    void bindIds(Binder binder, List<String> ids) throws SQLException {
+        binder.array(ids);
+    }
+}

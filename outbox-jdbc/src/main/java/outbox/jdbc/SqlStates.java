@@ -1,0 +1,26 @@
+package outbox.jdbc;
+
+import java.sql.SQLException;
+import java.sql.SQLRecoverableException;
+import java.sql.SQLTimeoutException;
+
+/** Reads what a database said, by SQLState, never by the words of a message. */
+final class SqlStates {
+
+    private SqlStates() {}
+
+    static String of(SQLException error) {
+        return error.getSQLState() == null ? "" : error.getSQLState();
+    }
+
+    /** Whether the connection broke, so that nobody knows whether the last statement took effect. An error without a state is no answer of a server either. */
+    static boolean isOutcomeUnknown(SQLException error) {
+        String state = of(error);
+        return state.isEmpty()
+                || state.startsWith("08")
+                || state.equals("40003") // statement completion unknown
+                || state.startsWith("57P") // PostgreSQL: the server is going down under the session
+                || error instanceof SQLRecoverableException
+                || error instanceof SQLTimeoutException;
+    }
+}

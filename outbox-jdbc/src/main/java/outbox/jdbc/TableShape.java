@@ -1,0 +1,106 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * The columns that an outbox table really has. The 15 of the specification are required; what goes beyond is used where it is there. Times are bound and read according to the
+ * type of their column, always as UTC, so neither the JVM's nor the session's time zone matters.
+ */
+final class TableShape {
+
+    private static final List<String> REQUIRED = List.of(
+            "event_id",
+            "event_type",
+            "aggregate_type",
+            "aggregate_id",
+            "tenant_id",
+            "payload",
+            "headers",
+            "status",
+            "attempts",
+            "available_at",
+            "created_at",
+            "done_at",
+            "last_error",
+            "locked_by",
+            "locked_at");
+
+    private final Map<String, String> typeNames; // column → type name of the database, both in lower case
+    private final Map<String, Boolean> zoned;
+
+    private TableShape(Map<String, String> typeNames, Map<String, Boolean> zoned) {
+        this.typeNames = typeNames;
+        this.zoned = zoned;
+    }
+
+    /** Reads the shape with a query that answers no row: it finds the table by the same rules as every later statement. */
+    static TableShape read(Connection connection, TableName table) throws SQLException {
+        Map<String, String> typeNames = new HashMap<>();
+        Map<String, Boolean> zoned = new HashMap<>();
+        try (PreparedStatement select = connection.prepareStatement("SELECT * FROM " + table + " WHERE 1 = 0");
+                ResultSet none = select.executeQuery()) {
+            ResultSetMetaData columns = none.getMetaData();
+            for (int i = 1; i <= columns.getColumnCount(); i++) {
+                String name = columns.getColumnName(i).toLowerCase(Locale.ROOT);
+                String type = columns.getColumnTypeName(i).toLowerCase(Locale.ROOT);
+                typeNames.put(name, type);
+                zoned.put(
+                        name, columns.getColumnType(i) == Types.TIMESTAMP_WITH_TIMEZONE || type.equals("timestamptz"));
+            }
+        }
+        List<String> missing = REQUIRED.stream()
+                .filter(column -> !typeNames.containsKey(column))
+                .toList();
+        if (!missing.isEmpty()) {
+            throw new EventStoreException(
+                    "Table " + table + " is not an outbox table: it has no column " + String.join(", ", missing)
+                            + ". Create it with the DDL under META-INF/outbox/schema in outbox-jdbc.",
+                    null);
+        }
+        return new TableShape(typeNames, zoned);
+    }
+
+    boolean has(String column) {
+        return typeNames.containsKey(column);
+    }
+
+    String typeOf(String column) {
+        return Objects.requireNonNull(typeNames.get(column), column);
+    }
+
+    boolean isZoned(String column) {
+        return Objects.requireNonNull(zoned.get(column), column);
+    }
+
+    void bind(PreparedStatement statement, int index, String column, Instant value) throws SQLException {
+        OffsetDateTime utc = value.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC);
+        statement.setObject(index, isZoned(column) ? utc : utc.toLocalDateTime());
+    }
+
+    @Nullable
+    Instant read(ResultSet row, String column) throws SQLException {
+        if (isZoned(column)) {
+            OffsetDateTime value = row.getObject(column, OffsetDateTime.class);
+            return value == null ? null : value.toInstant();
+        }
+        LocalDateTime value = row.getObject(column, LocalDateTime.class);
+        return value == null ? null : value.toInstant(ZoneOffset.UTC);
+    }
+}

@@ -1,0 +1,99 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.spi.TxCallbacks;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Objects;
+
+/**
+ * One transaction: its connection and what is to happen after it. The connection that business code gets is a proxy that sees savepoints, so that what was registered after a
+ * savepoint is forgotten when the transaction is rolled back to it. Used by one thread.
+ */
+final class TxScope implements InvocationHandler {
+
+    private final Connection physical;
+    private final Connection connection;
+    private final TxCallbacks callbacks = new TxCallbacks();
+    private boolean readOnly;
+
+    TxScope(Connection physical, boolean readOnly) {
+        this.physical = physical;
+        this.readOnly = readOnly;
+        this.connection = (Connection)
+                Proxy.newProxyInstance(TxScope.class.getClassLoader(), new Class<?>[] {Connection.class}, this);
+    }
+
+    Connection connection() {
+        return connection;
+    }
+
+    Connection physical() {
+        return physical;
+    }
+
+    /** Known without asking the server, which some drivers do for each question. */
+    boolean isReadOnly() {
+        return readOnly;
+    }
+
+    TxCallbacks callbacks() {
+        return callbacks;
+    }
+
+    @Override
+    public @Nullable Object invoke(Object proxy, Method method, @Nullable Object @Nullable [] args) throws Throwable {
+        switch (method.getName()) {
+            case "commit", "setAutoCommit" -> throw refused(method);
+            case "rollback" -> {
+                if (args == null) {
+                    throw refused(method);
+                }
+                Object result = call(method, args);
+                callbacks.savepointRollback(Objects.requireNonNull(args[0]));
+                return result;
+            }
+            case "setSavepoint" -> {
+                Object savepoint = call(method, args);
+                callbacks.savepoint(savepoint);
+                return savepoint;
+            }
+            case "setReadOnly" -> {
+                Object result = call(method, args);
+                readOnly = physical.isReadOnly();
+                return result;
+            }
+            case "close" -> {
+                return null; // ends with its transaction
+            }
+            case "equals" -> {
+                return args != null && proxy == args[0];
+            }
+            case "hashCode" -> {
+                return System.identityHashCode(proxy);
+            }
+            default -> {
+                return call(method, args);
+            }
+        }
+    }
+
+    private static SQLException refused(Method method) {
+        return new SQLException(
+                "Connection." + method.getName()
+                        + " is not available inside a transaction of JdbcTransactionManager: use commit, rollback and close of the Transaction");
+    }
+
+    private Object call(Method method, @Nullable Object @Nullable [] args) throws Throwable {
+        try {
+            return method.invoke(physical, args);
+        } catch (InvocationTargetException e) {
+            throw e.getTargetException();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package outbox.spring;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import outbox.TransactionStateException;
+import outbox.spi.TxCallbacks;
+import outbox.spi.TxContext;
+
+import java.sql.Connection;
+import java.util.Objects;
+import javax.sql.DataSource;
+
+/**
+ * Spring's transaction on one data source. It is active only if this very data source takes part: a transaction of another data source's manager would store the event on its
+ * own, whatever becomes of the business change.
+ *
+ * <p>Callbacks run once the outcome is known for sure, follow savepoints of nested transactions and wait while their transaction is suspended. Works with any transaction manager
+ * that binds the data source's connection to the thread, such as those for JDBC, JPA and Hibernate.
+ */
+public final class SpringTxContext implements TxContext {
+
+    private final DataSource dataSource;
+
+    public SpringTxContext(DataSource dataSource) {
+        Objects.requireNonNull(dataSource, "dataSource");
+        this.dataSource = dataSource instanceof TransactionAwareDataSourceProxy proxy
+                ? Objects.requireNonNull(proxy.getTargetDataSource(), "targetDataSource")
+                : dataSource; // what a transaction manager binds is the target
+    }
+
+    @Override
+    public boolean isTransactionActive() {
+        return TransactionSynchronizationManager.isActualTransactionActive()
+                && TransactionSynchronizationManager.isSynchronizationActive()
+                && TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder
+                && !isCommitting();
+    }
+
+    @Override
+    public Connection currentConnection() {
+        requireTransaction();
+        return DataSourceUtils.getConnection(dataSource);
+    }
+
+    @Override
+    public void afterCommit(Runnable callback) {
+        requireTransaction();
+        callbacks().afterCommit(callback);
+    }
+
+    @Override
+    public void afterRollback(Runnable callback) {
+        requireTransaction();
+        callbacks().afterRollback(callback);
+    }
+
+    @Override
+    public boolean isReadOnly() {
+        return TransactionSynchronizationManager.isCurrentTransactionReadOnly();
+    }
+
+    private void requireTransaction() {
+        if (!isTransactionActive()) {
+            throw new TransactionStateException(
+                    "No transaction of this data source is active on this thread. Is the method @Transactional, with the"
+                            + " transaction manager of this data source, and not called from an after-commit callback?");
+        }
+    }
+
+    private TxCallbacks callbacks() {
+        TxSynchronization known = registered();
+        if (known == null) {
+            known = new TxSynchronization(dataSource);
+            TransactionSynchronizationManager.registerSynchronization(known);
+        }
+        return known.callbacks();
+    }
+
+    private @Nullable TxSynchronization registered() {
+        for (TransactionSynchronization candidate : TransactionSynchronizationManager.getSynchronizations()) {
+            if (candidate instanceof TxSynchronization ours && ours.isFor(dataSource)) {
+                return ours;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Spring calls a transaction active until its after-commit callbacks have run, but what is written there comes too late. Our own callbacks know it if the transaction wrote
+     * before; otherwise the stack tells, by whatever is nearer: the begin of a transaction, or an after-commit callback.
+     */
+    private boolean isCommitting() {
+        TxSynchronization known = registered();
+        return known != null ? known.isCompleting() : AfterCommitCall.isNearest();
+    }
+}
