@@ -16,7 +16,7 @@ public final class TxCallbacks {
 
     private final List<Runnable> afterCommit = new ArrayList<>();
     private final List<Runnable> afterRollback = new ArrayList<>();
-    private final Map<Object, Integer> savepoints =
+    private final IdentityHashMap<Object, Integer> savepoints =
             new IdentityHashMap<>(); // → number of after-commit callbacks before it
 
     public void afterCommit(Runnable callback) {
