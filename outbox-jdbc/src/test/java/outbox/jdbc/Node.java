@@ -23,7 +23,7 @@ import javax.sql.DataSource;
 final class Node implements AutoCloseable {
 
     /** Counts what the engine reports beyond the specification. */
-    static final class Counts implements MetricsExporter {
+    static class Counts implements MetricsExporter {
         final AtomicInteger lostClaims = new AtomicInteger();
         final AtomicInteger stuck = new AtomicInteger();
         final AtomicInteger markFailures = new AtomicInteger();
