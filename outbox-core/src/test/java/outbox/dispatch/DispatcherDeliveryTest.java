@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
 import outbox.EventListener;
@@ -251,7 +252,7 @@ class DispatcherDeliveryTest {
 
     // ---- hostile listeners ----
 
-    static Stream<org.junit.jupiter.params.provider.Arguments> errors() {
+    static Stream<Arguments> errors() {
         return Stream.of(
                 arguments((EventListener) event -> recurse(0), "java.lang.StackOverflowError"),
                 arguments(
