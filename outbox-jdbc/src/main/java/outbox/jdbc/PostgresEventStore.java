@@ -75,7 +75,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             }
             throw duplicate(
                     events.stream()
-                            .filter(event -> !inserted.contains(event.eventId()))
+                            .map(EventEnvelope::eventId)
+                            .filter(id -> !inserted.contains(id))
                             .toList(),
                     null);
         }
