@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.QuietLog;
 import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
@@ -16,6 +17,7 @@ final class HeldEvents {
     private final ConcurrentHashMap<String, Delivery> byId = new ConcurrentHashMap<>();
     private final InFlightTracker inFlight;
     private final MetricsExporter metrics;
+    private final QuietLog trouble = new QuietLog(LOG);
 
     HeldEvents(InFlightTracker inFlight, MetricsExporter metrics) {
         this.inFlight = inFlight;
@@ -45,10 +47,15 @@ final class HeldEvents {
     }
 
     void letGo(Delivery delivery) {
-        if (delivery.isInFlight()) {
-            inFlight.release(delivery.eventId());
-        }
         byId.remove(delivery.eventId(), delivery);
+        if (!delivery.isInFlight()) {
+            return;
+        }
+        try {
+            inFlight.release(delivery.eventId());
+        } catch (RuntimeException | Error e) { // of a tracker of the user's: it must not stop the writing of outcomes
+            trouble.log(Level.ERROR, "The in-flight tracker failed to release event " + delivery.eventId(), e);
+        }
     }
 
     /** The event turned out not to be ours: it is dropped, whoever has it goes on. */
