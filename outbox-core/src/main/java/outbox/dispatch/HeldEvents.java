@@ -46,15 +46,16 @@ final class HeldEvents {
         return true;
     }
 
+    /** First the tracker, then this: whoever may hold the event anew must find the tracker free, or it would drop an event that it has claimed. */
     void letGo(Delivery delivery) {
-        byId.remove(delivery.eventId(), delivery);
-        if (!delivery.isInFlight()) {
-            return;
-        }
         try {
-            inFlight.release(delivery.eventId());
+            if (delivery.isInFlight()) {
+                inFlight.release(delivery.eventId());
+            }
         } catch (RuntimeException | Error e) { // of a tracker of the user's: it must not stop the writing of outcomes
             trouble.log(Level.ERROR, "The in-flight tracker failed to release event " + delivery.eventId(), e);
+        } finally {
+            byId.remove(delivery.eventId(), delivery);
         }
     }
 
