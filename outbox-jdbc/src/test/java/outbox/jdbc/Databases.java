@@ -18,6 +18,7 @@ import javax.sql.DataSource;
 /** The databases of the tests: a fresh one for each test class or test, with a pool of its own. Pools of former tests are closed when a new one is made. */
 enum Databases {
     H2,
+    H2_AS_MYSQL,
     POSTGRES,
     MARIADB,
     MYSQL;
@@ -28,6 +29,7 @@ enum Databases {
     String url() {
         return switch (this) {
             case H2 -> "jdbc:h2:mem:test" + NUMBER.incrementAndGet() + ";DB_CLOSE_DELAY=-1";
+            case H2_AS_MYSQL -> "jdbc:h2:mem:test" + NUMBER.incrementAndGet() + ";DB_CLOSE_DELAY=-1;MODE=MySQL";
             case POSTGRES -> PostgresServer.shared().createDatabase();
             case MARIADB -> MariaDbServer.shared().createDatabase();
             case MYSQL -> MySqlServer.shared().createDatabase();
@@ -36,7 +38,7 @@ enum Databases {
 
     AbstractJdbcEventStore store() {
         return switch (this) {
-            case H2 -> new H2EventStore();
+            case H2, H2_AS_MYSQL -> new H2EventStore();
             case POSTGRES -> new PostgresEventStore();
             case MARIADB, MYSQL -> new MySqlEventStore();
         };
