@@ -311,7 +311,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private int workerCount = 4;
         private int hotQueueCapacity = 1000;
         private int coldQueueCapacity = 1000;
-        private long maxQueuedBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 8);
+        private long maxQueuedBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 16);
         private long drainTimeoutMs = 5000;
         private Duration leaseDuration = Duration.ofMinutes(5);
         private Duration listenerTimeLimit = Duration.ofMinutes(10);
@@ -377,7 +377,7 @@ public final class OutboxDispatcher implements AutoCloseable {
             return this;
         }
 
-        /** How many bytes of payload may wait in both queues together; default 64 MiB, at most an eighth of the heap. */
+        /** How many bytes of payload may wait in both queues together; default 64 MiB, at most a sixteenth of the heap. */
         public Builder maxQueuedBytes(long maxQueuedBytes) {
             this.maxQueuedBytes = require(maxQueuedBytes > 0, maxQueuedBytes, "maxQueuedBytes must be positive");
             return this;

@@ -83,6 +83,9 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
     public void prepare(Connection conn) throws SQLException {}
 
     @Override
+    public void checkCommit(Connection conn) {}
+
+    @Override
     public Instant now(Connection conn) {
         return run("read the database's clock", () -> {
             try (PreparedStatement select = conn.prepareStatement("SELECT " + nowSql(false));
@@ -540,14 +543,10 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
         TableShape known = shape;
         if (known == null) {
             known = TableShape.read(conn, table);
-            check(conn);
             shape = known;
         }
         return known;
     }
-
-    /** Refuses, on first use, a database or driver that cannot keep the promises of the outbox. */
-    protected void check(Connection conn) throws SQLException {}
 
     final <T> T run(String what, Step<T> step) {
         try {

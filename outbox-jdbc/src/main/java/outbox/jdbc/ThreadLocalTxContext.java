@@ -36,6 +36,12 @@ public final class ThreadLocalTxContext implements TxContext {
     }
 
     @Override
+    public boolean beforeCommit(Runnable callback) {
+        current().callbacks().beforeCommit(callback);
+        return true;
+    }
+
+    @Override
     public boolean isReadOnly() {
         return current().isReadOnly();
     }
@@ -53,8 +59,8 @@ public final class ThreadLocalTxContext implements TxContext {
         scopes.get().push(scope);
     }
 
-    /** Ends the innermost transaction; refuses any other, and one that was begun on another thread. */
-    void leave(TxScope scope) {
+    /** Refuses any transaction but the innermost of this thread. */
+    void requireCurrent(TxScope scope) {
         Deque<TxScope> stack = scopes.get();
         if (stack.peek() != scope) {
             throw new TransactionStateException(
@@ -62,6 +68,10 @@ public final class ThreadLocalTxContext implements TxContext {
                             ? "A transaction that was begun inside this one is still active; end it first"
                             : "This transaction was begun on another thread; end it there");
         }
+    }
+
+    void leave() {
+        Deque<TxScope> stack = scopes.get();
         stack.pop();
         if (stack.isEmpty()) {
             scopes.remove();

@@ -45,14 +45,17 @@ enum Databases {
     }
 
     /** A new database with the shipped table. */
-    DataSource create() {
-        DataSource pool = newPool(url(), 10, true);
-        OutboxSchema.create(pool, store());
-        return pool;
+    StoreFixture fixture() {
+        return fixture("");
     }
 
-    StoreFixture fixture() {
-        return new StoreFixture(create(), store(), AbstractJdbcEventStore.DEFAULT_TABLE, this == POSTGRES);
+    /** A new database with the shipped table, reached with the given parameters of the URL. */
+    StoreFixture fixture(String parameters) {
+        String url = url();
+        DataSource pool =
+                newPool(parameters.isEmpty() ? url : url + (url.contains("?") ? "&" : "?") + parameters, 10, true);
+        OutboxSchema.create(pool, store());
+        return new StoreFixture(pool, store(), AbstractJdbcEventStore.DEFAULT_TABLE, this == POSTGRES);
     }
 
     /** A new database whose table is made by the given statements. */

@@ -59,6 +59,13 @@ public final class SpringTxContext implements TxContext {
     }
 
     @Override
+    public boolean beforeCommit(Runnable callback) {
+        requireTransaction();
+        callbacks().beforeCommit(callback);
+        return true;
+    }
+
+    @Override
     public boolean isReadOnly() {
         return TransactionSynchronizationManager.isCurrentTransactionReadOnly();
     }
