@@ -56,7 +56,7 @@ final class Customers {
     }
 
     private void order(long number) {
-        Order order = new Order(number, number % 500 == 50 ? Order.ATLANTIS : "Norway");
+        Order order = new Order(number, number % 1000 == 50 ? Order.ATLANTIS : "Norway");
         try {
             switch ((int) (number % 10)) {
                 case 0, 5 -> shop.importOrder(order);
