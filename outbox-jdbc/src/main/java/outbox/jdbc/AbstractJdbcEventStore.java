@@ -304,7 +304,7 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                 row -> candidate(row, shape(conn)));
     }
 
-    /** Takes those candidates that are still free, and answers them. This alone decides who owns an event; a lock taken before only saves useless tries. */
+    /** Takes those candidates that are still free and due, and answers them: one that failed since it was read waits for its retry. This alone decides who owns an event; a lock taken before only saves useless tries. */
     private Set<String> take(Connection conn, String token, Set<String> ids, Instant now, Instant lockExpiry)
             throws SQLException {
         int count = updateIds(
@@ -314,11 +314,12 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                    SET locked_by = ?, locked_at = ?
                  WHERE %2$s
                    AND status IN (0, 2)
+                   AND available_at <= ?
                    AND (locked_at IS NULL OR locked_at < ?)
                 """,
                 ids,
                 binder -> binder.text(token).time("locked_at", now),
-                binder -> binder.time("locked_at", lockExpiry));
+                binder -> binder.time("available_at", now).time("locked_at", lockExpiry));
         return count == ids.size() ? ids : heldBy(conn, token, ids);
     }
 
