@@ -1,0 +1,56 @@
+package outbox.testing;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** A short program that ran to its end. */
+record Command(String name, int exitCode, String output) {
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    static Command run(String... command) {
+        return run(new ProcessBuilder(command));
+    }
+
+    static Command run(ProcessBuilder builder) {
+        return finish(
+                start(builder.redirectErrorStream(true)), builder.command().get(0));
+    }
+
+    /** Waits for at most a minute; a program that takes longer is killed and is an error. */
+    static Command finish(Process process, String name) {
+        try {
+            var output = new ProcessOutput(process, name);
+            if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+                throw new IllegalStateException("%s did not end within %s and was killed; it printed:%n%s"
+                        .formatted(name, LIMIT, output.text()));
+            }
+            output.awaitEnd(LIMIT);
+            return new Command(name, process.exitValue(), output.text());
+        } catch (InterruptedException e) {
+            throw Interrupted.during("waiting for " + name, e);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    static Process start(ProcessBuilder builder) {
+        try {
+            return builder.start();
+        } catch (IOException e) {
+            throw new UncheckedIOException("Cannot run " + builder.command().get(0), e);
+        }
+    }
+
+    boolean succeeded() {
+        return exitCode == 0;
+    }
+
+    Command orThrow() {
+        if (!succeeded()) {
+            throw new IllegalStateException("%s ended with code %d; it printed:%n%s".formatted(name, exitCode, output));
+        }
+        return this;
+    }
+}

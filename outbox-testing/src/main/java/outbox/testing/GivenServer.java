@@ -1,0 +1,40 @@
+package outbox.testing;
+
+/** A server that somebody else runs and named to us by its URL: we use it, and have no power over its process. */
+record GivenServer(Product product, JdbcUrl url) implements ServerHost {
+    @Override
+    public long pid() {
+        throw refusal("has no process id here");
+    }
+
+    @Override
+    public void kill() {
+        throw refusal("cannot be killed");
+    }
+
+    @Override
+    public void restart() {
+        throw refusal("cannot be restarted");
+    }
+
+    @Override
+    public void freeze() {
+        throw refusal("cannot be frozen");
+    }
+
+    @Override
+    public void resume() {
+        throw refusal("cannot be resumed");
+    }
+
+    @Override
+    public void close() {
+        // It was there before us and stays.
+    }
+
+    private UnsupportedOperationException refusal(String what) {
+        return new UnsupportedOperationException(
+                "%s at %s was given by its URL and %s; start() a private server for that"
+                        .formatted(product.title(), url.withoutParameters(), what));
+    }
+}

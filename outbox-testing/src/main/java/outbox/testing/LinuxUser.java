@@ -1,0 +1,29 @@
+package outbox.testing;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The user that runs the tests, by number: names may be missing in containers. */
+final class LinuxUser {
+    private static final Path SELF = Path.of("/proc/self");
+
+    private LinuxUser() {}
+
+    static boolean isRoot() {
+        return uid(SELF) == 0;
+    }
+
+    static boolean owns(Path file) {
+        return uid(file) == uid(SELF);
+    }
+
+    private static int uid(Path file) {
+        try {
+            return (Integer) Files.getAttribute(file, "unix:uid");
+        } catch (IOException e) {
+            throw new UncheckedIOException("Cannot tell the owner of " + file, e);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package outbox.testing;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The servers that nobody has closed yet, for the end of the JVM. */
+final class OpenServers {
+    private static final Logger LOG = System.getLogger(OpenServers.class.getName());
+    private static final Set<DatabaseServer> OPEN = ConcurrentHashMap.newKeySet();
+
+    static {
+        Runtime.getRuntime().addShutdownHook(new Thread(OpenServers::stopAll, "outbox-servers-stop"));
+    }
+
+    private OpenServers() {}
+
+    static <S extends DatabaseServer> S add(S server) {
+        OPEN.add(server);
+        return server;
+    }
+
+    static void remove(DatabaseServer server) {
+        OPEN.remove(server);
+    }
+
+    private static void stopAll() {
+        for (var server : OPEN) {
+            try {
+                server.stop();
+            } catch (RuntimeException e) {
+                LOG.log(Level.WARNING, "A test server could not be stopped: " + server.jdbcUrl(), e);
+            }
+        }
+    }
+}

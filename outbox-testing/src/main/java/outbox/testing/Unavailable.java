@@ -1,0 +1,30 @@
+package outbox.testing;
+
+import org.opentest4j.AssertionFailedError;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * Decides what a server that cannot be had means for the test that asked for it: a skip with the reason on a
+ * developer's machine, a failure where every server is required, so that a green build means that all of them ran.
+ */
+final class Unavailable {
+    static final String REQUIRED = "outbox.servers.required";
+
+    private Unavailable() {}
+
+    /** Returns the skip to throw, or throws the failure itself where servers are required. */
+    static TestAbortedException because(Product product, String missing, String remedy) {
+        var message = "No %s server for this test: %s. %s, or set %s to the JDBC URL of a running server."
+                .formatted(product.title(), missing, remedy, product.urlVariable());
+        if (required()) {
+            throw new AssertionFailedError(message);
+        }
+        return new TestAbortedException(message);
+    }
+
+    /** The property decides if it is set, in either direction; otherwise {@code CI=true} does. */
+    private static boolean required() {
+        var property = System.getProperty(REQUIRED);
+        return Boolean.parseBoolean(property != null ? property : System.getenv("CI"));
+    }
+}
