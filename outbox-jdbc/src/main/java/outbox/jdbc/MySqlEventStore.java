@@ -1,5 +1,7 @@
 package outbox.jdbc;
 
+import outbox.model.EventStatus;
+
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -44,6 +46,19 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
     @Override
     protected String lockCandidates() {
         return "FOR UPDATE SKIP LOCKED";
+    }
+
+    /** The order is the index's, so nothing is sorted, and replicas delete the same rows. */
+    @Override
+    protected String purgeSql(EventStatus terminal) {
+        return """
+                DELETE FROM %s
+                 WHERE status = %d
+                   AND available_at < ?
+                   AND done_at < ?
+                 ORDER BY status, available_at, created_at
+                 LIMIT ?
+                """.formatted(table(), terminal.code());
     }
 
     @Override
