@@ -165,7 +165,7 @@ public final class EventFilter {
         public Builder eventIds(Collection<String> eventIds) {
             Set<String> ids = new LinkedHashSet<>(eventIds);
             Checks.range("number of eventIds", ids.size(), 1, MAX_IDS);
-            ids.forEach(id -> Checks.text("eventId", id, EventEnvelope.MAX_EVENT_ID_LENGTH));
+            ids.forEach(id -> EventRules.checkName("eventId", id, EventEnvelope.MAX_EVENT_ID_LENGTH));
             this.eventIds = ids;
             return this;
         }
@@ -177,17 +177,18 @@ public final class EventFilter {
         }
 
         public Builder eventType(String eventType) {
-            this.eventType = Checks.text("eventType", eventType, EventEnvelope.MAX_EVENT_TYPE_LENGTH);
+            this.eventType = EventRules.checkName("eventType", eventType, EventEnvelope.MAX_EVENT_TYPE_LENGTH);
             return this;
         }
 
         public Builder aggregateType(String aggregateType) {
-            this.aggregateType = Checks.text("aggregateType", aggregateType, EventEnvelope.MAX_AGGREGATE_TYPE_LENGTH);
+            this.aggregateType =
+                    EventRules.checkName("aggregateType", aggregateType, EventEnvelope.MAX_AGGREGATE_TYPE_LENGTH);
             return this;
         }
 
         public Builder aggregateId(String aggregateId) {
-            this.aggregateId = Checks.text("aggregateId", aggregateId, EventEnvelope.MAX_AGGREGATE_ID_LENGTH);
+            this.aggregateId = EventRules.checkName("aggregateId", aggregateId, EventEnvelope.MAX_AGGREGATE_ID_LENGTH);
             return this;
         }
 

@@ -2,6 +2,7 @@ package outbox.testing;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.admin.AdminAction;
 import outbox.admin.AdminRequest;
@@ -151,6 +152,20 @@ public abstract class AdminContract {
         assertThat(details.summary().lockedAt()).isEqualTo(DAY);
         assertThat(details.toString()).doesNotContain("ü");
         assertThat(admin.find("another")).isEmpty();
+    }
+
+    @Test
+    void an_event_that_no_listener_could_read_is_shown_all_the_same() {
+        byte[] bytes = {0, (byte) 0xff, 1};
+        rows.write(
+                EventEnvelope.builder("test").eventId("it").payloadBytes(bytes).build());
+        rows.execute("UPDATE %s SET headers = 'not json'");
+
+        EventDetails details = admin.find("it").orElseThrow();
+
+        assertThat(details.event().payloadBytes()).isEqualTo(bytes);
+        assertThat(details.event().headersJson()).isEqualTo("not json");
+        assertThatThrownBy(details::headers).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test

@@ -188,6 +188,61 @@ public abstract class PurgeContract {
         assertThat(rows.count(EventStatus.DONE)).isEqualTo(11);
     }
 
+    @Test
+    void a_purge_can_be_closed_at_any_time_and_not_be_used_again() {
+        OutboxPurge purge = builder(dataSource()::getConnection).build();
+
+        purge.close();
+        Thread.currentThread().interrupt();
+        purge.close();
+
+        assertThat(Thread.interrupted()).isTrue();
+        assertThatThrownBy(purge::start)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        assertThatThrownBy(purge::purge)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+    }
+
+    @Test
+    void a_started_purge_ends_when_it_is_closed() {
+        OutboxPurge purge = builder(dataSource()::getConnection)
+                .interval(Duration.ofMillis(1))
+                .build();
+        purge.start();
+
+        purge.close();
+        rows.given("done", 3, EventStatus.DONE);
+
+        assertThat(rows.count(EventStatus.DONE)).isEqualTo(3);
+        assertThat(Thread.getAllStackTraces().keySet())
+                .noneMatch(thread -> thread.isAlive() && thread.getName().matches("outbox-.*-purge-1"));
+    }
+
+    @Test
+    void a_wrong_setting_is_refused_by_name() {
+        refused("retention", () -> OutboxPurge.builder().retention(Duration.ofDays(-1)));
+        refused("deadRetention", () -> OutboxPurge.builder().deadRetention(Duration.ofDays(40_000)));
+        refused("batchSize", () -> OutboxPurge.builder().batchSize(0));
+        refused("batchSize", () -> OutboxPurge.builder().batchSize(10_001));
+        refused("interval", () -> OutboxPurge.builder().interval(Duration.ZERO));
+        refused(
+                "connectionProvider",
+                () -> OutboxPurge.builder().eventStore(store(TABLE)).build());
+        refused(
+                "eventStore",
+                () -> OutboxPurge.builder()
+                        .connectionProvider(dataSource()::getConnection)
+                        .build());
+    }
+
+    private static void refused(String setting, Runnable wrong) {
+        assertThatThrownBy(wrong::run)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(setting);
+    }
+
     private ConnectionProvider failingAtCall(int failing) {
         AtomicInteger calls = new AtomicInteger();
         return () -> {
