@@ -41,10 +41,14 @@ public record EventSummary(
         Objects.requireNonNull(eventType, "eventType");
         Objects.requireNonNull(availableAt, "availableAt");
         Objects.requireNonNull(createdAt, "createdAt");
-        if (errorStart != null && errorStart.length() > MAX_ERROR_LENGTH) {
-            boolean pair = Character.isHighSurrogate(errorStart.charAt(MAX_ERROR_LENGTH - 1));
-            errorStart = errorStart.substring(0, MAX_ERROR_LENGTH - (pair ? 1 : 0));
-        }
+        errorStart = errorStart == null ? null : cut(errorStart);
+    }
+
+    /** The text may have been cut already, by a database that counts halves of characters. */
+    private static String cut(String error) {
+        int end = Math.min(error.length(), MAX_ERROR_LENGTH);
+        boolean half = end > 0 && Character.isHighSurrogate(error.charAt(end - 1));
+        return error.substring(0, half ? end - 1 : end);
     }
 
     /** The status; empty if the code in the table is of none. */

@@ -100,6 +100,25 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore, Admin
                 """.formatted(table, terminal.code());
     }
 
+    /** Deletes those of the events that are DEAD. */
+    int deleteDead(Connection conn, Collection<String> eventIds) throws SQLException {
+        return updateIds(conn, """
+                DELETE FROM %1$s
+                 WHERE %2$s
+                   AND status = 3
+                """, eventIds, binder -> {}, binder -> {});
+    }
+
+    /** Deletes some events that ended before the given time. */
+    int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
+        return update(
+                conn,
+                purgeSql(terminal),
+                binder -> binder.time("available_at", doneBefore)
+                        .time("done_at", doneBefore)
+                        .number(limit));
+    }
+
     /** Whether the error says that a row with this key exists. */
     protected boolean isDuplicateKey(SQLException error) {
         return SqlStates.of(error).equals("23505");
@@ -690,7 +709,7 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore, Admin
         return count;
     }
 
-    private Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
+    final Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
         Set<String> found = new HashSet<>();
         for (List<String> some : portions(ids)) {
             found.addAll(query(

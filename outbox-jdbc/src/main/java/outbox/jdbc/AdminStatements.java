@@ -147,13 +147,7 @@ final class AdminStatements {
     }
 
     int discard(Connection conn, Collection<String> eventIds) {
-        return store.run(
-                "discard " + eventIds.size() + " events",
-                () -> store.updateIds(conn, """
-                DELETE FROM %1$s
-                 WHERE %2$s
-                   AND status = 3
-                """, eventIds, binder -> {}, binder -> {}));
+        return store.run("discard " + eventIds.size() + " events", () -> store.deleteDead(conn, eventIds));
     }
 
     int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
@@ -161,13 +155,7 @@ final class AdminStatements {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
         return store.run(
-                "purge " + terminal + " events",
-                () -> store.update(
-                        conn,
-                        store.purgeSql(terminal),
-                        binder -> binder.time("available_at", doneBefore)
-                                .time("done_at", doneBefore)
-                                .number(limit)));
+                "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
     }
 
     private static EventDetails details(ResultSet row, TableShape shape) throws SQLException {

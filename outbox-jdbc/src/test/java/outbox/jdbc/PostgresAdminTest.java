@@ -78,6 +78,7 @@ class PostgresAdminTest extends AdminContract {
             AdminRequestFailedException failure =
                     catchThrowableOfType(AdminRequestFailedException.class, () -> admin.replay(request));
             server.restart();
+            pool.getHikariPoolMXBean().softEvictConnections(); // they lead to the server that died
             OutboxAdmin later = new OutboxAdmin(pool::getConnection, store);
 
             assertThat(failure.affected()).isEqualTo(1000);

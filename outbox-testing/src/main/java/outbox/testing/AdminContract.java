@@ -26,6 +26,7 @@ import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
@@ -171,12 +172,12 @@ public abstract class AdminContract {
     @Test
     void a_list_shows_only_the_start_of_an_error() {
         rows.given("dead", 1, EventStatus.DEAD);
-        rows.execute("UPDATE %s SET last_error = ?", "😀".repeat(300));
+        rows.execute("UPDATE %s SET last_error = ?", "x" + "😀".repeat(300));
 
         EventSummary event =
                 admin.find(EventQuery.of(EventFilter.all())).events().get(0);
 
-        assertThat(event.errorStart()).isEqualTo("😀".repeat(100));
+        assertThat(event.errorStart()).isEqualTo("x" + "😀".repeat(99));
     }
 
     @Test
@@ -437,6 +438,44 @@ public abstract class AdminContract {
         assertThat(result.affected()).isEqualTo(1200);
         assertThat(rows.count(EventStatus.NEW)).isEqualTo(200); // the last batch
         assertThat(rows.count(EventStatus.DEAD)).isEqualTo(1000);
+    }
+
+    @Test
+    void an_event_that_is_no_longer_dead_when_its_turn_comes_is_left_alone() {
+        rows.given("dead", 600, EventStatus.DEAD);
+        AtomicInteger calls = new AtomicInteger();
+        ConnectionProvider overtaken = () -> {
+            if (calls.incrementAndGet() == 3) {
+                rows.execute("UPDATE %s SET status = 1 WHERE status = 3");
+            }
+            return dataSource().getConnection();
+        };
+
+        AdminResult result = new OutboxAdmin(overtaken, store(TABLE))
+                .replay(request(EventFilter.all()).build());
+
+        assertThat(result.matched()).isEqualTo(600);
+        assertThat(result.affected()).isEqualTo(500);
+        assertThat(result.complete()).isTrue();
+        assertThat(rows.count(EventStatus.DONE)).isEqualTo(100);
+    }
+
+    @Test
+    void a_request_does_not_wait_for_a_business_transaction() throws SQLException {
+        rows.given("dead", 20, EventStatus.DEAD);
+        try (Connection business = dataSource().getConnection()) {
+            business.setAutoCommit(false);
+            store(TABLE).insertNew(business, OutboxRows.event("a-still-open").build());
+            long start = System.nanoTime();
+
+            AdminResult replay = admin.replay(request(EventFilter.all()).cap(10).build());
+            AdminResult discard = admin.discard(request(EventFilter.all()).build());
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+            assertThat(replay.affected()).isEqualTo(10);
+            assertThat(discard.affected()).isEqualTo(10);
+            business.rollback();
+        }
     }
 
     @Test

@@ -189,6 +189,24 @@ public abstract class PurgeContract {
     }
 
     @Test
+    void a_purge_does_not_wait_for_a_business_transaction() throws SQLException {
+        rows.given("done", 10, EventStatus.DONE);
+        EventStore store = store(TABLE);
+        PurgeResult result;
+        try (Connection business = dataSource().getConnection()) {
+            business.setAutoCommit(false);
+            store.insertNew(business, OutboxRows.event("a-still-open").build());
+            long start = System.nanoTime();
+
+            result = builder(dataSource()::getConnection).build().purge();
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+            business.rollback();
+        }
+        assertThat(result.done()).isEqualTo(10);
+    }
+
+    @Test
     void a_purge_can_be_closed_at_any_time_and_not_be_used_again() {
         OutboxPurge purge = builder(dataSource()::getConnection).build();
 
