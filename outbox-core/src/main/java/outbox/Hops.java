@@ -23,19 +23,20 @@ final class Hops {
         if (cause == null) {
             return events;
         }
-        int hops = hopsOf(cause.headers().get(HEADER)) + 1;
-        if (hops > MAX) {
+        int before = hopsOf(cause.headers().get(HEADER));
+        if (before >= MAX) {
             throw new InvalidEventException("Event " + cause.eventId() + " (type " + EventRules.show(cause.eventType())
                     + ") is the end of a chain of " + MAX + " listeners that each wrote an event. Break the cycle.");
         }
+        String hops = Integer.toString(before + 1);
         return events.stream()
-                .map(event -> event.withReservedHeader(HEADER, Integer.toString(hops)))
+                .map(event -> event.withReservedHeader(HEADER, hops))
                 .toList();
     }
 
     private static int hopsOf(@Nullable String header) {
         try {
-            return header == null ? 0 : Integer.parseInt(header);
+            return header == null ? 0 : Math.max(0, Integer.parseInt(header));
         } catch (NumberFormatException e) {
             return 0; // another program wrote the row
         }

@@ -64,6 +64,7 @@ public final class OutboxWriter {
         Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
         if (eventStore instanceof LeasingEventStore leasing) {
             leasing.insertAll(connection, batch, birth);
+            txContext.beforeCommit(() -> leasing.checkCommit(connection));
         } else {
             batch.forEach(event -> eventStore.insertNew(connection, event));
             birth = null;

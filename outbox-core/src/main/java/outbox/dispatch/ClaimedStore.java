@@ -65,7 +65,8 @@ final class ClaimedStore {
         LeasingEventStore claiming = leasing;
         Optional<ClaimedEvent> claimed = access.inTransaction("claim event " + delivery.eventId(), connection -> {
             Instant now = access.now(connection);
-            return claiming.claimOne(connection, fresh, delivery.eventId(), now, now.minus(lease()), current);
+            return claiming.claimOne(
+                    connection, fresh, delivery.eventId(), now, access.expiry(connection, lease()), current);
         });
         claimed.ifPresent(delivery::claimed);
         return claimed.isPresent();

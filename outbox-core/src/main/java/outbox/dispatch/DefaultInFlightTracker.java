@@ -1,7 +1,7 @@
 package outbox.dispatch;
 
-import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 
 /** Tracks in memory, with an optional time to live after which a stuck entry can be taken over. */
 public final class DefaultInFlightTracker implements InFlightTracker {
@@ -19,7 +19,7 @@ public final class DefaultInFlightTracker implements InFlightTracker {
         if (ttlMs <= 0) {
             throw new IllegalArgumentException("ttlMs must be positive: " + ttlMs);
         }
-        this.ttlNanos = Duration.ofMillis(ttlMs).toNanos();
+        this.ttlNanos = TimeUnit.MILLISECONDS.toNanos(ttlMs); // saturates
     }
 
     @Override

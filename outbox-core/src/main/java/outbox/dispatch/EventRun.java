@@ -31,12 +31,11 @@ final class EventRun implements Worker.Deliverer {
 
     @Override
     public void deliver(Delivery delivery) {
-        if (!held.enterFlight(delivery)) {
-            return; // another run of this event is in progress
-        }
         try {
-            runClaimed(delivery);
-        } catch (RuntimeException | Error e) { // of the store: user code is contained by the chain
+            if (held.enterFlight(delivery)) { // else another run of this event is in progress
+                runClaimed(delivery);
+            }
+        } catch (RuntimeException | Error e) { // of the tracker or the store: other user code is contained by the chain
             LOG.log(
                     Level.ERROR,
                     "Cannot start event " + delivery.eventId() + "; it is given back, no attempt is lost",

@@ -19,8 +19,8 @@ public final class ExponentialBackoffRetryPolicy implements RetryPolicy {
 
     @Override
     public long computeDelayMs(int attempts) {
-        int doublings = Math.max(0, attempts - 1);
-        boolean beyond = doublings >= Long.numberOfLeadingZeros(baseDelayMs) - 1; // the shift would overflow
+        int doublings = Math.max(1, attempts) - 1;
+        boolean beyond = doublings >= Long.numberOfLeadingZeros(baseDelayMs); // the shift would overflow
         long delay = beyond ? maxDelayMs : Math.min(maxDelayMs, baseDelayMs << doublings);
         return (long) (delay * ThreadLocalRandom.current().nextDouble(0.5, 1.5)); // the cast saturates
     }

@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.QuietLog;
 import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
@@ -16,6 +17,7 @@ final class HeldEvents {
     private final ConcurrentHashMap<String, Delivery> byId = new ConcurrentHashMap<>();
     private final InFlightTracker inFlight;
     private final MetricsExporter metrics;
+    private final QuietLog trouble = new QuietLog(LOG);
 
     HeldEvents(InFlightTracker inFlight, MetricsExporter metrics) {
         this.inFlight = inFlight;
@@ -44,11 +46,17 @@ final class HeldEvents {
         return true;
     }
 
+    /** First the tracker, then this: whoever may hold the event anew must find the tracker free, or it would drop an event that it has claimed. */
     void letGo(Delivery delivery) {
-        if (delivery.isInFlight()) {
-            inFlight.release(delivery.eventId());
+        try {
+            if (delivery.isInFlight()) {
+                inFlight.release(delivery.eventId());
+            }
+        } catch (RuntimeException | Error e) { // of a tracker of the user's: it must not stop the writing of outcomes
+            trouble.log(Level.ERROR, "The in-flight tracker failed to release event " + delivery.eventId(), e);
+        } finally {
+            byId.remove(delivery.eventId(), delivery);
         }
-        byId.remove(delivery.eventId(), delivery);
     }
 
     /** The event turned out not to be ours: it is dropped, whoever has it goes on. */

@@ -188,30 +188,47 @@ public final class OutboxDispatcher implements AutoCloseable {
     }
 
     private void shutDown() {
+        AtomicBoolean interrupted = new AtomicBoolean();
         try {
-            boolean drained = pool.liveWorkers() > 0 && pool.drain(drainTimeout);
+            boolean drained = waitFor(() -> pool.liveWorkers() > 0 && pool.drain(drainTimeout), interrupted);
             run.closing();
             for (Delivery delivery : queues.drain()) {
                 if (delivery.giveUp()) {
                     giveBack(delivery);
                 }
             }
-            if (!pool.stop(drained ? Duration.ZERO : STOP_GRACE)) {
+            if (!waitFor(() -> pool.stop(drained ? Duration.ZERO : STOP_GRACE), interrupted)) {
                 LOG.log(
                         Level.WARNING,
                         "Listeners still run after the drain time of " + drainTimeout
                                 + " and an interrupt; their events will be delivered again after their lease");
             }
-            if (!marker.close(MARK_GRACE)) {
+            if (!waitFor(() -> marker.close(MARK_GRACE), interrupted)) {
                 LOG.log(
                         Level.WARNING,
                         "Not all outcomes were written within " + MARK_GRACE
                                 + "; their events will be delivered again after their lease");
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         } finally {
             keeper.stop(); // the last to stop: until here leases were kept
+            if (interrupted.get()) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** A step of the close that waits. */
+    private interface Waiting {
+        boolean untilDone() throws InterruptedException;
+    }
+
+    /** An interrupt of the closing thread cuts the wait short, not the close: what was not waited for counts as not done. */
+    private static boolean waitFor(Waiting step, AtomicBoolean interrupted) {
+        try {
+            return step.untilDone();
+        } catch (InterruptedException e) {
+            interrupted.set(true);
+            return false;
         }
     }
 
@@ -305,6 +322,8 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** Collects the settings of a dispatcher; every setter refuses a wrong value. */
     public static final class Builder {
 
+        private static final Duration LONGEST = Duration.ofDays(365);
+
         private @Nullable ConnectionProvider connectionProvider;
         private @Nullable EventStore eventStore;
         private @Nullable ListenerRegistry listenerRegistry;
@@ -314,7 +333,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private int workerCount = 4;
         private int hotQueueCapacity = 1000;
         private int coldQueueCapacity = 1000;
-        private long maxQueuedBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 8);
+        private long maxQueuedBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 16);
         private long drainTimeoutMs = 5000;
         private Duration leaseDuration = Duration.ofMinutes(5);
         private Duration listenerTimeLimit = Duration.ofMinutes(10);
@@ -380,7 +399,7 @@ public final class OutboxDispatcher implements AutoCloseable {
             return this;
         }
 
-        /** How many bytes of payload may wait in both queues together; default 64 MiB, at most an eighth of the heap. */
+        /** How many bytes of payload may wait in both queues together; default 64 MiB, at most a sixteenth of the heap. */
         public Builder maxQueuedBytes(long maxQueuedBytes) {
             this.maxQueuedBytes = require(maxQueuedBytes > 0, maxQueuedBytes, "maxQueuedBytes must be positive");
             return this;
@@ -406,7 +425,10 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         /** How long {@link OutboxDispatcher#close()} lets queued events finish; default 5000. */
         public Builder drainTimeoutMs(long drainTimeoutMs) {
-            this.drainTimeoutMs = require(drainTimeoutMs >= 0, drainTimeoutMs, "drainTimeoutMs must not be negative");
+            this.drainTimeoutMs = require(
+                    drainTimeoutMs >= 0 && drainTimeoutMs <= LONGEST.toMillis(),
+                    drainTimeoutMs,
+                    "drainTimeoutMs must not be negative, and at most a year");
             return this;
         }
 
@@ -447,7 +469,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
 
         private static Duration requirePositive(Duration value, String setting) {
-            if (value.isZero() || value.isNegative() || value.compareTo(Duration.ofDays(365)) > 0) {
+            if (value.isZero() || value.isNegative() || value.compareTo(LONGEST) > 0) {
                 throw new IllegalArgumentException(setting + " must be positive and at most a year: " + value);
             }
             return value;

@@ -60,10 +60,18 @@ final class WorkerPool {
 
     /** Leaves the worker to its stuck run and starts another in its place, if the bound allows. */
     void replace(Worker worker) {
-        worker.replace();
-        if (stopped || draining) {
-            return;
+        lock.lock();
+        try {
+            worker.replace();
+            if (!stopped && !draining) {
+                startUnlessTooManyAreStuck();
+            }
+        } finally {
+            lock.unlock();
         }
+    }
+
+    private void startUnlessTooManyAreStuck() {
         long stuck = workers.stream().filter(Worker::isReplaced).count();
         if (stuck > workerCount) {
             LOG.log(
@@ -76,10 +84,14 @@ final class WorkerPool {
         startWorker();
     }
 
+    /** A worker that was replaced ends when its listener returns at last; if it had got no substitute, it gets one now. */
     void ended(Worker worker) {
         lock.lock();
         try {
             workers.remove(worker);
+            if (!stopped && !draining && liveWorkers() < workerCount) {
+                startWorker();
+            }
             someEnded.signalAll();
         } finally {
             lock.unlock();

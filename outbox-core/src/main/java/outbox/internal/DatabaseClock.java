@@ -12,7 +12,8 @@ import java.time.temporal.ChronoUnit;
 /**
  * The database's clock, read once in a while and carried on by this machine's monotonic clock. Nodes whose wall clocks disagree, or jump, agree on leases and due times.
  *
- * <p>A reading counts from before the question was sent, so the carried time is never behind the database: an event that was due when it was stored is due for the next poll.
+ * <p>The answer to a question was given at some moment between sending it and hearing it, so the time now is known within bounds. The latest is used to tell what is due: an event
+ * that was due when it was stored is due for the next poll. The earliest is used to tell what has expired: a slow answer must not end a lease early.
  */
 final class DatabaseClock {
 
@@ -25,23 +26,35 @@ final class DatabaseClock {
         this.store = store;
     }
 
-    Instant now(Connection connection) {
-        if (!(store instanceof LeasingEventStore leasing)) {
-            return SystemTime.now(); // a store of the specification takes its caller's clock
-        }
-        Reading reading = last;
-        if (reading == null || System.nanoTime() - reading.takenNanos > MAX_AGE_NANOS) {
-            long before = System.nanoTime();
-            reading = new Reading(leasing.now(connection), before);
-            last = reading;
-        }
-        return reading.carriedOn();
+    Instant latest(Connection connection) {
+        Reading reading = reading(connection);
+        return reading == null ? SystemTime.now() : reading.carriedOnFrom(reading.askedNanos);
     }
 
-    private record Reading(Instant instant, long takenNanos) {
+    Instant earliest(Connection connection) {
+        Reading reading = reading(connection);
+        return reading == null ? SystemTime.now() : reading.carriedOnFrom(reading.heardNanos);
+    }
 
-        Instant carriedOn() {
-            return instant.plusNanos(System.nanoTime() - takenNanos).truncatedTo(ChronoUnit.MICROS);
+    /** Null for a store of the specification, which takes its caller's clock. */
+    private @Nullable Reading reading(Connection connection) {
+        if (!(store instanceof LeasingEventStore leasing)) {
+            return null;
+        }
+        Reading reading = last;
+        if (reading == null || System.nanoTime() - reading.askedNanos > MAX_AGE_NANOS) {
+            long asked = System.nanoTime();
+            Instant answer = leasing.now(connection);
+            reading = new Reading(answer, asked, System.nanoTime());
+            last = reading;
+        }
+        return reading;
+    }
+
+    private record Reading(Instant answer, long askedNanos, long heardNanos) {
+
+        Instant carriedOnFrom(long nanos) {
+            return answer.plusNanos(System.nanoTime() - nanos).truncatedTo(ChronoUnit.MICROS);
         }
     }
 }

@@ -84,7 +84,7 @@ public final class GuardedMetrics implements MetricsExporter {
     private void guard(Runnable call) {
         try {
             call.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // Errors too: a library of another version must not stop the marking of outcomes
             trouble.log(Level.WARNING, "The metrics exporter failed; the outbox goes on without its count", e);
         }
     }

@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 
 /** Logs one recurring trouble at once, then at most once a minute with the number of times it was left out: an outage must not fill the disk. */
 public final class QuietLog {
@@ -13,15 +14,22 @@ public final class QuietLog {
     private static final long PAUSE_NANOS = Duration.ofMinutes(1).toNanos();
 
     private final Logger log;
-    private final AtomicLong nextNanos = new AtomicLong(System.nanoTime());
+    private final LongSupplier nanoClock;
+    private final AtomicLong nextNanos;
     private final AtomicLong leftOut = new AtomicLong();
 
     public QuietLog(Logger log) {
+        this(log, System::nanoTime);
+    }
+
+    QuietLog(Logger log, LongSupplier nanoClock) {
         this.log = log;
+        this.nanoClock = nanoClock;
+        this.nextNanos = new AtomicLong(nanoClock.getAsLong());
     }
 
     public void log(Level level, String message, @Nullable Throwable error) {
-        long now = System.nanoTime();
+        long now = nanoClock.getAsLong();
         long next = nextNanos.get();
         if (now - next < 0 || !nextNanos.compareAndSet(next, now + PAUSE_NANOS)) {
             leftOut.incrementAndGet();

@@ -41,9 +41,14 @@ public final class StoreAccess {
         T on(Connection connection) throws SQLException;
     }
 
-    /** The clock that decides about leases and due times. */
+    /** The database's time now, to tell what is due and to start leases. */
     public Instant now(Connection connection) {
-        return clock.now(connection);
+        return clock.latest(connection);
+    }
+
+    /** Leases that began before this moment have ended for sure. */
+    public Instant expiry(Connection connection, Duration lease) {
+        return clock.earliest(connection).minus(lease);
     }
 
     /** Runs the work in a transaction; a conflict with another one (deadlock, serialisation) is tried again a few times. */

@@ -40,7 +40,8 @@ final class ClaimingSource implements EventSource {
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
-            List<ClaimedEvent> claimed = store.claim(connection, claim, now, now.minus(lockTimeout), skipRecent, limit);
+            List<ClaimedEvent> claimed =
+                    store.claim(connection, claim, now, access.expiry(connection, lockTimeout), skipRecent, limit);
             return new Batch(
                     claimed.stream()
                             .map(event -> new Found(event.event(), event.claim(), event.suspect()))

@@ -48,7 +48,6 @@ public final class OutboxPoller implements AutoCloseable {
     private final Semaphore wake = new Semaphore(0); // a wake before the pause is kept, so none is lost
     private final ReentrantLock polling = new ReentrantLock(); // one cycle at a time
     private final CountDownLatch ended = new CountDownLatch(1);
-    private volatile @Nullable Thread loop; // start writes once
 
     /** A poller without claims, for a table with a single poller. */
     public OutboxPoller(
@@ -139,9 +138,7 @@ public final class OutboxPoller implements AutoCloseable {
             }
             return;
         }
-        Thread thread = Threads.named(Threads.nextName(), "poller").newThread(this::run);
-        loop = thread;
-        thread.start();
+        Threads.named(Threads.nextName(), "poller").newThread(this::run).start();
     }
 
     /** Runs a single cycle on the calling thread. What fails is logged, not thrown. */
@@ -167,8 +164,9 @@ public final class OutboxPoller implements AutoCloseable {
             ended.countDown(); // it never ran
         }
         wake.release();
-        if (Thread.currentThread() == loop) {
-            return; // called by the handler: the loop ends after this cycle
+        if (polling.isHeldByCurrentThread()) {
+            return; // called by the handler, in the loop or in a cycle run by hand: the loop cannot end before this
+            // cycle
         }
         try {
             if (!ended.await(StoreAccess.patience().toNanos(), TimeUnit.NANOSECONDS)) {
@@ -219,6 +217,8 @@ public final class OutboxPoller implements AutoCloseable {
     /** Collects the settings of a poller that claims; every setter refuses a wrong value. */
     public static final class Builder {
 
+        private static final Duration LONGEST = Duration.ofDays(365);
+
         private @Nullable ConnectionProvider connectionProvider;
         private @Nullable EventStore eventStore;
         private @Nullable OutboxPollerHandler handler;
@@ -251,8 +251,9 @@ public final class OutboxPoller implements AutoCloseable {
 
         /** Leaves events alone that were stored less than this ago; default zero. */
         public Builder skipRecent(Duration skipRecent) {
-            if (skipRecent.isNegative()) {
-                throw new IllegalArgumentException("skipRecent must not be negative: " + skipRecent);
+            if (skipRecent.isNegative() || skipRecent.compareTo(LONGEST) > 0) {
+                throw new IllegalArgumentException(
+                        "skipRecent must not be negative, and at most a year: " + skipRecent);
             }
             this.skipRecent = skipRecent;
             return this;
@@ -269,8 +270,8 @@ public final class OutboxPoller implements AutoCloseable {
 
         /** How long the poller waits after a cycle that was not full, give or take a tenth; default 5000. */
         public Builder intervalMs(long intervalMs) {
-            if (intervalMs <= 0) {
-                throw new IllegalArgumentException("intervalMs must be positive: " + intervalMs);
+            if (intervalMs <= 0 || intervalMs > LONGEST.toMillis()) {
+                throw new IllegalArgumentException("intervalMs must be positive and at most a year: " + intervalMs);
             }
             this.intervalMs = intervalMs;
             return this;
@@ -290,8 +291,9 @@ public final class OutboxPoller implements AutoCloseable {
 
         /** How long a claim lasts without renewal before another node may take the event; default 5 minutes. The same on all nodes. */
         public Builder lockTimeout(@Nullable Duration lockTimeout) {
-            if (lockTimeout != null && (lockTimeout.isZero() || lockTimeout.isNegative())) {
-                throw new IllegalArgumentException("lockTimeout must be positive: " + lockTimeout);
+            if (lockTimeout != null
+                    && (lockTimeout.isZero() || lockTimeout.isNegative() || lockTimeout.compareTo(LONGEST) > 0)) {
+                throw new IllegalArgumentException("lockTimeout must be positive and at most a year: " + lockTimeout);
             }
             this.lockTimeout = lockTimeout == null ? DEFAULT_LOCK_TIMEOUT : lockTimeout;
             return this;

@@ -81,8 +81,7 @@ final class PollCycle {
             try {
                 event = EventEnvelope.restore(found.row());
             } catch (RuntimeException e) {
-                LOG.log(Level.ERROR, "Event " + found.row().eventId() + " cannot be decoded and is dead", e);
-                source.markDead(found, "Cannot be decoded: " + ErrorText.of(e));
+                bury(found, e);
                 continue;
             }
             bytes += event.payloadSize();
@@ -95,6 +94,17 @@ final class PollCycle {
             expectedBytes = Math.max(1, Math.max(bytes / events.size(), expectedBytes / 4));
         }
         return true;
+    }
+
+    /** A row that cannot be marked either is found again by a later cycle; it must not hold up the others. */
+    private void bury(Found found, RuntimeException why) {
+        String eventId = found.row().eventId();
+        LOG.log(Level.ERROR, "Event " + eventId + " cannot be decoded and is dead", why);
+        try {
+            source.markDead(found, "Cannot be decoded: " + ErrorText.of(why));
+        } catch (RuntimeException e) {
+            LOG.log(Level.ERROR, "Event " + eventId + " cannot be marked as dead; a later cycle tries again", e);
+        }
     }
 
     private boolean handOver(Found found, EventEnvelope event) {

@@ -29,6 +29,9 @@ public interface LeasingEventStore extends EventStore {
     /** Inserts all events or none, as NEW, leased to {@code birth} from the start if it is given. */
     void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth);
 
+    /** Refuses, before its commit, a transaction with events of which the database has already given up a part; such a commit may look like a success. */
+    void checkCommit(Connection conn);
+
     /** Takes up to {@code limit} due events that nobody holds, or whose lease began before {@code lockExpiry}; oldest due time first. */
     List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit);

@@ -14,10 +14,15 @@ public final class TxCallbacks {
 
     private static final Logger LOG = System.getLogger(TxCallbacks.class.getName());
 
+    private final List<Runnable> beforeCommit = new ArrayList<>();
     private final List<Runnable> afterCommit = new ArrayList<>();
     private final List<Runnable> afterRollback = new ArrayList<>();
     private final IdentityHashMap<Object, Integer> savepoints =
             new IdentityHashMap<>(); // → number of after-commit callbacks before it
+
+    public void beforeCommit(Runnable callback) {
+        beforeCommit.add(callback);
+    }
 
     public void afterCommit(Runnable callback) {
         afterCommit.add(callback);
@@ -37,6 +42,11 @@ public final class TxCallbacks {
         if (before < afterCommit.size()) {
             afterCommit.subList(before, afterCommit.size()).clear();
         }
+    }
+
+    /** Runs what must happen inside the transaction; what it throws is for the caller, who rolls back. */
+    public void committing() {
+        beforeCommit.forEach(Runnable::run);
     }
 
     public void committed() {

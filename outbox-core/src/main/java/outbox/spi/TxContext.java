@@ -25,6 +25,15 @@ public interface TxContext {
     /** Runs the callback after, and only if, the transaction rolled back. */
     void afterRollback(Runnable callback);
 
+    /**
+     * Runs the callback just before the transaction commits, inside it; what it throws rolls the transaction back.
+     *
+     * @return false if this context has no such moment, and the callback will not run
+     */
+    default boolean beforeCommit(Runnable callback) {
+        return false;
+    }
+
     /** Whether the transaction may not write. */
     default boolean isReadOnly() {
         try {

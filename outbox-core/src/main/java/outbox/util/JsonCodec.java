@@ -82,7 +82,7 @@ public final class JsonCodec {
                     entries.put(name, peek() == '"' ? string() : literal());
                 } while (another());
             }
-            if (peek() != END) {
+            if (peek() != END || at < json.length()) { // the character of END may stand in the text
                 throw malformed("text after the object");
             }
             return entries;

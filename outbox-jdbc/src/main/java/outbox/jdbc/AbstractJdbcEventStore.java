@@ -132,6 +132,9 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore, Admin
     public void prepare(Connection conn) throws SQLException {}
 
     @Override
+    public void checkCommit(Connection conn) {}
+
+    @Override
     public Instant now(Connection conn) {
         return run("read the database's clock", () -> {
             try (PreparedStatement select = conn.prepareStatement("SELECT " + nowSql(false));
@@ -170,15 +173,21 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore, Admin
             insert.executeUpdate();
         } catch (SQLException e) {
             if (isDuplicateKey(e)) {
-                throw duplicate(events, e);
+                throw duplicate(existing(conn, events), e);
             }
             throw e;
         }
     }
 
-    final DuplicateEventException duplicate(List<EventEnvelope> events, @Nullable SQLException cause) {
-        String ids = events.stream().limit(10).map(EventEnvelope::eventId).collect(Collectors.joining(", "));
-        return new DuplicateEventException(ids, table, cause);
+    /** Which of the events are in the table; all of them if an old snapshot hides the one that is. */
+    private List<String> existing(Connection conn, List<EventEnvelope> events) throws SQLException {
+        List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
+        Set<String> found = queryIds(conn, "SELECT event_id FROM %1$s WHERE %2$s", ids, binder -> {});
+        return found.isEmpty() ? ids : List.copyOf(found);
+    }
+
+    final DuplicateEventException duplicate(List<String> eventIds, @Nullable SQLException cause) {
+        return new DuplicateEventException(eventIds.stream().limit(10).collect(Collectors.joining(", ")), table, cause);
     }
 
     final void delete(Connection conn, Collection<String> eventIds) throws SQLException {
@@ -644,14 +653,10 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore, Admin
         TableShape known = shape;
         if (known == null) {
             known = TableShape.read(conn, table);
-            check(conn);
             shape = known;
         }
         return known;
     }
-
-    /** Refuses, on first use, a database or driver that cannot keep the promises of the outbox. */
-    protected void check(Connection conn) throws SQLException {}
 
     final <T> T run(String what, Step<T> step) {
         try {

@@ -65,7 +65,7 @@ public final class JdbcTransactionManager {
     }
 
     /** A connection in an unknown state must not serve anyone again. */
-    private static void abandon(Connection connection) {
+    static void abandon(Connection connection) {
         try (connection) {
             connection.abort(Runnable::run);
         } catch (SQLException e) {
@@ -95,6 +95,13 @@ public final class JdbcTransactionManager {
          * {@link CommitOutcomeUnknownException} says that nobody knows.
          */
         public void commit() {
+            requireActive();
+            try {
+                scope.callbacks().committing();
+            } catch (RuntimeException | Error e) {
+                rollback();
+                throw e;
+            }
             end();
             try {
                 scope.physical().commit();
@@ -126,11 +133,16 @@ public final class JdbcTransactionManager {
             }
         }
 
-        private void end() {
+        private void requireActive() {
             if (ended) {
                 throw new TransactionStateException("The transaction has already ended");
             }
-            txContext.leave(scope);
+            txContext.requireCurrent(scope);
+        }
+
+        private void end() {
+            requireActive();
+            txContext.leave();
             ended = true;
         }
 

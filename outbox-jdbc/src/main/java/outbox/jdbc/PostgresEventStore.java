@@ -13,7 +13,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /** PostgreSQL 12 or newer: a claim is a single statement, and a duplicate id does not abort the caller's transaction. */
 public final class PostgresEventStore extends AbstractJdbcEventStore {
@@ -46,13 +45,16 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return columnType.startsWith("json") ? "CAST(? AS " + columnType + ")" : "?";
     }
 
-    /** With this switch a COMMIT of a failed transaction looks like a success although the server rolled back: events would be delivered that do not exist. */
+    /**
+     * PostgreSQL answers the COMMIT of a transaction in which a statement failed with a rollback, and the driver does not tell: if business code swallowed that failure, its events
+     * would be delivered though they do not exist. The driver knows the state of the transaction, so asking costs nothing.
+     */
     @Override
-    protected void check(Connection conn) throws SQLException {
-        String url = conn.getMetaData().getURL();
-        if (url != null && url.toLowerCase(Locale.ROOT).contains("raiseexceptiononsilentrollback=false")) {
+    public void checkCommit(Connection conn) {
+        boolean failed = run("tell whether the transaction can commit", () -> PostgresTransaction.hasFailed(conn));
+        if (failed) {
             throw new EventStoreException(
-                    "The JDBC URL sets raiseExceptionOnSilentRollback=false, so a commit that was rolled back would look like a success. Remove it.",
+                    "A statement of this transaction failed, so PostgreSQL will roll it back instead of committing. Do not swallow the failure of a statement: roll back, or use a savepoint.",
                     null);
         }
     }
@@ -76,7 +78,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             }
             throw duplicate(
                     events.stream()
-                            .filter(event -> !inserted.contains(event.eventId()))
+                            .map(EventEnvelope::eventId)
+                            .filter(id -> !inserted.contains(id))
                             .toList(),
                     null);
         }

@@ -1,8 +1,11 @@
 package outbox.jdbc;
 
 import outbox.TransactionStateException;
+import outbox.dispatch.EventInterceptor;
 import outbox.spi.TxContext;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -12,6 +15,8 @@ import java.util.Deque;
  * ends.
  */
 public final class ThreadLocalTxContext implements TxContext {
+
+    private static final Logger LOG = System.getLogger(ThreadLocalTxContext.class.getName());
 
     private final ThreadLocal<Deque<TxScope>> scopes = ThreadLocal.withInitial(ArrayDeque::new);
 
@@ -36,8 +41,32 @@ public final class ThreadLocalTxContext implements TxContext {
     }
 
     @Override
+    public boolean beforeCommit(Runnable callback) {
+        current().callbacks().beforeCommit(callback);
+        return true;
+    }
+
+    @Override
     public boolean isReadOnly() {
         return current().isReadOnly();
+    }
+
+    /**
+     * An interceptor for dispatchers whose listeners use transactions of this context: one that a listener began and left open is rolled back, with an error in the log, so that the
+     * next event on the same thread does not run inside it.
+     */
+    public EventInterceptor leakGuard() {
+        return EventInterceptor.after((event, error) -> {
+            while (isTransactionActive()) {
+                LOG.log(
+                        Level.ERROR,
+                        "The listener of event " + event.eventId() + " left a transaction open; it is rolled back");
+                TxScope leaked = current();
+                leave();
+                JdbcTransactionManager.abandon(leaked.physical());
+                leaked.callbacks().rolledBack();
+            }
+        });
     }
 
     private TxScope current() {
@@ -53,8 +82,8 @@ public final class ThreadLocalTxContext implements TxContext {
         scopes.get().push(scope);
     }
 
-    /** Ends the innermost transaction; refuses any other, and one that was begun on another thread. */
-    void leave(TxScope scope) {
+    /** Refuses any transaction but the innermost of this thread. */
+    void requireCurrent(TxScope scope) {
         Deque<TxScope> stack = scopes.get();
         if (stack.peek() != scope) {
             throw new TransactionStateException(
@@ -62,6 +91,10 @@ public final class ThreadLocalTxContext implements TxContext {
                             ? "A transaction that was begun inside this one is still active; end it first"
                             : "This transaction was begun on another thread; end it there");
         }
+    }
+
+    void leave() {
+        Deque<TxScope> stack = scopes.get();
         stack.pop();
         if (stack.isEmpty()) {
             scopes.remove();

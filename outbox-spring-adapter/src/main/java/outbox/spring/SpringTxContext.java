@@ -2,8 +2,13 @@ package outbox.spring;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.jdbc.datasource.SimpleConnectionHandle;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import outbox.TransactionStateException;
@@ -23,20 +28,27 @@ import javax.sql.DataSource;
  */
 public final class SpringTxContext implements TxContext {
 
+    private static final TransactionDefinition JOIN_IF_ANY =
+            new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_SUPPORTS);
+
     private final DataSource dataSource;
+    private final DataSourceTransactionManager probe; // asked whether there is a transaction; it never begins one
 
     public SpringTxContext(DataSource dataSource) {
         Objects.requireNonNull(dataSource, "dataSource");
         this.dataSource = dataSource instanceof TransactionAwareDataSourceProxy proxy
                 ? Objects.requireNonNull(proxy.getTargetDataSource(), "targetDataSource")
                 : dataSource; // what a transaction manager binds is the target
+        probe = new DataSourceTransactionManager(this.dataSource);
+        probe.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
     }
 
     @Override
     public boolean isTransactionActive() {
         return TransactionSynchronizationManager.isActualTransactionActive()
                 && TransactionSynchronizationManager.isSynchronizationActive()
-                && TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder
+                && TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder holder
+                && isBoundByItsTransaction(holder)
                 && !isCommitting();
     }
 
@@ -59,8 +71,24 @@ public final class SpringTxContext implements TxContext {
     }
 
     @Override
+    public boolean beforeCommit(Runnable callback) {
+        requireTransaction();
+        callbacks().beforeCommit(callback);
+        return true;
+    }
+
+    @Override
     public boolean isReadOnly() {
         return TransactionSynchronizationManager.isCurrentTransactionReadOnly();
+    }
+
+    /**
+     * Spring also binds a connection that was merely used during a transaction of another data source, and nobody commits that one. What a JDBC transaction manager began, another
+     * one recognises; managers for JPA and Hibernate bind a handle of their own.
+     */
+    private boolean isBoundByItsTransaction(ConnectionHolder holder) {
+        return !(holder.getConnectionHandle() instanceof SimpleConnectionHandle)
+                || probe.getTransaction(JOIN_IF_ANY).hasTransaction();
     }
 
     private void requireTransaction() {

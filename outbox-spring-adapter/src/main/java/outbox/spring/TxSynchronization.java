@@ -46,6 +46,11 @@ final class TxSynchronization implements TransactionSynchronization {
     }
 
     @Override
+    public void beforeCommit(boolean readOnly) {
+        callbacks.committing();
+    }
+
+    @Override
     public void beforeCompletion() {
         completing = true;
     }

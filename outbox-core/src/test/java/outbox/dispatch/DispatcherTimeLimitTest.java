@@ -1,0 +1,137 @@
+package outbox.dispatch;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import outbox.fake.CapturedLog;
+import outbox.model.EventStatus;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.logging.Level;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static outbox.fake.Eventually.eventually;
+
+class DispatcherTimeLimitTest {
+
+    private static final Duration LIMIT = Duration.ofMillis(60);
+
+    private final DispatcherRig rig = new DispatcherRig();
+    private final List<Throwable> thrown = new CopyOnWriteArrayList<>();
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    @Test
+    void a_listener_past_its_time_limit_is_interrupted_and_its_attempt_failed() {
+        CountDownLatch gate = rig.gate();
+        rig.on("slow", event -> {
+            try {
+                gate.await();
+            } catch (InterruptedException e) {
+                thrown.add(e);
+                throw e;
+            }
+        });
+        QueuedEvent slow = rig.hot("slow");
+
+        rig.start(builder -> builder.workerCount(1).listenerTimeLimit(LIMIT)).enqueueHot(slow);
+
+        eventually(() -> assertStatus(slow, EventStatus.RETRY));
+        assertThat(thrown).hasSize(1);
+        assertThat(rig.store.row(slow.envelope().eventId()).error()).contains("InterruptedException");
+        assertThat(rig.metrics.count("incrementStuckListeners")).isZero();
+    }
+
+    @Test
+    void a_listener_within_its_time_limit_is_left_alone() {
+        rig.on("t", event -> {});
+        List<QueuedEvent> events = List.of(rig.hot("t"), rig.hot("t"), rig.hot("t"));
+        OutboxDispatcher dispatcher = rig.start(builder -> builder.listenerTimeLimit(Duration.ofSeconds(5)));
+
+        events.forEach(dispatcher::enqueueHot);
+
+        eventually(() -> assertThat(events).allSatisfy(event -> assertStatus(event, EventStatus.DONE)));
+    }
+
+    @Test
+    void a_listener_that_ignores_the_interrupt_is_reported_failed_and_its_worker_replaced() {
+        CountDownLatch gate = rig.gate();
+        rig.on("stuck", event -> DispatcherRig.passUninterruptibly(gate)).on("good", event -> {});
+        QueuedEvent stuck = rig.hot("stuck");
+        QueuedEvent good = rig.hot("good");
+
+        try (CapturedLog log = CapturedLog.of(OutboxDispatcher.class)) {
+            OutboxDispatcher dispatcher =
+                    rig.start(builder -> builder.workerCount(1).listenerTimeLimit(LIMIT));
+            dispatcher.enqueueHot(stuck);
+            dispatcher.enqueueHot(good);
+
+            eventually(() -> assertStatus(good, EventStatus.DONE));
+            eventually(() -> assertStatus(stuck, EventStatus.RETRY));
+            assertThat(log.messages(Level.SEVERE)).singleElement().asString().contains("is stuck");
+        }
+        assertThat(rig.metrics.count("incrementStuckListeners")).isEqualTo(1);
+        assertThat(rig.store.row(stuck.envelope().eventId()).error()).contains("TimeoutException", "time limit");
+    }
+
+    @Test
+    void a_stuck_listener_that_returns_at_last_changes_nothing() {
+        CountDownLatch gate = rig.gate();
+        rig.on("stuck", event -> DispatcherRig.passUninterruptibly(gate)).on("good", event -> {});
+        QueuedEvent stuck = rig.hot("stuck");
+        OutboxDispatcher dispatcher =
+                rig.start(builder -> builder.workerCount(1).listenerTimeLimit(LIMIT));
+        dispatcher.enqueueHot(stuck);
+        eventually(() -> assertStatus(stuck, EventStatus.RETRY));
+
+        gate.countDown();
+
+        QueuedEvent good = rig.hot("good");
+        dispatcher.enqueueHot(good);
+        eventually(() -> assertStatus(good, EventStatus.DONE));
+        eventually(() -> assertLiveWorkers(1));
+        assertThat(rig.store.calls())
+                .containsExactly(
+                        "markRetry " + stuck.envelope().eventId(),
+                        "markDone " + good.envelope().eventId());
+    }
+
+    @Test
+    void stuck_workers_are_replaced_within_a_bound_and_come_back_when_their_listeners_return() {
+        int workers = 2;
+        CountDownLatch gate = rig.gate();
+        rig.on("stuck", event -> DispatcherRig.passUninterruptibly(gate)).on("good", event -> {});
+        try (CapturedLog log = CapturedLog.of(WorkerPool.class)) {
+            OutboxDispatcher dispatcher =
+                    rig.start(builder -> builder.workerCount(workers).listenerTimeLimit(LIMIT));
+            for (int i = 0; i < 2 * workers; i++) {
+                dispatcher.enqueueHot(rig.hot("stuck"));
+            }
+            eventually(() ->
+                    assertThat(rig.metrics.count("incrementStuckListeners")).isEqualTo(2 * workers));
+            eventually(() -> assertLiveWorkers(0));
+            assertThat(log.messages(Level.SEVERE)).hasSize(workers).allMatch(message -> message.contains("are stuck"));
+            QueuedEvent good = rig.hot("good");
+            dispatcher.enqueueHot(good);
+            assertStatus(good, EventStatus.NEW);
+
+            gate.countDown();
+
+            eventually(() -> assertStatus(good, EventStatus.DONE));
+            eventually(() -> assertLiveWorkers(workers));
+        }
+    }
+
+    private void assertLiveWorkers(int workers) {
+        assertThat(rig.metrics.last("recordLiveWorkers")).containsExactly(workers);
+    }
+
+    private void assertStatus(QueuedEvent event, EventStatus status) {
+        assertThat(rig.store.status(event.envelope().eventId())).isEqualTo(status);
+    }
+}

@@ -1,0 +1,20 @@
+package outbox.fake;
+
+import org.awaitility.Awaitility;
+import org.awaitility.core.ThrowingRunnable;
+
+import java.time.Duration;
+
+/** Waits at the outer edge of a test for what other threads do. */
+public final class Eventually {
+
+    private Eventually() {}
+
+    public static void eventually(ThrowingRunnable assertion) {
+        Awaitility.await()
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(3))
+                .atMost(Duration.ofSeconds(10))
+                .untilAsserted(assertion);
+    }
+}

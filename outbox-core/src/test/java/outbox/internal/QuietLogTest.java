@@ -1,0 +1,60 @@
+package outbox.internal;
+
+import org.junit.jupiter.api.Test;
+import outbox.fake.CapturedLog;
+
+import java.lang.System.Logger;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Level;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+class QuietLogTest {
+
+    private static final Logger LOG = System.getLogger(QuietLogTest.class.getName());
+
+    private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // the clock may overflow at any time
+
+    @Test
+    void the_first_trouble_is_logged_at_once_and_the_next_ones_are_not() {
+        QuietLog quiet = new QuietLog(LOG);
+
+        try (CapturedLog log = CapturedLog.of(QuietLogTest.class)) {
+            for (int i = 0; i < 1000; i++) {
+                quiet.log(Logger.Level.ERROR, "trouble " + i, null);
+            }
+
+            assertThat(log.messages(Level.SEVERE)).containsExactly("trouble 0");
+        }
+    }
+
+    @Test
+    void after_a_minute_it_is_logged_again_with_the_number_left_out() {
+        QuietLog quiet = new QuietLog(LOG, nanos::get);
+
+        try (CapturedLog log = CapturedLog.of(QuietLogTest.class)) {
+            quiet.log(Logger.Level.WARNING, "one", null);
+            nanos.addAndGet(Duration.ofSeconds(59).toNanos());
+            quiet.log(Logger.Level.WARNING, "two", null);
+            quiet.log(Logger.Level.WARNING, "three", null);
+            nanos.addAndGet(Duration.ofSeconds(1).toNanos());
+            quiet.log(Logger.Level.WARNING, "four", null);
+            nanos.addAndGet(Duration.ofHours(1).toNanos());
+            quiet.log(Logger.Level.WARNING, "five", null);
+
+            assertThat(log.messages(Level.WARNING))
+                    .containsExactly("one", "four (and 2 times more since it was last logged)", "five");
+        }
+    }
+
+    @Test
+    void each_trouble_is_quiet_for_itself() {
+        try (CapturedLog log = CapturedLog.of(QuietLogTest.class)) {
+            new QuietLog(LOG).log(Logger.Level.ERROR, "this", null);
+            new QuietLog(LOG).log(Logger.Level.ERROR, "that", new IllegalStateException());
+
+            assertThat(log.messages(Level.SEVERE)).containsExactly("this", "that");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package outbox.jdbc;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import outbox.testing.MariaDbServer;
+import outbox.testing.MySqlServer;
+import outbox.testing.PostgresServer;
+import outbox.testing.StoreFixture;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+
+/** The databases of the tests: a fresh one for each test class or test, with a pool of its own. Pools of former tests are closed when a new one is made. */
+enum Databases {
+    H2,
+    H2_AS_MYSQL,
+    POSTGRES,
+    MARIADB,
+    MYSQL;
+
+    private static final AtomicInteger NUMBER = new AtomicInteger();
+    private static final List<HikariDataSource> POOLS = new ArrayList<>();
+
+    String url() {
+        return switch (this) {
+            case H2 -> "jdbc:h2:mem:test" + NUMBER.incrementAndGet() + ";DB_CLOSE_DELAY=-1";
+            case H2_AS_MYSQL -> "jdbc:h2:mem:test" + NUMBER.incrementAndGet() + ";DB_CLOSE_DELAY=-1;MODE=MySQL";
+            case POSTGRES -> PostgresServer.shared().createDatabase();
+            case MARIADB -> MariaDbServer.shared().createDatabase();
+            case MYSQL -> MySqlServer.shared().createDatabase();
+        };
+    }
+
+    AbstractJdbcEventStore store() {
+        return switch (this) {
+            case H2, H2_AS_MYSQL -> new H2EventStore();
+            case POSTGRES -> new PostgresEventStore();
+            case MARIADB, MYSQL -> new MySqlEventStore();
+        };
+    }
+
+    /** A new database with the shipped table. */
+    StoreFixture fixture() {
+        return fixture("");
+    }
+
+    /** A new database with the shipped table, reached with the given parameters of the URL. */
+    StoreFixture fixture(String parameters) {
+        String url = url();
+        DataSource pool =
+                newPool(parameters.isEmpty() ? url : url + (url.contains("?") ? "&" : "?") + parameters, 10, true);
+        OutboxSchema.create(pool, store());
+        return new StoreFixture(pool, store(), AbstractJdbcEventStore.DEFAULT_TABLE, this == POSTGRES);
+    }
+
+    /** A new database whose table is made by the given statements. */
+    StoreFixture fixture(List<String> ddl, boolean zonedTimes) throws SQLException {
+        DataSource pool = newPool(url(), 10, true);
+        try (Connection connection = pool.getConnection();
+                Statement statement = connection.createStatement()) {
+            for (String sql : ddl) {
+                statement.execute(sql);
+            }
+        }
+        return new StoreFixture(pool, store(), AbstractJdbcEventStore.DEFAULT_TABLE, zonedTimes);
+    }
+
+    static synchronized HikariDataSource newPool(String url, int size, boolean autoCommit) {
+        while (POOLS.size() > 6) {
+            POOLS.remove(0).close();
+        }
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(url);
+        config.setMaximumPoolSize(size);
+        config.setMinimumIdle(0);
+        config.setAutoCommit(autoCommit);
+        config.setConnectionTimeout(20_000);
+        HikariDataSource pool = new HikariDataSource(config);
+        POOLS.add(pool);
+        return pool;
+    }
+}

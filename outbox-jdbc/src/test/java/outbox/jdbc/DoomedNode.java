@@ -1,0 +1,207 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.AfterCommitHook;
+import outbox.EventEnvelope;
+import outbox.OutboxWriter;
+import outbox.dispatch.DispatcherCommitHook;
+import outbox.dispatch.DispatcherPollerHandler;
+import outbox.dispatch.EventInterceptor;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.poller.OutboxPoller;
+import outbox.poller.OutboxPollerHandler;
+import outbox.spi.Claim;
+import outbox.spi.LeasingEventStore;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * The main program of a node that is to die: it writes an event, or takes one that is there, and stands still at the given step until it is killed. It tells on standard output
+ * which runs start and end. Arguments: JDBC URL, name of the database, step.
+ */
+final class DoomedNode {
+
+    /** Between which two lines the node dies. */
+    enum Step {
+        AFTER_INSERT,
+        AFTER_COMMIT,
+        AFTER_ENQUEUE,
+        IN_LISTENER,
+        AFTER_LISTENER,
+        BEFORE_MARK,
+        AFTER_MARK,
+        AFTER_MARK_COMMIT,
+        AFTER_CLAIM,
+        AFTER_CLAIM_COMMIT,
+        IN_LISTENER_OF_COLD_EVENT,
+        /** The listener of an event that says so ends the process by itself. */
+        BOMB;
+
+        /** Whether the event comes from the table instead of being written by the node. */
+        boolean isCold() {
+            return this == AFTER_CLAIM
+                    || this == AFTER_CLAIM_COMMIT
+                    || this == IN_LISTENER_OF_COLD_EVENT
+                    || this == BOMB;
+        }
+    }
+
+    static final Duration LEASE = Duration.ofSeconds(1);
+    static final int MAX_ATTEMPTS = 3;
+
+    private final Step doom;
+
+    private DoomedNode(Step doom) {
+        this.doom = doom;
+    }
+
+    public static void main(String[] args) throws Exception {
+        Databases database = Databases.valueOf(args[1]);
+        new DoomedNode(Step.valueOf(args[2])).live(args[0], database.store());
+        new CountDownLatch(1).await(); // the test ends this process
+    }
+
+    private void live(String url, LeasingEventStore realStore) {
+        var pool = Databases.newPool(url, 5, true);
+        LeasingEventStore store = watched(realStore);
+        OutboxDispatcher dispatcher = OutboxDispatcher.builder()
+                .connectionProvider(pool::getConnection)
+                .eventStore(store)
+                .listenerRegistry((aggregateType, eventType) -> this::receive)
+                .interceptor(EventInterceptor.after((event, error) -> reach(Step.AFTER_LISTENER)))
+                .workerCount(doom == Step.AFTER_ENQUEUE ? 0 : 1)
+                .maxAttempts(MAX_ATTEMPTS)
+                .retryPolicy(attempts -> 0)
+                .leaseDuration(LEASE)
+                .metrics(new Node.Counts() {
+                    @Override
+                    public void incrementDispatchSuccess() {
+                        reach(Step.AFTER_MARK_COMMIT);
+                    }
+                })
+                .build();
+        if (doom.isCold()) {
+            OutboxPoller.builder()
+                    .connectionProvider(pool::getConnection)
+                    .eventStore(store)
+                    .handler(handler(new DispatcherPollerHandler(dispatcher)))
+                    .intervalMs(50)
+                    .lockTimeout(LEASE)
+                    .build()
+                    .start();
+        } else {
+            ThreadLocalTxContext txContext = new ThreadLocalTxContext();
+            OutboxWriter writer = new OutboxWriter(txContext, store, hook(new DispatcherCommitHook(dispatcher)));
+            try (var tx = new JdbcTransactionManager(pool::getConnection, txContext).begin()) {
+                writer.write(EventEnvelope.builder("T")
+                        .eventId("first")
+                        .payloadJson("{}")
+                        .build());
+                for (int i = 0; i < 3; i++) {
+                    writer.write(EventEnvelope.builder("T")
+                            .eventId("neighbour-" + i)
+                            .payloadJson("{}")
+                            .build());
+                }
+                tx.commit();
+            }
+        }
+    }
+
+    private void receive(EventEnvelope event) {
+        System.out.println("START " + event.eventId());
+        if (event.payloadJson().equals("\"bomb\"")) {
+            Runtime.getRuntime().halt(137);
+        }
+        reach(Step.IN_LISTENER);
+        reach(Step.IN_LISTENER_OF_COLD_EVENT);
+        System.out.println("END " + event.eventId());
+    }
+
+    private AfterCommitHook hook(AfterCommitHook hook) {
+        return new AfterCommitHook() {
+            @Override
+            public @Nullable Claim birthClaim() {
+                return hook.birthClaim();
+            }
+
+            @Override
+            public void onCommit(EventEnvelope event) {
+                hook.onCommit(event);
+            }
+
+            @Override
+            public void onCommit(EventEnvelope event, @Nullable Claim claim) {
+                reach(Step.AFTER_COMMIT);
+                hook.onCommit(event, claim);
+                reach(Step.AFTER_ENQUEUE);
+            }
+        };
+    }
+
+    private OutboxPollerHandler handler(OutboxPollerHandler handler) {
+        return new OutboxPollerHandler() {
+            @Override
+            public boolean handle(EventEnvelope event, int attempts) {
+                return handler.handle(event, attempts);
+            }
+
+            @Override
+            public boolean handle(EventEnvelope event, int attempts, @Nullable Claim claim, boolean suspect) {
+                reach(Step.AFTER_CLAIM_COMMIT);
+                return handler.handle(event, attempts, claim, suspect);
+            }
+
+            @Override
+            public int room() {
+                return handler.room();
+            }
+
+            @Override
+            public void attached(OutboxPoller poller) {
+                handler.attached(poller);
+            }
+        };
+    }
+
+    private LeasingEventStore watched(LeasingEventStore store) {
+        return (LeasingEventStore) Proxy.newProxyInstance(
+                DoomedNode.class.getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("mark")) {
+                        reach(Step.BEFORE_MARK);
+                    }
+                    Object result;
+                    try {
+                        result = method.invoke(store, args);
+                    } catch (InvocationTargetException e) {
+                        throw e.getTargetException();
+                    }
+                    switch (method.getName()) {
+                        case "insertAll" -> reach(Step.AFTER_INSERT);
+                        case "mark" -> reach(Step.AFTER_MARK);
+                        case "claim" -> {
+                            if (!((List<?>) result).isEmpty()) {
+                                reach(Step.AFTER_CLAIM);
+                            }
+                        }
+                        default -> {}
+                    }
+                    return result;
+                });
+    }
+
+    private void reach(Step step) {
+        if (step == doom) {
+            System.out.println("AT " + step);
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbCrashTest extends CrashContract {
+
+    MariaDbCrashTest() {
+        super(Databases.MARIADB);
+    }
+}

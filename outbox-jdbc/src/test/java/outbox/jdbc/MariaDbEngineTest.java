@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbEngineTest extends EngineContract {
+
+    MariaDbEngineTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MySqlEngineTest extends EngineContract {
+
+    MySqlEngineTest() {
+        super(Databases.MYSQL);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresCrashTest extends CrashContract {
+
+    PostgresCrashTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresEngineTest extends EngineContract {
+
+    PostgresEngineTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,110 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
+import outbox.testing.PostgresServer;
+import outbox.testing.StoreFixture;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+class PostgresFaultTest extends FaultContract {
+
+    PostgresFaultTest() {
+        super(Databases.POSTGRES, PostgresServer.shared());
+    }
+
+    @Test
+    void the_commit_of_a_failed_transaction_is_a_rollback_and_delivers_nothing() throws SQLException {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        List<String> callbacks = new ArrayList<>();
+        try (Node node = new Node(db.dataSource(), db.store())) {
+            try (JdbcTransactionManager.Transaction tx = node.transactions.begin()) {
+                node.writer.write("T", "{}");
+                node.txContext.afterRollback(() -> callbacks.add("rollback"));
+                swallowedFailure(tx.connection());
+                assertThatThrownBy(tx::commit)
+                        .isInstanceOf(EventStoreException.class)
+                        .hasMessageContaining("savepoint");
+            }
+
+            assertThat(callbacks).containsExactly("rollback");
+            assertThat(db.count("1 = 1")).isZero();
+            assertThat(node.delivered).isEmpty();
+        }
+    }
+
+    private static void swallowedFailure(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            assertThatThrownBy(() -> statement.execute("SELECT 1 / 0")).isInstanceOf(SQLException.class);
+        }
+    }
+
+    @Test
+    void a_commit_that_the_database_refuses_is_a_rollback_and_a_repetition_delivers_once() throws SQLException {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        try (Node node = new Node(db.dataSource(), db.store());
+                Connection other = db.open();
+                Statement rival = other.createStatement()) {
+            rival.execute("CREATE TABLE stock (id INT, n INT)");
+            other.commit();
+            EventEnvelope event = EventEnvelope.ofJson("T", "{}");
+            other.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+            rival.execute("SELECT SUM(n) FROM stock");
+
+            try (JdbcTransactionManager.Transaction tx = node.transactions.begin()) {
+                tx.connection().setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+                try (Statement statement = tx.connection().createStatement()) {
+                    statement.execute("SELECT SUM(n) FROM stock");
+                    statement.execute("INSERT INTO stock VALUES (1, 1)");
+                    node.writer.write(event);
+                    rival.execute("INSERT INTO stock VALUES (2, 1)");
+                    other.commit();
+                    assertThatThrownBy(tx::commit)
+                            .isInstanceOfSatisfying(
+                                    EventStoreException.class,
+                                    e -> assertThat(e.sqlState()).isEqualTo("40001"));
+                }
+            }
+            assertThat(db.count("1 = 1")).isZero();
+            node.write(node.writer, event);
+
+            await().until(() -> db.count("status = 1") == 1);
+            assertThat(node.delivered).containsExactly(event);
+        }
+    }
+
+    @Test
+    void the_claim_uses_its_index_beside_many_done_events() throws SQLException {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        String plan = db.call(connection -> {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("""
+                        INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)
+                        SELECT i::text, 'T', '{}', CASE WHEN i % 100 = 0 THEN 0 ELSE 1 END, now(), now() FROM generate_series(1, 20000) i
+                        """);
+                statement.execute("ANALYZE outbox_event");
+                StringBuilder lines = new StringBuilder();
+                try (var rows = statement.executeQuery("""
+                        EXPLAIN SELECT event_id, locked_by FROM outbox_event
+                         WHERE status IN (0, 2) AND available_at <= now() AND created_at <= now() AND (locked_at IS NULL OR locked_at < now())
+                         ORDER BY available_at, created_at LIMIT 50 FOR UPDATE SKIP LOCKED
+                        """)) {
+                    while (rows.next()) {
+                        lines.append(rows.getString(1)).append('\n');
+                    }
+                }
+                return lines.toString();
+            }
+        });
+
+        assertThat(plan).contains("outbox_event_due").doesNotContain("Sort").doesNotContain("Seq Scan");
+    }
+}

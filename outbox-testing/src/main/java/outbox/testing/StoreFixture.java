@@ -1,0 +1,182 @@
+package outbox.testing;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.model.EventStatus;
+import outbox.spi.LeasingEventStore;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.SQLTransactionRollbackException;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import javax.sql.DataSource;
+
+/**
+ * A table with its store, and plain SQL to look at the rows behind the store's back. Every call is a transaction of its own.
+ *
+ * @param zonedTimes whether the table's times have a time zone
+ */
+public record StoreFixture(DataSource dataSource, LeasingEventStore store, String table, boolean zonedTimes) {
+
+    /** What matters of a row. */
+    public record Row(
+            EventStatus status,
+            int attempts,
+            @Nullable String lastError,
+            @Nullable String lockedBy) {}
+
+    /** Something done on a connection. */
+    @FunctionalInterface
+    public interface Work {
+        void on(Connection connection) throws SQLException;
+    }
+
+    /** Something asked on a connection. */
+    @FunctionalInterface
+    public interface Question<T> {
+        T on(Connection connection) throws SQLException;
+    }
+
+    /** A connection with auto-commit off; the caller ends its transaction and closes it. */
+    public Connection open() throws SQLException {
+        Connection connection = dataSource.getConnection();
+        connection.setAutoCommit(false);
+        return connection;
+    }
+
+    public <T> T call(Question<T> question) {
+        try (Connection connection = open()) {
+            try {
+                store.prepare(connection);
+                T answer = question.on(connection);
+                connection.commit();
+                return answer;
+            } catch (Throwable e) {
+                connection.rollback();
+                throw e;
+            }
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    public void inTransaction(Work work) {
+        call(connection -> {
+            work.on(connection);
+            return true;
+        });
+    }
+
+    public void rolledBack(Work work) {
+        try (Connection connection = open()) {
+            work.on(connection);
+            connection.rollback();
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Repeats what lost against another transaction, as the engine does. */
+    public <T> T retrying(Callable<T> task) throws Exception {
+        for (int tries = 1; ; tries++) {
+            try {
+                return task.call();
+            } catch (RuntimeException e) {
+                if (tries == 10 || !isConflict(e)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private static boolean isConflict(Throwable e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLTransactionRollbackException
+                    || cause instanceof SQLException sql
+                            && sql.getSQLState() != null
+                            && sql.getSQLState().startsWith("40")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    public void insert(EventEnvelope event) {
+        inTransaction(connection -> store.insertNew(connection, event));
+    }
+
+    public void insert(List<EventEnvelope> events) {
+        inTransaction(connection -> store.insertAll(connection, events, null));
+    }
+
+    public Instant now() {
+        return call(store::now);
+    }
+
+    public Row row(String eventId) {
+        return call(connection -> {
+            String sql = "SELECT status, attempts, last_error, locked_by FROM " + table + " WHERE event_id = ?";
+            try (PreparedStatement select = connection.prepareStatement(sql)) {
+                select.setString(1, eventId);
+                try (ResultSet row = select.executeQuery()) {
+                    if (!row.next()) {
+                        throw new AssertionError("There is no event " + eventId);
+                    }
+                    return new Row(EventStatus.of(row.getInt(1)), row.getInt(2), row.getString(3), row.getString(4));
+                }
+            }
+        });
+    }
+
+    /** Counts the rows that fulfil a condition in SQL. */
+    public long count(String condition) {
+        return call(connection -> {
+            try (PreparedStatement select =
+                            connection.prepareStatement("SELECT COUNT(*) FROM " + table + " WHERE " + condition);
+                    ResultSet row = select.executeQuery()) {
+                row.next();
+                return row.getLong(1);
+            }
+        });
+    }
+
+    public Set<String> lockedBy(String token) {
+        return call(connection -> {
+            try (PreparedStatement select =
+                    connection.prepareStatement("SELECT event_id FROM " + table + " WHERE locked_by = ?")) {
+                select.setString(1, token);
+                List<String> ids = new ArrayList<>();
+                try (ResultSet rows = select.executeQuery()) {
+                    while (rows.next()) {
+                        ids.add(rows.getString(1));
+                    }
+                }
+                return new HashSet<>(ids);
+            }
+        });
+    }
+
+    /** Sets the due time of an event. */
+    public void makeDue(String eventId, Instant at) {
+        inTransaction(connection -> {
+            try (PreparedStatement update =
+                    connection.prepareStatement("UPDATE " + table + " SET available_at = ? WHERE event_id = ?")) {
+                OffsetDateTime utc = at.atOffset(ZoneOffset.UTC);
+                LocalDateTime local = utc.toLocalDateTime();
+                update.setObject(1, zonedTimes ? utc : local);
+                update.setString(2, eventId);
+                update.executeUpdate();
+            }
+        });
+    }
+}
