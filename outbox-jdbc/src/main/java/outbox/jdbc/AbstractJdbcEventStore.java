@@ -2,8 +2,15 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.admin.AuditEntry;
+import outbox.admin.EventDetails;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
+import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
+import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ErrorText;
@@ -36,7 +43,7 @@ import java.util.stream.Collectors;
  *
  * <p>The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
-public abstract class AbstractJdbcEventStore implements LeasingEventStore {
+public abstract class AbstractJdbcEventStore implements LeasingEventStore, AdminEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -45,10 +52,14 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
     private static final Instant ANY_TIME = Instant.parse("9999-12-31T00:00:00Z");
 
     private final TableName table;
+    private final AdminStatements admin;
+    private final AuditStatements audit;
     private volatile @Nullable TableShape shape; // read once; reading it twice does no harm
 
     protected AbstractJdbcEventStore(String tableName) {
         this.table = new TableName(tableName);
+        this.admin = new AdminStatements(this);
+        this.audit = new AuditStatements(this);
     }
 
     /** The name by which {@link JdbcEventStores#get} finds this store. */
@@ -68,6 +79,44 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
     /** What makes the candidates of a claim invisible to other claims; empty if the database has nothing. */
     protected String lockCandidates() {
         return "";
+    }
+
+    /** What makes an INSERT pass over a row whose key exists, where the error of a duplicate would abort the transaction; empty if it would not. */
+    protected String passOverDuplicate() {
+        return "";
+    }
+
+    /**
+     * The statement that deletes a bounded number of events of a terminal status. Binds: latest available_at, latest done_at, limit. No event becomes terminal before it is due, so
+     * the condition on available_at only lets the index (status, available_at, created_at) serve; an exception, marked by hand, just goes later.
+     */
+    protected String purgeSql(EventStatus terminal) {
+        return """
+                DELETE FROM %s
+                 WHERE status = %d
+                   AND available_at < ?
+                   AND done_at < ?
+                 FETCH FIRST ? ROWS ONLY
+                """.formatted(table, terminal.code());
+    }
+
+    /** Deletes those of the events that are DEAD. */
+    int deleteDead(Connection conn, Collection<String> eventIds) throws SQLException {
+        return updateIds(conn, """
+                DELETE FROM %1$s
+                 WHERE %2$s
+                   AND status = 3
+                """, eventIds, binder -> {}, binder -> {});
+    }
+
+    /** Deletes some events that ended before the given time. */
+    int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
+        return update(
+                conn,
+                purgeSql(terminal),
+                binder -> binder.time("available_at", doneBefore)
+                        .time("done_at", doneBefore)
+                        .number(limit));
     }
 
     /** Whether the error says that a row with this key exists. */
@@ -478,6 +527,68 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                 > 0;
     }
 
+    // ---- administration ----
+
+    @Override
+    public List<TypeCount> countByType(Connection conn) {
+        return admin.countByType(conn);
+    }
+
+    @Override
+    public Optional<Instant> oldestPending(Connection conn) {
+        return admin.oldestPending(conn);
+    }
+
+    @Override
+    public Optional<EventDetails> find(Connection conn, String eventId) {
+        return admin.find(conn, eventId);
+    }
+
+    @Override
+    public List<EventSummary> find(Connection conn, EventQuery query) {
+        return admin.find(conn, query);
+    }
+
+    @Override
+    public long count(Connection conn, EventFilter filter) {
+        return admin.count(conn, filter);
+    }
+
+    @Override
+    public List<String> findIds(Connection conn, EventFilter filter, int limit) {
+        return admin.findIds(conn, filter, limit);
+    }
+
+    @Override
+    public int replay(Connection conn, Collection<String> eventIds, Instant now) {
+        return admin.replay(conn, eventIds, now);
+    }
+
+    @Override
+    public int discard(Connection conn, Collection<String> eventIds) {
+        return admin.discard(conn, eventIds);
+    }
+
+    @Override
+    public int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
+        return admin.purge(conn, terminal, doneBefore, limit);
+    }
+
+    @Override
+    public Optional<AuditEntry> audit(Connection conn, String requestId) {
+        return audit.read(conn, requestId);
+    }
+
+    @Override
+    public boolean beginAudit(Connection conn, AuditEntry entry) {
+        return audit.begin(conn, entry);
+    }
+
+    @Override
+    public void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt) {
+        audit.progress(conn, requestId, affected, finishedAt);
+    }
+
     // ---- rows ----
 
     /** The columns of an event, each with the given prefix. */
@@ -604,7 +715,7 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
         return count;
     }
 
-    private Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
+    final Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
         Set<String> found = new HashSet<>();
         for (List<String> some : portions(ids)) {
             found.addAll(query(

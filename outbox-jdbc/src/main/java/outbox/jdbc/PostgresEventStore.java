@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import outbox.EventEnvelope;
+import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 
@@ -122,6 +123,27 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                     row -> candidate(row, shape(conn)));
             return claimed(taken, claim);
         });
+    }
+
+    @Override
+    protected String passOverDuplicate() {
+        return "ON CONFLICT DO NOTHING";
+    }
+
+    /** Rows that others hold are passed over. By id rather than ctid, which is not unique in a partitioned table. */
+    @Override
+    protected String purgeSql(EventStatus terminal) {
+        return """
+                DELETE FROM %1$s
+                 WHERE event_id = ANY (ARRAY(
+                     SELECT event_id
+                       FROM %1$s
+                      WHERE status = %2$d
+                        AND available_at < ?
+                        AND done_at < ?
+                      LIMIT ?
+                        FOR UPDATE SKIP LOCKED))
+                """.formatted(table(), terminal.code());
     }
 
     @Override
