@@ -66,7 +66,7 @@ final class AdminStatements {
                     SELECT %s, status, available_at, done_at, locked_by, locked_at, last_error
                       FROM %s
                      WHERE event_id = ?
-                    """.formatted(AbstractJdbcEventStore.columns(shape, ""), store.table());
+                    """.formatted(EventRows.columns(shape, ""), store.table());
             return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape)).stream()
                     .findFirst();
         });
@@ -159,8 +159,7 @@ final class AdminStatements {
     }
 
     private static EventDetails details(ResultSet row, TableShape shape) throws SQLException {
-        return new EventDetails(
-                summary(row, shape), AbstractJdbcEventStore.event(row, shape), row.getString("last_error"));
+        return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"));
     }
 
     private static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {

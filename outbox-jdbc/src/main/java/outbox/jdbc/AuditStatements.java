@@ -3,7 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminAction;
 import outbox.admin.AuditEntry;
-import outbox.jdbc.AbstractJdbcEventStore.Binds;
+import outbox.jdbc.JdbcTable.Binds;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

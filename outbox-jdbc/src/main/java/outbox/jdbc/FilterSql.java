@@ -3,7 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
-import outbox.jdbc.AbstractJdbcEventStore.Binds;
+import outbox.jdbc.JdbcTable.Binds;
 import outbox.model.EventStatus;
 
 import java.sql.SQLException;

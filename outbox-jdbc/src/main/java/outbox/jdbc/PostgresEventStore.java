@@ -110,8 +110,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                       FROM due
                      WHERE e.event_id = due.event_id
                     RETURNING %2$s, e.available_at, due.locked_by
-                    """.formatted(table(), columns(shape(conn), "e."));
-            List<Candidate> taken = query(
+                    """.formatted(table(), EventRows.columns(shape(conn), "e."));
+            List<EventRows.Candidate> taken = query(
                     conn,
                     sql,
                     binder -> binder.time("available_at", now)
@@ -120,7 +120,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                             .number(limit)
                             .text(claim.token())
                             .time("locked_at", now),
-                    row -> candidate(row, shape(conn)));
+                    row -> EventRows.candidate(row, shape(conn)));
             return claimed(taken, claim);
         });
     }
