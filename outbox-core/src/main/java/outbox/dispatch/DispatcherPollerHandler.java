@@ -1,10 +1,8 @@
 package outbox.dispatch;
 
-import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
-import outbox.spi.Claim;
 
 import java.util.Objects;
 
@@ -19,12 +17,7 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
 
     @Override
     public boolean handle(EventEnvelope event, int attempts) {
-        return handle(event, attempts, null, false);
-    }
-
-    @Override
-    public boolean handle(EventEnvelope event, int attempts, @Nullable Claim claim, boolean suspect) {
-        return dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, attempts), claim, suspect);
+        return dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, attempts));
     }
 
     @Override

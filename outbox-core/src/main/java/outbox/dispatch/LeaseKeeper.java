@@ -64,12 +64,17 @@ final class LeaseKeeper implements Runnable {
 
     @Override
     public void run() {
+        while (!isStopped()) {
+            cycle();
+        }
+    }
+
+    private boolean isStopped() {
         try {
-            while (!stopped.await(tick().toNanos(), TimeUnit.NANOSECONDS)) {
-                cycle();
-            }
-        } catch (InterruptedException e) {
-            LOG.log(Level.ERROR, "The lease keeper was interrupted and ends; leases are no longer renewed", e);
+            return stopped.await(tick().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) { // left behind by a metrics exporter, say; the keeper ends by stop
+            LOG.log(Level.DEBUG, "Interrupt ignored", e);
+            return stopped.getCount() == 0;
         }
     }
 

@@ -52,6 +52,7 @@ final class Marker implements Runnable {
     private final ClaimedStore store;
     private final Listener listener;
     private final QuietLog trouble = new QuietLog(LOG);
+    private final QuietLog refused = new QuietLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile boolean closing;
     private volatile long deadlineNanos; // set before closing; past it, the marker gives up
@@ -116,7 +117,8 @@ final class Marker implements Runnable {
     /** Writes the group, however often that takes; false if the time to close was over first. */
     private boolean write(List<Outcome> group) {
         Duration pause = FIRST_PAUSE;
-        for (boolean repeated = false; ; repeated = true) {
+        boolean repeated = false; // whether a try before may have been written, though it failed
+        while (true) {
             try {
                 writeGroup(group, repeated);
                 return true;
@@ -126,6 +128,7 @@ final class Marker implements Runnable {
                     writeOneByOne(group, repeated);
                     return true;
                 }
+                repeated |= SqlErrors.isOutcomeUnknown(e);
                 trouble.log(
                         Level.ERROR, "Cannot write " + group.size() + " outcomes; trying again, no attempt is lost", e);
             }
@@ -146,22 +149,30 @@ final class Marker implements Runnable {
                         || SqlErrors.stateOf(sql).startsWith("23"));
     }
 
+    /** Finds the outcome that the database refuses, and writes it with a harmless text, at last without any. */
     private void writeOneByOne(List<Outcome> group, boolean repeated) {
         for (Outcome outcome : group) {
             try {
                 writeGroup(List.of(outcome), repeated);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 Mark mark = outcome.mark();
-                if (mark == null || !isRefused(e)) {
+                if (mark == null || !isRefused(e) || mark.error().isEmpty()) {
+                    trouble.log(
+                            Level.ERROR,
+                            "Cannot write the outcome of event "
+                                    + outcome.delivery().eventId() + "; trying again, no attempt is lost",
+                            e);
                     outcomes.add(outcome);
+                    LockSupport.parkNanos(FIRST_PAUSE.toNanos());
                     continue;
                 }
-                LOG.log(
+                refused.log(
                         Level.ERROR,
                         "The database refused the outcome of event " + mark.eventId()
                                 + "; it is written without its text",
                         e);
-                outcomes.add(new Outcome(outcome.delivery(), mark.withError(REPLACEMENT_ERROR)));
+                String harmless = mark.error().equals(REPLACEMENT_ERROR) ? "" : REPLACEMENT_ERROR;
+                outcomes.add(new Outcome(outcome.delivery(), mark.withError(harmless)));
             }
         }
     }

@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Threads;
 import outbox.registry.ListenerRegistry;
@@ -32,7 +33,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *                        ▲── LeaseKeeper renews leases, watches time limits
  * </pre>
  *
- * <p>Thread-safe. Threads start with {@link Builder#build()} and end with {@link #close()}.
+ * <p>The class is longer than others because the specification places its builder inside. Thread-safe. Threads start with {@link Builder#build()} and end with {@link #close()}.
  */
 public final class OutboxDispatcher implements AutoCloseable {
 
@@ -89,22 +90,25 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     /** Takes an event from a poller; false if its queue is full or the dispatcher is closing. Never blocks. */
     public boolean enqueueCold(QueuedEvent event) {
-        return enqueueCold(event, null, false);
+        ClaimInHand inHand = ClaimInHand.of(event.envelope().eventId());
+        if (inHand != null) {
+            store.limitLease(inHand.lease());
+        }
+        boolean accepted = accept(
+                inHand == null
+                        ? new Delivery(event, null, false)
+                        : new Delivery(event, inHand.claim(), inHand.suspect()));
+        if (accepted) {
+            metrics.incrementColdEnqueued();
+            recordDepths();
+        }
+        return accepted;
     }
 
     boolean enqueueHot(QueuedEvent event, @Nullable Claim claim) {
         boolean accepted = accept(new Delivery(event, claim, false));
         if (accepted) {
             metrics.incrementHotEnqueued();
-            recordDepths();
-        }
-        return accepted;
-    }
-
-    boolean enqueueCold(QueuedEvent event, @Nullable Claim claim, boolean suspect) {
-        boolean accepted = accept(new Delivery(event, claim, suspect));
-        if (accepted) {
-            metrics.incrementColdEnqueued();
             recordDepths();
         }
         return accepted;

@@ -19,6 +19,8 @@ final class DatabaseClock {
 
     private static final long MAX_AGE_NANOS = Duration.ofSeconds(20).toNanos();
 
+    private static final Duration MAX_DISAGREEMENT = Duration.ofSeconds(1);
+
     private final EventStore store;
     private volatile @Nullable Reading last; // any thread; a lost update only costs a question
 
@@ -42,16 +44,23 @@ final class DatabaseClock {
             return null;
         }
         Reading reading = last;
-        if (reading == null || System.nanoTime() - reading.askedNanos > MAX_AGE_NANOS) {
+        if (reading == null || reading.isStale()) {
             long asked = System.nanoTime();
             Instant answer = leasing.now(connection);
-            reading = new Reading(answer, asked, System.nanoTime());
+            reading = new Reading(answer, asked, System.nanoTime(), SystemTime.now());
             last = reading;
         }
         return reading;
     }
 
-    private record Reading(Instant answer, long askedNanos, long heardNanos) {
+    private record Reading(Instant answer, long askedNanos, long heardNanos, Instant wallTime) {
+
+        /** Also when the clocks of this machine disagree: it may have been suspended, and its monotonic clock with it. */
+        boolean isStale() {
+            long age = System.nanoTime() - askedNanos;
+            Duration wallAge = Duration.between(wallTime, SystemTime.now());
+            return age > MAX_AGE_NANOS || wallAge.minusNanos(age).abs().compareTo(MAX_DISAGREEMENT) > 0;
+        }
 
         Instant carriedOnFrom(long nanos) {
             return answer.plusNanos(System.nanoTime() - nanos).truncatedTo(ChronoUnit.MICROS);

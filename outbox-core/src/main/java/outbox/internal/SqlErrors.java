@@ -20,6 +20,15 @@ public final class SqlErrors {
                         || sql.getErrorCode() == MYSQL_LOCK_WAIT_TIMEOUT);
     }
 
+    /** Whether the connection broke on the way, so that the transaction may have been committed all the same; not if there never was a connection. */
+    public static boolean isOutcomeUnknown(Throwable error) {
+        SQLException sql = find(error);
+        String state = sql == null ? "" : stateOf(sql);
+        return !state.equals("08001")
+                && !state.equals("08004")
+                && (state.isEmpty() || state.startsWith("08") || state.startsWith("57P"));
+    }
+
     public static String stateOf(SQLException sql) {
         return sql.getSQLState() == null ? "" : sql.getSQLState();
     }

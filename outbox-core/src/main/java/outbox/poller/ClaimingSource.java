@@ -1,6 +1,7 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.ClaimInHand;
 import outbox.internal.ClaimTokens;
 import outbox.internal.StoreAccess;
 import outbox.spi.Claim;
@@ -48,6 +49,12 @@ final class ClaimingSource implements EventSource {
                             .toList(),
                     now);
         });
+    }
+
+    @Override
+    public ClaimInHand inHand(Found event) {
+        return new ClaimInHand(
+                event.row().eventId(), Objects.requireNonNull(event.claim()), event.suspect(), lockTimeout);
     }
 
     @Override

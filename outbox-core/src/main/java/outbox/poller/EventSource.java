@@ -1,6 +1,7 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.ClaimInHand;
 import outbox.model.OutboxEvent;
 import outbox.spi.Claim;
 
@@ -20,6 +21,10 @@ interface EventSource {
 
     /** Whether what {@link #next} answered will not be answered again by the next call. */
     boolean takes();
+
+    /** The claim that goes with the event when it is handed over; null without one. */
+    @Nullable
+    ClaimInHand inHand(Found event);
 
     /** Gives back events that were not handed over. */
     void giveBack(List<Found> events);

@@ -203,8 +203,8 @@ public final class OutboxPoller implements AutoCloseable {
     }
 
     private void pause() {
-        long spread = Math.max(1, intervalMs / 5);
-        long millis = intervalMs + ThreadLocalRandom.current().nextLong(-spread / 2, spread / 2 + 1);
+        long spread = intervalMs / 5;
+        long millis = intervalMs + ThreadLocalRandom.current().nextLong(-spread, spread + 1);
         try {
             if (wake.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
                 wake.drainPermits();
@@ -268,7 +268,7 @@ public final class OutboxPoller implements AutoCloseable {
             return this;
         }
 
-        /** How long the poller waits after a cycle that was not full, give or take a tenth; default 5000. */
+        /** How long the poller waits after a cycle that was not full, give or take a fifth; default 5000. */
         public Builder intervalMs(long intervalMs) {
             if (intervalMs <= 0 || intervalMs > LONGEST.toMillis()) {
                 throw new IllegalArgumentException("intervalMs must be positive and at most a year: " + intervalMs);

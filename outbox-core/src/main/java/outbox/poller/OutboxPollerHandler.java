@@ -1,8 +1,6 @@
 package outbox.poller;
 
-import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
-import outbox.spi.Claim;
 
 /** Takes the events that a poller found. Called on the poller's thread. */
 @FunctionalInterface
@@ -10,16 +8,6 @@ public interface OutboxPollerHandler {
 
     /** Takes one event; false, for lack of room, ends the current cycle and leaves the event where it is. */
     boolean handle(EventEnvelope event, int attempts);
-
-    /**
-     * Like {@link #handle(EventEnvelope, int)}, for an event that was claimed.
-     *
-     * @param claim the claim that holds the event, or null if the poller does not claim
-     * @param suspect see {@link outbox.spi.ClaimedEvent#suspect()}
-     */
-    default boolean handle(EventEnvelope event, int attempts, @Nullable Claim claim, boolean suspect) {
-        return handle(event, attempts);
-    }
 
     /** Whether there is room for any event; asked before each cycle, which is skipped if not. */
     default boolean hasCapacity() {

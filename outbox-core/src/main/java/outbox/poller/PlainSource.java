@@ -1,6 +1,7 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.ClaimInHand;
 import outbox.internal.StoreAccess;
 import outbox.model.OutboxEvent;
 import outbox.spi.EventStore;
@@ -37,6 +38,11 @@ final class PlainSource implements EventSource {
             return new Batch(
                     rows.stream().map(row -> new Found(row, null, false)).toList(), now);
         });
+    }
+
+    @Override
+    public @Nullable ClaimInHand inHand(Found event) {
+        return null;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package outbox.poller;
 
 import outbox.EventEnvelope;
+import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
 import outbox.poller.EventSource.Batch;
 import outbox.poller.EventSource.Found;
@@ -108,11 +109,14 @@ final class PollCycle {
     }
 
     private boolean handOver(Found found, EventEnvelope event) {
+        ClaimInHand.set(source.inHand(found));
         try {
-            return handler.handle(event, found.row().attempts(), found.claim(), found.suspect());
+            return handler.handle(event, found.row().attempts());
         } catch (RuntimeException e) {
             LOG.log(Level.ERROR, "The handler failed to take event " + event.eventId() + "; it stays in the table", e);
             return false;
+        } finally {
+            ClaimInHand.set(null);
         }
     }
 }

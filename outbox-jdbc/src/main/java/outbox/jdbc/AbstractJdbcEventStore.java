@@ -38,7 +38,7 @@ import java.util.stream.Collectors;
  * The SQL that all databases share, and a claim that works on any of them: read candidates, then take them with a conditional UPDATE that alone decides who owns an event. A
  * database overrides a whole statement where it can do better.
  *
- * <p>The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
+ * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
 public abstract class AbstractJdbcEventStore extends JdbcTable implements LeasingEventStore, AdminEventStore {
 

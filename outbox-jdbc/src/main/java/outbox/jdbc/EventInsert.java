@@ -45,11 +45,20 @@ final class EventInsert {
                         statement -> bind(statement, chunk, birth));
                 chunk.forEach(event -> inserted.add(event.eventId()));
             }
-        } catch (DuplicateEventException e) {
+        } catch (SQLException | RuntimeException e) {
+            undo(connection, inserted, e);
+            throw e;
+        }
+    }
+
+    /** The caller may swallow the failure and commit. Where the whole transaction has failed, this fails too, and nothing can be committed anyway. */
+    private void undo(Connection connection, List<String> inserted, Exception failure) {
+        try {
             if (!inserted.isEmpty()) {
                 store.delete(connection, inserted);
             }
-            throw e;
+        } catch (SQLException | RuntimeException e) {
+            failure.addSuppressed(e);
         }
     }
 
@@ -80,15 +89,24 @@ final class EventInsert {
         int start = 0;
         long bytes = 0;
         for (int i = 0; i < events.size(); i++) {
-            bytes += events.get(i).payloadSize();
+            bytes += sizeOf(events.get(i));
             if (i > start && (bytes > MAX_BYTES || i - start == MAX_ROWS)) {
                 chunks.add(events.subList(start, i));
                 start = i;
-                bytes = events.get(i).payloadSize();
+                bytes = sizeOf(events.get(i));
             }
         }
         chunks.add(events.subList(start, events.size()));
         return chunks;
+    }
+
+    /** About what the event adds to the statement; three bytes are the most that a character of UTF-16 takes. */
+    private static long sizeOf(EventEnvelope event) {
+        long headers = event.headers().entrySet().stream()
+                .mapToLong(
+                        header -> header.getKey().length() + header.getValue().length())
+                .sum();
+        return event.payloadSize() + 3 * headers;
     }
 
     private String sql(int rows, boolean leased) {

@@ -113,6 +113,9 @@ public final class JdbcTransactionManager {
                 rollBackPhysical();
                 scope.callbacks().rolledBack();
                 throw new EventStoreException("The commit failed and everything was rolled back: " + e.getMessage(), e);
+            } catch (RuntimeException | Error e) { // of the driver: it says nothing about the outcome
+                abandon(scope.physical());
+                throw new CommitOutcomeUnknownException(e);
             }
             giveBack();
             scope.callbacks().committed();

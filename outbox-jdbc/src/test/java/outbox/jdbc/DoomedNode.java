@@ -147,13 +147,8 @@ final class DoomedNode {
         return new OutboxPollerHandler() {
             @Override
             public boolean handle(EventEnvelope event, int attempts) {
-                return handler.handle(event, attempts);
-            }
-
-            @Override
-            public boolean handle(EventEnvelope event, int attempts, @Nullable Claim claim, boolean suspect) {
                 reach(Step.AFTER_CLAIM_COMMIT);
-                return handler.handle(event, attempts, claim, suspect);
+                return handler.handle(event, attempts);
             }
 
             @Override
