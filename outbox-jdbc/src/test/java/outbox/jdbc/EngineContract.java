@@ -9,6 +9,7 @@ import outbox.EventEnvelope;
 import outbox.InvalidEventException;
 import outbox.TransactionStateException;
 import outbox.dispatch.DispatcherPollerHandler;
+import outbox.dispatch.QueuedEvent;
 import outbox.model.EventStatus;
 import outbox.poller.OutboxPoller;
 import outbox.spi.Claim;
@@ -174,6 +175,24 @@ abstract class EngineContract {
         awaitRow(inner, DONE);
         assertThat(node.delivered).containsExactly(inner);
         assertThat(db.count("1 = 1")).isEqualTo(1);
+    }
+
+    @Test
+    void a_handler_that_is_a_lambda_takes_the_claim_along() {
+        Node node = started(new Node(db.dataSource(), db.store()));
+        OutboxPoller lambda = OutboxPoller.builder()
+                .connectionProvider(db.dataSource()::getConnection)
+                .eventStore(db.store())
+                .handler((event, attempts) ->
+                        node.dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, attempts)))
+                .build();
+        EventEnvelope event = node.writeCold("{}");
+
+        lambda.poll();
+
+        awaitRow(event, DONE);
+        assertThat(node.delivered).containsExactly(event);
+        assertThat(node.counts.lostClaims).hasValue(0);
     }
 
     // ---- what is refused ----
@@ -575,6 +594,67 @@ abstract class EngineContract {
         await().until(() -> db.row(exhausted.eventId()).status() == EventStatus.DEAD);
         assertThat(db.row(exhausted.eventId()).lastError()).contains("10 recorded runs");
         assertThat(node.deliveredIds()).containsExactly(suspect.eventId());
+    }
+
+    @Test
+    void leases_are_kept_while_a_close_drains_longer_than_they_last() throws Exception {
+        Duration lease = Duration.ofMillis(1500);
+        Node closing = new Node(
+                db.dataSource(), db.store(), d -> d.workerCount(1).drainTimeoutMs(20_000), p -> p.lockTimeout(lease));
+        Node other = started(Node.withLease(db.dataSource(), db.store(), lease));
+        CountDownLatch go = new CountDownLatch(1);
+        closing.listener = event -> go.await(30, TimeUnit.SECONDS);
+        EventEnvelope running = closing.write("{}");
+        EventEnvelope waiting = closing.write("{}");
+        await().until(() -> closing.delivered.size() == 1);
+        Thread close = new Thread(closing::close);
+
+        close.start();
+        other.poller.start();
+        Instant until = db.now().plus(lease.multipliedBy(3));
+        await().atMost(30, TimeUnit.SECONDS).until(() -> db.now().isAfter(until));
+        go.countDown();
+        close.join(30_000);
+
+        awaitRow(running, DONE);
+        awaitRow(waiting, DONE);
+        assertThat(other.delivered).isEmpty();
+    }
+
+    @Test
+    void a_restarted_node_of_the_same_name_neither_adopts_nor_overwrites_its_former_life() {
+        Node former = new Node(
+                db.dataSource(), db.store(), d -> d.ownerId("node-1").workerCount(0), p -> p.ownerId("node-1"));
+        EventEnvelope event = former.write("{}");
+        String token = db.row(event.eventId()).lockedBy();
+
+        Node restarted =
+                started(new Node(db.dataSource(), db.store(), d -> d.ownerId("node-1"), p -> p.ownerId("node-1")));
+        restarted.poller.poll();
+
+        assertThat(token).startsWith("node-1/");
+        assertThat(db.row(event.eventId()).lockedBy()).isEqualTo(token);
+        assertThat(restarted.delivered).isEmpty();
+        former.close(); // gives it back
+        restarted.poller.poll();
+        awaitRow(event, DONE);
+    }
+
+    @Test
+    void a_node_that_cannot_renew_its_leases_claims_nothing_more() throws Exception {
+        Duration lease = Duration.ofSeconds(1);
+        Node node = started(Node.withLease(db.dataSource(), db.store(), lease));
+        CountDownLatch go = new CountDownLatch(1);
+        node.listener = event -> go.await(30, TimeUnit.SECONDS);
+        node.write("{}");
+        await().until(() -> node.delivered.size() == 1);
+
+        node.down = true;
+
+        await().atMost(30, TimeUnit.SECONDS).until(() -> !node.dispatcher.hasColdQueueCapacity());
+        node.down = false;
+        await().atMost(30, TimeUnit.SECONDS).until(node.dispatcher::hasColdQueueCapacity);
+        go.countDown();
     }
 
     // ---- pools ----

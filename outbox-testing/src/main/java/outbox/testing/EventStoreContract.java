@@ -228,6 +228,20 @@ public abstract class EventStoreContract {
     }
 
     @Test
+    void events_with_many_megabytes_of_headers_are_inserted_in_one_call() {
+        String large = "h".repeat(60_000);
+        List<EventEnvelope> events = IntStream.range(0, 500)
+                .mapToObj(i -> EventEnvelope.builder("T")
+                        .header("large", large)
+                        .payloadJson("{}")
+                        .build())
+                .toList();
+        db.inTransaction(connection -> store.insertAll(connection, events, null));
+
+        assertThat(db.count("1 = 1")).isEqualTo(500);
+    }
+
+    @Test
     void an_id_that_exists_is_refused_whole_and_the_transaction_goes_on() {
         List<EventEnvelope> events = givenEvents(1200);
         EventEnvelope existing = events.get(700);
