@@ -71,6 +71,11 @@ final class Delivery {
         claim.set(newer);
     }
 
+    /** A delivery of the same event under the same claim that no worker has seen. */
+    Delivery unstarted() {
+        return new Delivery(queued, claim.get(), suspect);
+    }
+
     /** The keeper renewed the lease; no effect if the claim was replaced meanwhile. */
     void renewed(Claim before, Claim after) {
         claim.compareAndSet(before, after);

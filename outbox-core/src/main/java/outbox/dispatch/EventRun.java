@@ -45,8 +45,9 @@ final class EventRun implements Worker.Deliverer {
     }
 
     private void runClaimed(Delivery delivery) {
+        String token = delivery.token();
         if (!store.ensureClaim(delivery)) {
-            held.lost(delivery, "it is finished, held by another node, or has no row");
+            held.lost(delivery, token, "it is finished, held by another node, or has no row");
             return;
         }
         if (delivery.isSuspect()) {
@@ -54,8 +55,9 @@ final class EventRun implements Worker.Deliverer {
                 marker.settle(delivery, policy.exhausted(delivery));
                 return;
             }
+            String claimed = delivery.token();
             if (!store.recordRun(delivery)) {
-                held.lost(delivery, "its lease ran out");
+                held.lost(delivery, claimed, "its lease ran out");
                 return;
             }
         }

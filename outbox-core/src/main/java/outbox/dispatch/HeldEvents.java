@@ -1,13 +1,14 @@
 package outbox.dispatch;
 
-import org.jspecify.annotations.Nullable;
 import outbox.internal.QuietLog;
+import outbox.spi.Claim;
 import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /** Every event this dispatcher has accepted and not finished, by id: what a poller reads again meanwhile is recognised here. */
 final class HeldEvents {
@@ -18,51 +19,64 @@ final class HeldEvents {
     private final InFlightTracker inFlight;
     private final MetricsExporter metrics;
     private final QuietLog trouble = new QuietLog(LOG);
+    private final Consumer<Delivery> giveBack;
 
-    HeldEvents(InFlightTracker inFlight, MetricsExporter metrics) {
+    HeldEvents(InFlightTracker inFlight, MetricsExporter metrics, Consumer<Delivery> giveBack) {
         this.inFlight = inFlight;
         this.metrics = metrics;
+        this.giveBack = giveBack;
     }
 
-    /** Holds the delivery; answers the one that already holds this event, or null. */
-    @Nullable
-    Delivery hold(Delivery delivery) {
-        while (true) {
-            Delivery other = byId.putIfAbsent(delivery.eventId(), delivery);
-            if (other == null || other.state() != Delivery.State.GIVEN_UP) {
-                return other;
+    /** Holds the delivery, and answers true; or hands its claim, if it has one, to the delivery that already holds this event. */
+    boolean hold(Delivery delivery) {
+        Claim claim = delivery.claim();
+        Delivery holder = byId.compute(delivery.eventId(), (id, other) -> {
+            if (other == null || other.state() == Delivery.State.GIVEN_UP) { // which is about to go anyway
+                return delivery;
             }
-            letGo(other); // it is about to go anyway
-        }
+            if (claim != null) { // our own poller claimed it anew, because it had no claim or its lease had run out
+                other.adopt(claim);
+            }
+            return other;
+        });
+        return holder == delivery;
     }
 
     /** Registers the run with the tracker; false, with the delivery dropped, if the tracker knows another run of this event. */
     boolean enterFlight(Delivery delivery) {
         if (!inFlight.tryAcquire(delivery.eventId())) {
-            letGo(delivery);
+            if (delivery.settle()) { // its claim, if it has one, must not keep the event from a later try
+                giveBack.accept(delivery);
+            }
             return false;
         }
         delivery.setInFlight();
         return true;
     }
 
-    void letGo(Delivery delivery) {
-        byId.remove(delivery.eventId(), delivery);
-        if (!delivery.isInFlight()) {
-            return;
-        }
+    /**
+     * Ends the hold of a delivery whose end was decided under the given token. Our own poller may have handed it a newer claim since then, which nobody would use: it is given
+     * back, lest the event waits for the end of that lease. The tracker comes first: whoever holds the event anew must find it free.
+     */
+    void letGo(Delivery delivery, String token) {
         try {
-            inFlight.release(delivery.eventId());
+            if (delivery.isInFlight()) {
+                inFlight.release(delivery.eventId());
+            }
         } catch (RuntimeException | Error e) { // of a tracker of the user's: it must not stop the writing of outcomes
             trouble.log(Level.ERROR, "The in-flight tracker failed to release event " + delivery.eventId(), e);
+        }
+        byId.remove(delivery.eventId(), delivery); // from here on it is handed no more claims
+        if (!delivery.token().equals(token)) {
+            giveBack.accept(delivery.unstarted());
         }
     }
 
     /** The event turned out not to be ours: it is dropped, whoever has it goes on. */
-    void lost(Delivery delivery, String why) {
+    void lost(Delivery delivery, String token, String why) {
         LOG.log(Level.DEBUG, () -> "Event " + delivery.eventId() + " is not delivered here: " + why);
         metrics.incrementLostClaims();
-        letGo(delivery);
+        letGo(delivery, token);
     }
 
     Collection<Delivery> all() {

@@ -33,7 +33,7 @@ final class Marker implements Runnable {
     interface Listener {
         void marked(Delivery delivery, Mark mark, boolean stillOurs);
 
-        void released(Delivery delivery);
+        void released(Delivery delivery, String token);
 
         void markFailed();
     }
@@ -179,6 +179,7 @@ final class Marker implements Runnable {
                         .withToken(outcome.delivery().token())); // the claim may be newer than the outcome
             }
         }
+        List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant
         Set<String> ours = store.write(marks, releases);
         for (int i = 0; i < marks.size(); i++) {
             // After a failure that left the outcome unknown, not finding the claim means that the first try was
@@ -188,6 +189,8 @@ final class Marker implements Runnable {
                     marks.get(i),
                     repeated || ours.contains(marks.get(i).eventId()));
         }
-        releases.forEach(listener::released);
+        for (int i = 0; i < releases.size(); i++) {
+            listener.released(releases.get(i), tokens.get(i));
+        }
     }
 }

@@ -68,8 +68,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         Reports reports = new Reports();
         policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
-        held = new HeldEvents(builder.inFlightTracker, metrics);
         marker = new Marker(store, reports);
+        held = new HeldEvents(builder.inFlightTracker, metrics, marker::release);
         run = new EventRun(store, new DeliveryChain(registry, builder.interceptors), policy, held, marker);
         pool = new WorkerPool(name, builder.workerCount, queues, run);
         keeper = new LeaseKeeper(store, held, pool, timeLimit, reports);
@@ -114,15 +114,12 @@ public final class OutboxDispatcher implements AutoCloseable {
         if (closed.get() || marker.isBehind()) {
             return false;
         }
-        Delivery other = held.hold(delivery);
-        if (other != null) {
-            if (delivery.claim() != null) { // its lease had run out, and our own poller claimed it anew
-                other.adopt(delivery.claim());
-            }
-            return queues.room(delivery.source()) > 0;
+        String token = delivery.token();
+        if (!held.hold(delivery)) { // its claim, if it has one, is in use now: a poller must not give it back
+            return delivery.claim() != null || queues.room(delivery.source()) > 0;
         }
         if (!queues.offer(delivery)) {
-            held.letGo(delivery);
+            held.letGo(delivery, token);
             return false;
         }
         if (closed.get() && delivery.giveUp()) { // closed meanwhile: the drain may have passed by
@@ -233,7 +230,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     }
 
     private void giveBack(Delivery delivery) {
-        held.letGo(delivery);
+        held.letGo(delivery, delivery.token());
         marker.release(delivery);
     }
 
@@ -248,7 +245,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         @Override
         public void marked(Delivery delivery, Mark mark, boolean stillOurs) {
-            held.letGo(delivery);
+            held.letGo(delivery, mark.token());
             if (!stillOurs) {
                 metrics.incrementLostClaims();
                 LOG.log(
@@ -271,9 +268,9 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
 
         @Override
-        public void released(Delivery delivery) {
+        public void released(Delivery delivery, String token) {
             boolean neverStarted = delivery.state() != Delivery.State.SETTLED;
-            held.letGo(delivery);
+            held.letGo(delivery, token);
             if (neverStarted) { // what could not be started waits for the next poll, lest it goes round and round
                 onReleased.run();
             }
@@ -290,7 +287,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                     Level.WARNING,
                     "The lease of event " + delivery.eventId() + " was lost: another node may deliver it");
             if (delivery.giveUp()) {
-                held.lost(delivery, "its lease ran out while it waited");
+                held.lost(delivery, delivery.token(), "its lease ran out while it waited");
             } else if (delivery.cancel()) {
                 metrics.incrementLostClaims();
             }

@@ -33,13 +33,7 @@ final class PlainSource implements EventSource {
             Instant now = access.now(connection);
             List<OutboxEvent> rows = lock == null
                     ? store.pollPending(connection, now, skipRecent, limit)
-                    : store.claimPending(
-                            connection,
-                            lock.ownerId(),
-                            now,
-                            access.expiry(connection, lock.timeout()),
-                            skipRecent,
-                            limit);
+                    : store.claimPending(connection, lock.ownerId(), now, now.minus(lock.timeout()), skipRecent, limit);
             return new Batch(
                     rows.stream().map(row -> new Found(row, null, false)).toList(), now);
         });

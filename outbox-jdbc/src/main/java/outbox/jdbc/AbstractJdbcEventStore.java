@@ -2,8 +2,15 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.admin.AuditEntry;
+import outbox.admin.EventDetails;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
+import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
+import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ErrorText;
@@ -21,12 +28,9 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 
@@ -36,19 +40,22 @@ import java.util.stream.Collectors;
  *
  * <p>The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
-public abstract class AbstractJdbcEventStore implements LeasingEventStore {
+public abstract class AbstractJdbcEventStore extends JdbcTable implements LeasingEventStore, AdminEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
 
-    private static final int MAX_IDS = 1000; // per statement
     private static final Instant ANY_TIME = Instant.parse("9999-12-31T00:00:00Z");
 
-    private final TableName table;
-    private volatile @Nullable TableShape shape; // read once; reading it twice does no harm
+    private final HeldEventStatements held;
+    private final AdminStatements admin;
+    private final AuditStatements audit;
 
     protected AbstractJdbcEventStore(String tableName) {
-        this.table = new TableName(tableName);
+        super(new TableName(tableName));
+        this.held = new HeldEventStatements(this);
+        this.admin = new AdminStatements(this);
+        this.audit = new AuditStatements(this);
     }
 
     /** The name by which {@link JdbcEventStores#get} finds this store. */
@@ -70,13 +77,47 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
         return "";
     }
 
+    /** What makes an INSERT pass over a row whose key exists, where the error of a duplicate would abort the transaction; empty if it would not. */
+    protected String passOverDuplicate() {
+        return "";
+    }
+
+    /**
+     * The statement that deletes a bounded number of events of a terminal status. Binds: latest available_at, latest done_at, limit. No event becomes terminal before it is due, so
+     * the condition on available_at only lets the index (status, available_at, created_at) serve; an exception, marked by hand, just goes later.
+     */
+    protected String purgeSql(EventStatus terminal) {
+        return """
+                DELETE FROM %s
+                 WHERE status = %d
+                   AND available_at < ?
+                   AND done_at < ?
+                 FETCH FIRST ? ROWS ONLY
+                """.formatted(table(), terminal.code());
+    }
+
+    /** Deletes those of the events that are DEAD. */
+    int deleteDead(Connection conn, Collection<String> eventIds) throws SQLException {
+        return updateIds(conn, """
+                DELETE FROM %1$s
+                 WHERE %2$s
+                   AND status = 3
+                """, eventIds, binder -> {}, binder -> {});
+    }
+
+    /** Deletes some events that ended before the given time. */
+    int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
+        return update(
+                conn,
+                purgeSql(terminal),
+                binder -> binder.time("available_at", doneBefore)
+                        .time("done_at", doneBefore)
+                        .number(limit));
+    }
+
     /** Whether the error says that a row with this key exists. */
     protected boolean isDuplicateKey(SQLException error) {
         return SqlStates.of(error).equals("23505");
-    }
-
-    public final TableName table() {
-        return table;
     }
 
     @Override
@@ -138,7 +179,8 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
     }
 
     final DuplicateEventException duplicate(List<String> eventIds, @Nullable SQLException cause) {
-        return new DuplicateEventException(eventIds.stream().limit(10).collect(Collectors.joining(", ")), table, cause);
+        return new DuplicateEventException(
+                eventIds.stream().limit(10).collect(Collectors.joining(", ")), table(), cause);
     }
 
     final void delete(Connection conn, Collection<String> eventIds) throws SQLException {
@@ -155,7 +197,7 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                    SET status = 1, done_at = ?, locked_by = NULL, locked_at = NULL
                  WHERE event_id = ?
                    AND status <> 1
-                """.formatted(table);
+                """.formatted(table());
         Instant now = now(conn);
         return update(
                 conn,
@@ -173,12 +215,14 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                        locked_by = NULL, locked_at = NULL
                  WHERE event_id = ?
                    AND status <> 1
-                """.formatted(table);
+                """.formatted(table());
         return update(
                 conn,
                 "mark event " + eventId + " RETRY",
                 sql,
-                binder -> binder.time("available_at", nextAt).text(clean(error)).text(eventId));
+                binder -> binder.time("available_at", nextAt)
+                        .text(ErrorText.clean(error))
+                        .text(eventId));
     }
 
     @Override
@@ -189,13 +233,14 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                    SET status = 3, last_error = ?, done_at = ?, locked_by = NULL, locked_at = NULL
                  WHERE event_id = ?
                    AND status <> 1
-                """.formatted(table);
+                """.formatted(table());
         Instant now = now(conn);
         return update(
                 conn,
                 "mark event " + eventId + " DEAD",
                 sql,
-                binder -> binder.text(clean(error)).time("done_at", now).text(eventId));
+                binder ->
+                        binder.text(ErrorText.clean(error)).time("done_at", now).text(eventId));
     }
 
     // ---- reading and claiming ----
@@ -212,14 +257,14 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                        AND created_at <= ?
                      ORDER BY created_at
                      LIMIT ?
-                    """.formatted(columns(shape(conn), ""), table);
+                    """.formatted(EventRows.columns(shape(conn), ""), table());
             return query(
                     conn,
                     sql,
                     binder -> binder.time("available_at", now)
                             .time("created_at", latestCreation(now, skipRecent))
                             .number(limit),
-                    row -> event(row, shape(conn)));
+                    row -> EventRows.event(row, shape(conn)));
         });
     }
 
@@ -232,17 +277,12 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                 .toList();
     }
 
-    /** An event that can be claimed. */
-    record Candidate(
-            OutboxEvent event,
-            Instant availableAt,
-            @Nullable String lockedBy) {}
-
     @Override
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
         return run("claim events", () -> {
-            List<Candidate> candidates = candidates(conn, now, lockExpiry, latestCreation(now, skipRecent), limit);
+            List<EventRows.Candidate> candidates =
+                    candidates(conn, now, lockExpiry, latestCreation(now, skipRecent), limit);
             Set<String> ids = candidates.stream().map(c -> c.event().eventId()).collect(Collectors.toSet());
             Set<String> taken = take(conn, claim.token(), ids, now, lockExpiry);
             return claimed(
@@ -254,9 +294,9 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
     }
 
     /** In the order of their due time, whatever order the database answered in. */
-    static List<ClaimedEvent> claimed(List<Candidate> candidates, Claim claim) {
+    static List<ClaimedEvent> claimed(List<EventRows.Candidate> candidates, Claim claim) {
         return candidates.stream()
-                .sorted(Comparator.comparing(Candidate::availableAt)
+                .sorted(Comparator.comparing(EventRows.Candidate::availableAt)
                         .thenComparing(candidate -> candidate.event().createdAt()))
                 .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.lockedBy() != null))
                 .toList();
@@ -266,10 +306,10 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
      * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
      * Which status comes first changes by chance, so neither can starve the other.
      */
-    private List<Candidate> candidates(
+    private List<EventRows.Candidate> candidates(
             Connection conn, Instant now, Instant lockExpiry, Instant latestCreation, int limit) throws SQLException {
         boolean newFirst = ThreadLocalRandom.current().nextBoolean();
-        List<Candidate> found = new ArrayList<>();
+        List<EventRows.Candidate> found = new ArrayList<>();
         for (EventStatus status :
                 newFirst ? List.of(EventStatus.NEW, EventStatus.RETRY) : List.of(EventStatus.RETRY, EventStatus.NEW)) {
             if (found.size() < limit) {
@@ -279,7 +319,7 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
         return found;
     }
 
-    private List<Candidate> candidates(
+    private List<EventRows.Candidate> candidates(
             Connection conn, EventStatus status, Instant now, Instant lockExpiry, Instant latestCreation, int limit)
             throws SQLException {
         // Binds: now, latest created_at, lock expiry, limit.
@@ -293,7 +333,7 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                  ORDER BY available_at, created_at
                  LIMIT ?
                  %s
-                """.formatted(columns(shape(conn), ""), table, status.code(), lockCandidates());
+                """.formatted(EventRows.columns(shape(conn), ""), table(), status.code(), lockCandidates());
         return query(
                 conn,
                 sql,
@@ -301,10 +341,10 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                         .time("created_at", latestCreation)
                         .time("locked_at", lockExpiry)
                         .number(limit),
-                row -> candidate(row, shape(conn)));
+                row -> EventRows.candidate(row, shape(conn)));
     }
 
-    /** Takes those candidates that are still free, and answers them. This alone decides who owns an event; a lock taken before only saves useless tries. */
+    /** Takes those candidates that are still free and due, and answers them: one that failed since it was read waits for its retry. This alone decides who owns an event; a lock taken before only saves useless tries. */
     private Set<String> take(Connection conn, String token, Set<String> ids, Instant now, Instant lockExpiry)
             throws SQLException {
         int count = updateIds(
@@ -314,24 +354,25 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                    SET locked_by = ?, locked_at = ?
                  WHERE %2$s
                    AND status IN (0, 2)
+                   AND available_at <= ?
                    AND (locked_at IS NULL OR locked_at < ?)
                 """,
                 ids,
                 binder -> binder.text(token).time("locked_at", now),
-                binder -> binder.time("locked_at", lockExpiry));
-        return count == ids.size() ? ids : heldBy(conn, token, ids);
+                binder -> binder.time("available_at", now).time("locked_at", lockExpiry));
+        return count == ids.size() ? ids : held.heldBy(conn, token, ids);
     }
 
     @Override
     public Optional<ClaimedEvent> claimOne(
             Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held) {
         return run("claim event " + eventId, () -> {
-            List<Candidate> rows = query(
+            List<EventRows.Candidate> rows = query(
                     conn,
                     "SELECT %s, available_at, locked_by FROM %s WHERE event_id = ? AND status IN (0, 2)"
-                            .formatted(columns(shape(conn), ""), table),
+                            .formatted(EventRows.columns(shape(conn), ""), table()),
                     binder -> binder.text(eventId),
-                    row -> candidate(row, shape(conn)));
+                    row -> EventRows.candidate(row, shape(conn)));
             if (rows.isEmpty()) {
                 return Optional.empty();
             }
@@ -343,7 +384,7 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
                      WHERE event_id = ?
                        AND status IN (0, 2)
                        AND (locked_at IS NULL OR locked_at < ? OR locked_by = ?)
-                    """.formatted(table);
+                    """.formatted(table());
             int count = update(
                     conn,
                     sql,
@@ -360,276 +401,91 @@ public abstract class AbstractJdbcEventStore implements LeasingEventStore {
         });
     }
 
+    // ---- events that a claim holds ----
+
     @Override
     public boolean recordRun(Connection conn, String token, String eventId) {
-        // Binds: event_id, token.
-        String sql = """
-                UPDATE %s
-                   SET attempts = attempts + 1
-                 WHERE event_id = ?
-                   AND locked_by = ?
-                   AND status IN (0, 2)
-                """.formatted(table);
-        return update(
-                        conn,
-                        "record a run of event " + eventId,
-                        sql,
-                        binder -> binder.text(eventId).text(token))
-                > 0;
+        return held.recordRun(conn, token, eventId);
     }
 
     @Override
     public Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now) {
-        return run("renew leases", () -> {
-            int count = updateIds(
-                    conn, """
-                    UPDATE %1$s
-                       SET locked_at = ?
-                     WHERE %2$s
-                       AND locked_by = ?
-                       AND status IN (0, 2)
-                    """, eventIds, binder -> binder.time("locked_at", now), binder -> binder.text(token));
-            return count == eventIds.size() ? Set.copyOf(eventIds) : heldBy(conn, token, eventIds);
-        });
+        return held.renew(conn, token, eventIds, now);
     }
 
     @Override
     public int release(Connection conn, String token, Collection<String> eventIds) {
-        return run(
-                "give back events", () -> updateIds(conn, """
-                UPDATE %1$s
-                   SET locked_by = NULL, locked_at = NULL
-                 WHERE %2$s
-                   AND locked_by = ?
-                   AND status IN (0, 2)
-                """, eventIds, binder -> {}, binder -> binder.text(token)));
+        return held.release(conn, token, eventIds);
     }
-
-    private Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {
-        return queryIds(
-                conn,
-                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status IN (0, 2)",
-                eventIds,
-                binder -> binder.text(token));
-    }
-
-    // ---- marks under a claim ----
 
     @Override
     public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
-        return run("write " + marks.size() + " outcomes", () -> {
-            Set<String> written = new HashSet<>();
-            Map<String, List<String>> doneByToken = new TreeMap<>(); // in one order everywhere, against deadlocks
-            for (Mark mark : marks) {
-                if (mark.status() == EventStatus.DONE) {
-                    doneByToken
-                            .computeIfAbsent(mark.token(), token -> new ArrayList<>())
-                            .add(mark.eventId());
-                } else if (markFailed(conn, mark, now)) {
-                    written.add(mark.eventId());
-                }
-            }
-            for (Map.Entry<String, List<String>> done : doneByToken.entrySet()) {
-                written.addAll(markDone(conn, done.getKey(), done.getValue(), now));
-            }
-            return written;
-        });
+        return held.mark(conn, marks, now);
     }
 
-    private Set<String> markDone(Connection conn, String token, List<String> eventIds, Instant now)
-            throws SQLException {
-        int count = updateIds(conn, """
-                UPDATE %1$s
-                   SET status = 1, done_at = ?, locked_by = NULL, locked_at = NULL
-                 WHERE %2$s
-                   AND locked_by = ?
-                   AND status IN (0, 2)
-                """, eventIds, binder -> binder.time("done_at", now), binder -> binder.text(token));
-        if (count == eventIds.size()) {
-            return Set.copyOf(eventIds);
-        }
-        // Some were not ours any more; those that were bear the time of this very mark.
-        return queryIds(
-                conn,
-                "SELECT event_id FROM %1$s WHERE %2$s AND status = 1 AND done_at = ?",
-                eventIds,
-                binder -> binder.time("done_at", now));
+    // ---- administration ----
+
+    @Override
+    public List<TypeCount> countByType(Connection conn) {
+        return admin.countByType(conn);
     }
 
-    private boolean markFailed(Connection conn, Mark mark, Instant now) throws SQLException {
-        boolean dead = mark.status() == EventStatus.DEAD;
-        // Binds: attempts to add, due time of a retry or time of death, last_error, event_id, token.
-        String sql = """
-                UPDATE %s
-                   SET status = %d, attempts = attempts + ?, %s = ?, last_error = ?, locked_by = NULL, locked_at = NULL
-                 WHERE event_id = ?
-                   AND locked_by = ?
-                   AND status IN (0, 2)
-                """.formatted(table, mark.status().code(), dead ? "done_at" : "available_at");
-        return update(
-                        conn,
-                        sql,
-                        binder -> binder.number(mark.countsAttempt() ? 1 : 0)
-                                .time(dead ? "done_at" : "available_at", now.plus(mark.retryAfter()))
-                                .text(clean(mark.error()))
-                                .text(mark.eventId())
-                                .text(mark.token()))
-                > 0;
+    @Override
+    public Optional<Instant> oldestPending(Connection conn) {
+        return admin.oldestPending(conn);
     }
 
-    // ---- rows ----
-
-    /** The columns of an event, each with the given prefix. */
-    static String columns(TableShape shape, String prefix) {
-        String columns =
-                "event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload, headers, attempts, created_at"
-                        + (shape.has("occurred_at") ? ", occurred_at" : "")
-                        + (shape.has("payload_bytes") ? ", payload_bytes" : "");
-        return prefix.isEmpty() ? columns : prefix + columns.replace(", ", ", " + prefix);
+    @Override
+    public Optional<EventDetails> find(Connection conn, String eventId) {
+        return admin.find(conn, eventId);
     }
 
-    static OutboxEvent event(ResultSet row, TableShape shape) throws SQLException {
-        Instant createdAt = shape.read(row, "created_at");
-        return new OutboxEvent(
-                row.getString("event_id"),
-                row.getString("event_type"),
-                row.getString("aggregate_type"),
-                row.getString("aggregate_id"),
-                row.getString("tenant_id"),
-                row.getString("payload"),
-                row.getString("headers"),
-                row.getInt("attempts"),
-                createdAt == null ? Instant.EPOCH : createdAt,
-                shape.has("occurred_at") ? shape.read(row, "occurred_at") : null,
-                shape.has("payload_bytes") ? row.getBytes("payload_bytes") : null);
+    @Override
+    public List<EventSummary> find(Connection conn, EventQuery query) {
+        return admin.find(conn, query);
     }
 
-    static Candidate candidate(ResultSet row, TableShape shape) throws SQLException {
-        Instant availableAt = shape.read(row, "available_at");
-        return new Candidate(
-                event(row, shape), availableAt == null ? Instant.EPOCH : availableAt, row.getString("locked_by"));
+    @Override
+    public long count(Connection conn, EventFilter filter) {
+        return admin.count(conn, filter);
+    }
+
+    @Override
+    public List<String> findIds(Connection conn, EventFilter filter, int limit) {
+        return admin.findIds(conn, filter, limit);
+    }
+
+    @Override
+    public int replay(Connection conn, Collection<String> eventIds, Instant now) {
+        return admin.replay(conn, eventIds, now);
+    }
+
+    @Override
+    public int discard(Connection conn, Collection<String> eventIds) {
+        return admin.discard(conn, eventIds);
+    }
+
+    @Override
+    public int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
+        return admin.purge(conn, terminal, doneBefore, limit);
+    }
+
+    @Override
+    public Optional<AuditEntry> audit(Connection conn, String requestId) {
+        return audit.read(conn, requestId);
+    }
+
+    @Override
+    public boolean beginAudit(Connection conn, AuditEntry entry) {
+        return audit.begin(conn, entry);
+    }
+
+    @Override
+    public void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt) {
+        audit.progress(conn, requestId, affected, finishedAt);
     }
 
     static Instant latestCreation(Instant now, Duration skipRecent) {
         return skipRecent.isZero() ? ANY_TIME : now.minus(skipRecent);
-    }
-
-    private static String clean(String error) {
-        return ErrorText.clean(error);
-    }
-
-    // ---- statements ----
-
-    /** Binds some of the parameters of a statement. */
-    @FunctionalInterface
-    interface Binds {
-        void to(Binder binder) throws SQLException;
-    }
-
-    /** Makes a value of the current row. */
-    @FunctionalInterface
-    interface RowMapper<T> {
-        T map(ResultSet row) throws SQLException;
-    }
-
-    /** A step that the database may fail. */
-    @FunctionalInterface
-    interface Step<T> {
-        T run() throws SQLException;
-    }
-
-    final TableShape shape(Connection conn) throws SQLException {
-        TableShape known = shape;
-        if (known == null) {
-            known = TableShape.read(conn, table);
-            shape = known;
-        }
-        return known;
-    }
-
-    final <T> T run(String what, Step<T> step) {
-        try {
-            return step.run();
-        } catch (SQLException e) {
-            throw new EventStoreException("Cannot " + what + " in table " + table + ": " + e.getMessage(), e);
-        }
-    }
-
-    final <T> List<T> query(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
-        try (PreparedStatement select = conn.prepareStatement(sql)) {
-            binds.to(new Binder(select, shape(conn)));
-            List<T> found = new ArrayList<>();
-            try (ResultSet rows = select.executeQuery()) {
-                while (rows.next()) {
-                    found.add(mapper.map(rows));
-                }
-            }
-            return found;
-        }
-    }
-
-    private int update(Connection conn, String what, String sql, Binds binds) {
-        return run(what, () -> update(conn, sql, binds));
-    }
-
-    final int update(Connection conn, String sql, Binds binds) throws SQLException {
-        try (PreparedStatement update = conn.prepareStatement(sql)) {
-            binds.to(new Binder(update, shape(conn)));
-            return update.executeUpdate();
-        }
-    }
-
-    /** The condition that event_id is one of {@code count} ids. */
-    protected String idCondition(int count) {
-        return "event_id IN (?" + ", ?".repeat(count - 1) + ")";
-    }
-
-    /** Binds the ids of {@link #idCondition}. */
-    void bindIds(Binder binder, List<String> ids) throws SQLException {
-        binder.texts(ids);
-    }
-
-    /** Runs an update for many ids, some at a time: {@code %1$s} is the table, {@code %2$s} the condition on the id. */
-    final int updateIds(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
-            throws SQLException {
-        int count = 0;
-        for (List<String> some : portions(ids)) {
-            count += update(conn, sql.formatted(table, idCondition(some.size())), binder -> {
-                before.to(binder);
-                bindIds(binder, some);
-                after.to(binder);
-            });
-        }
-        return count;
-    }
-
-    private Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
-        Set<String> found = new HashSet<>();
-        for (List<String> some : portions(ids)) {
-            found.addAll(query(
-                    conn,
-                    sql.formatted(table, idCondition(some.size())),
-                    binder -> {
-                        bindIds(binder, some);
-                        after.to(binder);
-                    },
-                    row -> row.getString(1)));
-        }
-        return found;
-    }
-
-    /** Sorted, so that concurrent statements lock rows in the same order; in portions of a power of two, filled up by repetition, so that few statements are ever prepared. */
-    private static List<List<String>> portions(Collection<String> ids) {
-        List<String> sorted = ids.stream().sorted().toList();
-        List<List<String>> portions = new ArrayList<>();
-        for (int start = 0; start < sorted.size(); start += MAX_IDS) {
-            List<String> portion = new ArrayList<>(sorted.subList(start, Math.min(sorted.size(), start + MAX_IDS)));
-            int size = Math.min(MAX_IDS, Integer.highestOneBit(portion.size() * 2 - 1));
-            while (portion.size() < size) {
-                portion.add(portion.get(portion.size() - 1));
-            }
-            portions.add(portion);
-        }
-        return portions;
     }
 }

@@ -36,6 +36,11 @@ final class Binder {
         return this;
     }
 
+    Binder number(long value) throws SQLException {
+        statement.setLong(++index, value);
+        return this;
+    }
+
     Binder bytes(byte @Nullable [] value) throws SQLException {
         statement.setBytes(++index, value);
         return this;

@@ -65,7 +65,7 @@ public final class JdbcTransactionManager {
     }
 
     /** A connection in an unknown state must not serve anyone again. */
-    private static void abandon(Connection connection) {
+    static void abandon(Connection connection) {
         try (connection) {
             connection.abort(Runnable::run);
         } catch (SQLException e) {

@@ -1,8 +1,13 @@
 package outbox.jdbc;
 
+import outbox.model.EventStatus;
+
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 
 /** MySQL 8 and MariaDB 10.6 or newer; TiDB speaks the same language. */
@@ -44,6 +49,52 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
     @Override
     protected String lockCandidates() {
         return "FOR UPDATE SKIP LOCKED";
+    }
+
+    /** Binds: latest available_at, latest done_at, limit. */
+    @Override
+    int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
+        String sql = """
+                SELECT event_id
+                  FROM %s
+                 WHERE status = %d
+                   AND available_at < ?
+                   AND done_at < ?
+                 LIMIT ?
+                   FOR UPDATE SKIP LOCKED
+                """.formatted(table(), terminal.code());
+        List<String> ids = query(
+                conn,
+                sql,
+                binder -> binder.time("available_at", doneBefore)
+                        .time("done_at", doneBefore)
+                        .number(limit),
+                row -> row.getString(1));
+        return deleteLocked(conn, ids);
+    }
+
+    @Override
+    int deleteDead(Connection conn, Collection<String> eventIds) throws SQLException {
+        String sql = "SELECT event_id FROM %1$s WHERE %2$s AND status = 3 FOR UPDATE SKIP LOCKED";
+        return deleteLocked(conn, queryIds(conn, sql, eventIds, binder -> {}));
+    }
+
+    /**
+     * Deletes rows that this transaction has locked, each by its key. A DELETE of many keys, or with LIMIT, reads a small table as a whole, whatever hint it is given, and unlike
+     * an UPDATE it then waits for every row that a business transaction has just written.
+     */
+    private int deleteLocked(Connection conn, Collection<String> eventIds) throws SQLException {
+        if (eventIds.isEmpty()) {
+            return 0;
+        }
+        try (PreparedStatement delete = conn.prepareStatement("DELETE FROM " + table() + " WHERE event_id = ?")) {
+            for (String eventId : eventIds) {
+                delete.setString(1, eventId);
+                delete.addBatch();
+            }
+            delete.executeBatch();
+        }
+        return eventIds.size();
     }
 
     @Override

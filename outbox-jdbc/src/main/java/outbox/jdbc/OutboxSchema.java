@@ -26,7 +26,10 @@ public final class OutboxSchema {
                 .filter(statement -> !statement.isEmpty())
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
-                        .replaceAll("\\boutbox_event_(due|status|lease)\\b", name + "_$1"))
+                        .replaceAll("\\boutbox_event_(due|status|lease)\\b", name + "_$1")
+                        .replaceAll(
+                                "\\boutbox_audit\\b",
+                                AuditStatements.table(store).value()))
                 .toList();
     }
 

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import outbox.EventEnvelope;
+import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 
@@ -109,8 +110,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                       FROM due
                      WHERE e.event_id = due.event_id
                     RETURNING %2$s, e.available_at, due.locked_by
-                    """.formatted(table(), columns(shape(conn), "e."));
-            List<Candidate> taken = query(
+                    """.formatted(table(), EventRows.columns(shape(conn), "e."));
+            List<EventRows.Candidate> taken = query(
                     conn,
                     sql,
                     binder -> binder.time("available_at", now)
@@ -119,9 +120,30 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                             .number(limit)
                             .text(claim.token())
                             .time("locked_at", now),
-                    row -> candidate(row, shape(conn)));
+                    row -> EventRows.candidate(row, shape(conn)));
             return claimed(taken, claim);
         });
+    }
+
+    @Override
+    protected String passOverDuplicate() {
+        return "ON CONFLICT DO NOTHING";
+    }
+
+    /** Rows that others hold are passed over. By id rather than ctid, which is not unique in a partitioned table. */
+    @Override
+    protected String purgeSql(EventStatus terminal) {
+        return """
+                DELETE FROM %1$s
+                 WHERE event_id = ANY (ARRAY(
+                     SELECT event_id
+                       FROM %1$s
+                      WHERE status = %2$d
+                        AND available_at < ?
+                        AND done_at < ?
+                      LIMIT ?
+                        FOR UPDATE SKIP LOCKED))
+                """.formatted(table(), terminal.code());
     }
 
     @Override

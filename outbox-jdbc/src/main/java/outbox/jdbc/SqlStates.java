@@ -3,14 +3,23 @@ package outbox.jdbc;
 import java.sql.SQLException;
 import java.sql.SQLRecoverableException;
 import java.sql.SQLTimeoutException;
+import java.util.Set;
 
 /** Reads what a database said, by SQLState, never by the words of a message. */
 final class SqlStates {
+
+    private static final Set<String> MISSING_TABLE =
+            Set.of("42P01", "42S02", "42S03", "42S04"); // the last two are H2's
 
     private SqlStates() {}
 
     static String of(SQLException error) {
         return error.getSQLState() == null ? "" : error.getSQLState();
+    }
+
+    /** Whether the statement named a table that is not there. */
+    static boolean isTableMissing(SQLException error) {
+        return MISSING_TABLE.contains(of(error));
     }
 
     /** Whether the connection broke, so that nobody knows whether the last statement took effect. An error without a state is no answer of a server either. */

@@ -25,6 +25,11 @@ public record TableName(String value) {
         return value.substring(value.indexOf('.') + 1);
     }
 
+    /** The table with the given name in the same schema. */
+    TableName sibling(String name) {
+        return new TableName(value.substring(0, value.indexOf('.') + 1) + name);
+    }
+
     @Override
     public String toString() {
         return value;

@@ -52,6 +52,19 @@ final class TableShape {
 
     /** Reads the shape with a query that answers no row: it finds the table by the same rules as every later statement. */
     static TableShape read(Connection connection, TableName table) throws SQLException {
+        TableShape shape = readAny(connection, table);
+        List<String> missing = shape.missing(REQUIRED);
+        if (!missing.isEmpty()) {
+            throw new EventStoreException(
+                    "Table " + table + " is not an outbox table: it has no column " + String.join(", ", missing)
+                            + ". Create it with the DDL under META-INF/outbox/schema in outbox-jdbc.",
+                    null);
+        }
+        return shape;
+    }
+
+    /** The shape of any table, whatever columns it has. */
+    static TableShape readAny(Connection connection, TableName table) throws SQLException {
         Map<String, String> typeNames = new HashMap<>();
         Map<String, Boolean> zoned = new HashMap<>();
         try (PreparedStatement select = connection.prepareStatement("SELECT * FROM " + table + " WHERE 1 = 0");
@@ -65,16 +78,12 @@ final class TableShape {
                         name, columns.getColumnType(i) == Types.TIMESTAMP_WITH_TIMEZONE || type.equals("timestamptz"));
             }
         }
-        List<String> missing = REQUIRED.stream()
-                .filter(column -> !typeNames.containsKey(column))
-                .toList();
-        if (!missing.isEmpty()) {
-            throw new EventStoreException(
-                    "Table " + table + " is not an outbox table: it has no column " + String.join(", ", missing)
-                            + ". Create it with the DDL under META-INF/outbox/schema in outbox-jdbc.",
-                    null);
-        }
         return new TableShape(typeNames, zoned);
+    }
+
+    /** Those of the columns that the table does not have. */
+    List<String> missing(List<String> columns) {
+        return columns.stream().filter(column -> !has(column)).toList();
     }
 
     boolean has(String column) {

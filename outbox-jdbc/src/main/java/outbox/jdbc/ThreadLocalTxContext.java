@@ -1,8 +1,11 @@
 package outbox.jdbc;
 
 import outbox.TransactionStateException;
+import outbox.dispatch.EventInterceptor;
 import outbox.spi.TxContext;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -12,6 +15,8 @@ import java.util.Deque;
  * ends.
  */
 public final class ThreadLocalTxContext implements TxContext {
+
+    private static final Logger LOG = System.getLogger(ThreadLocalTxContext.class.getName());
 
     private final ThreadLocal<Deque<TxScope>> scopes = ThreadLocal.withInitial(ArrayDeque::new);
 
@@ -44,6 +49,24 @@ public final class ThreadLocalTxContext implements TxContext {
     @Override
     public boolean isReadOnly() {
         return current().isReadOnly();
+    }
+
+    /**
+     * An interceptor for dispatchers whose listeners use transactions of this context: one that a listener began and left open is rolled back, with an error in the log, so that the
+     * next event on the same thread does not run inside it.
+     */
+    public EventInterceptor leakGuard() {
+        return EventInterceptor.after((event, error) -> {
+            while (isTransactionActive()) {
+                LOG.log(
+                        Level.ERROR,
+                        "The listener of event " + event.eventId() + " left a transaction open; it is rolled back");
+                TxScope leaked = current();
+                leave();
+                JdbcTransactionManager.abandon(leaked.physical());
+                leaked.callbacks().rolledBack();
+            }
+        });
     }
 
     private TxScope current() {

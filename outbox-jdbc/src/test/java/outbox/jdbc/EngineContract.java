@@ -24,6 +24,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -307,6 +308,56 @@ abstract class EngineContract {
                 .startsWith("Cannot be decoded")
                 .contains("Malformed JSON");
         assertThat(db.row(broken.eventId()).lockedBy()).isNull();
+    }
+
+    @Test
+    void a_transaction_that_a_listener_left_open_does_not_reach_the_next_event() {
+        ThreadLocalTxContext leaking = new ThreadLocalTxContext();
+        JdbcTransactionManager transactions = new JdbcTransactionManager(db.dataSource()::getConnection, leaking);
+        Node node = started(
+                new Node(db.dataSource(), db.store(), d -> d.workerCount(1).interceptor(leaking.leakGuard()), p -> {}));
+        List<Boolean> insideAnother = new CopyOnWriteArrayList<>();
+        node.listener = event -> {
+            insideAnother.add(leaking.isTransactionActive());
+            transactions.begin();
+        };
+
+        EventEnvelope first = node.write("{}");
+        EventEnvelope second = node.write("{}");
+
+        awaitRow(first, DONE);
+        awaitRow(second, DONE);
+        assertThat(insideAnother).containsExactly(false, false);
+        await().until(() ->
+                ((HikariDataSource) db.dataSource()).getHikariPoolMXBean().getActiveConnections() == 0);
+    }
+
+    @Test
+    void a_retry_policy_may_answer_anything() {
+        AtomicInteger asked = new AtomicInteger();
+        Node node = started(new Node(
+                db.dataSource(),
+                db.store(),
+                d -> d.maxAttempts(4).retryPolicy(attempts -> switch (asked.getAndIncrement()) {
+                    case 0 -> -5;
+                    case 1 -> Long.MAX_VALUE;
+                    default -> throw new IllegalStateException("a policy that fails");
+                }),
+                p -> {}));
+        node.listener = event -> {
+            throw new IllegalStateException("fails");
+        };
+        EventEnvelope event = node.write("{}");
+
+        for (int attempt = 1; attempt <= 3; attempt++) {
+            int failed = attempt;
+            await().until(() -> db.row(event.eventId()).attempts() == failed);
+            db.makeDue(event.eventId(), db.now().minusSeconds(1));
+            node.poller.poll();
+        }
+
+        await().until(() -> db.row(event.eventId()).status() == EventStatus.DEAD);
+        assertThat(node.delivered).hasSize(4);
     }
 
     // ---- queues and room ----

@@ -25,11 +25,14 @@ CREATE TABLE IF NOT EXISTS outbox_event (
 
 -- Who did what to events, and the memory that makes a request happen once.
 CREATE TABLE IF NOT EXISTS outbox_audit (
-    request_id VARCHAR(64)   NOT NULL PRIMARY KEY,
-    action     VARCHAR(32)   NOT NULL,
-    actor      VARCHAR(128)  NOT NULL,
-    reason     VARCHAR(1000) NOT NULL,
-    selection  VARCHAR(2000) NOT NULL,               -- which events were meant, in words
-    affected   BIGINT        NOT NULL,
-    at         DATETIME(6)   NOT NULL
+    request_id   VARCHAR(64)   NOT NULL PRIMARY KEY,
+    outbox_table VARCHAR(128)  NOT NULL,             -- whose events were changed
+    action       VARCHAR(32)   NOT NULL,             -- REPLAY or DISCARD
+    actor        VARCHAR(128)  NOT NULL,
+    reason       VARCHAR(1000) NOT NULL,
+    selection    VARCHAR(2000) NOT NULL,             -- which events were meant, in words
+    matched      BIGINT        NOT NULL,             -- how many events that were at the start
+    affected     BIGINT        NOT NULL,             -- how many were changed, counted in the transactions that changed them
+    started_at   DATETIME(6)   NOT NULL,
+    finished_at  DATETIME(6)                         -- NULL while it is at work, and for ever if it failed midway
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

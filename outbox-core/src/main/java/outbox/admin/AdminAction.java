@@ -1,0 +1,9 @@
+package outbox.admin;
+
+/** What a person may do to many dead events at once. */
+public enum AdminAction {
+    /** Makes dead events pending again, with all their attempts before them. */
+    REPLAY,
+    /** Deletes dead events for good. */
+    DISCARD
+}

@@ -1,0 +1,149 @@
+package outbox.admin;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.Ulid;
+import outbox.model.EventStatus;
+
+import java.util.Collection;
+import java.util.Set;
+
+/**
+ * A wish to change dead events: which ones, who wants it, and why. Only looks until it is confirmed. Immutable.
+ *
+ * <p>The request id makes it happen once. To do what a dry run showed, build the same request again with {@link Builder#confirmed}; to ask again after a failure, keep the id.
+ */
+public final class AdminRequest {
+
+    /** How many events a request changes if no cap is given. */
+    public static final int DEFAULT_CAP = 1000;
+
+    /** Largest cap. */
+    public static final int MAX_CAP = 100_000;
+
+    public static final int MAX_ACTOR_LENGTH = 128;
+    public static final int MAX_REASON_LENGTH = 1000;
+
+    private final EventFilter filter;
+    private final String actor;
+    private final String reason;
+    private final String requestId;
+    private final int cap;
+    private final boolean confirmed;
+
+    private AdminRequest(Builder builder) {
+        filter = required("filter", builder.filter);
+        actor = required("actor", builder.actor);
+        reason = required("reason", builder.reason);
+        requestId = builder.requestId != null ? builder.requestId : Ulid.next();
+        cap = builder.cap;
+        confirmed = builder.confirmed;
+    }
+
+    private static <T> T required(String setting, @Nullable T value) {
+        if (value == null) {
+            throw new IllegalArgumentException(setting + " is required");
+        }
+        return value;
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Dead events only. */
+    public EventFilter filter() {
+        return filter;
+    }
+
+    public String actor() {
+        return actor;
+    }
+
+    public String reason() {
+        return reason;
+    }
+
+    public String requestId() {
+        return requestId;
+    }
+
+    public int cap() {
+        return cap;
+    }
+
+    public boolean isConfirmed() {
+        return confirmed;
+    }
+
+    /** Which events are meant, in words. */
+    String selection() {
+        return filter + ", at most " + cap;
+    }
+
+    /** Collects the parts of a request; every setter refuses a wrong value. Not thread-safe. */
+    public static final class Builder {
+
+        private @Nullable EventFilter filter;
+        private @Nullable String actor;
+        private @Nullable String reason;
+        private @Nullable String requestId;
+        private int cap = DEFAULT_CAP;
+        private boolean confirmed;
+
+        private Builder() {}
+
+        /** Required: which of the dead events. A filter for any other status is refused, since only dead events can be replayed or discarded. */
+        public Builder filter(EventFilter filter) {
+            if (!filter.statuses().isEmpty() && !filter.statuses().equals(Set.of(EventStatus.DEAD))) {
+                throw new IllegalArgumentException("filter must be for DEAD events, not for " + filter.statuses()
+                        + ": only dead events can be replayed or discarded");
+            }
+            this.filter = filter.dead();
+            return this;
+        }
+
+        /** Instead of {@link #filter}: the dead ones among these events, at most {@value EventFilter#MAX_IDS}. */
+        public Builder eventIds(Collection<String> eventIds) {
+            return filter(EventFilter.ids(eventIds));
+        }
+
+        /** Required: who wants it. */
+        public Builder actor(String actor) {
+            this.actor = Checks.text("actor", actor, MAX_ACTOR_LENGTH);
+            return this;
+        }
+
+        /** Required: why. */
+        public Builder reason(String reason) {
+            this.reason = Checks.text("reason", reason, MAX_REASON_LENGTH);
+            return this;
+        }
+
+        /** Makes repetitions of this request harmless; default: a new ULID. 1 to 64 letters, digits or any of {@code . _ : -}. */
+        public Builder requestId(String requestId) {
+            this.requestId = Checks.requestId(requestId);
+            return this;
+        }
+
+        /** How many events are changed at most, the oldest first: 1 to {@value AdminRequest#MAX_CAP}; default {@value AdminRequest#DEFAULT_CAP}. */
+        public Builder cap(int cap) {
+            this.cap = Checks.range("cap", cap, 1, MAX_CAP);
+            return this;
+        }
+
+        /** Whether to do it; default false: a dry run that changes nothing. */
+        public Builder confirmed(boolean confirmed) {
+            this.confirmed = confirmed;
+            return this;
+        }
+
+        public AdminRequest build() {
+            return new AdminRequest(this);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return requestId + " by " + actor + ": " + selection();
+    }
+}

@@ -1,0 +1,58 @@
+package outbox.admin;
+
+import outbox.internal.EventRules;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.regex.Pattern;
+
+/** Refuses what would fail, or mean something else, on one of the databases. Every refusal names its setting. */
+final class Checks {
+
+    private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z"); // of a MySQL DATETIME
+    private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59.999999Z");
+    private static final Pattern REQUEST_ID = Pattern.compile("[A-Za-z0-9._:-]{1,64}"); // compares alike everywhere
+
+    private Checks() {}
+
+    /** Text that fits its column, is not blank, and can be shown on one line. */
+    static String text(String setting, String value, int maxLength) {
+        if (value.isBlank()) {
+            throw new IllegalArgumentException(setting + " must not be blank");
+        }
+        if (value.codePointCount(0, value.length()) > maxLength) {
+            throw new IllegalArgumentException(
+                    setting + " must have at most " + maxLength + " characters: " + EventRules.show(value));
+        }
+        if (value.codePoints()
+                .anyMatch(c -> Character.isISOControl(c) || Character.getType(c) == Character.SURROGATE)) {
+            throw new IllegalArgumentException(
+                    setting + " must not contain control characters or lone surrogates: " + EventRules.show(value));
+        }
+        return value;
+    }
+
+    static String requestId(String value) {
+        if (!REQUEST_ID.matcher(value).matches()) {
+            throw new IllegalArgumentException(
+                    "requestId must be 1 to 64 letters, digits or any of . _ : -, not " + EventRules.show(value));
+        }
+        return value;
+    }
+
+    /** A time that every database can compare with, in microseconds. */
+    static Instant time(String setting, Instant value) {
+        if (value.isBefore(EARLIEST) || value.isAfter(LATEST)) {
+            throw new IllegalArgumentException(setting + " must be between " + EARLIEST + " and " + LATEST);
+        }
+        return value.truncatedTo(ChronoUnit.MICROS);
+    }
+
+    static int range(String setting, int value, int lowest, int highest) {
+        if (value < lowest || value > highest) {
+            throw new IllegalArgumentException(
+                    setting + " must be between " + lowest + " and " + highest + ", not " + value);
+        }
+        return value;
+    }
+}

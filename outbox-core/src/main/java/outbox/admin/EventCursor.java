@@ -1,0 +1,32 @@
+package outbox.admin;
+
+import outbox.internal.EventRules;
+
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+
+/** The place of an event in the order of a search: the page after it starts behind this event, whatever was inserted or deleted meanwhile. */
+public record EventCursor(Instant createdAt, String eventId) {
+
+    public EventCursor {
+        createdAt = Checks.time("createdAt of the cursor", createdAt);
+        if (eventId.isEmpty() || eventId.indexOf('\0') >= 0) {
+            throw new IllegalArgumentException("eventId of the cursor must not be empty or contain NUL");
+        }
+    }
+
+    /** The cursor as text, for a link or a command line; {@link #parse} reads it. */
+    public String text() {
+        return createdAt + "/" + eventId;
+    }
+
+    /** Reads what {@link #text} wrote; anything else is refused. */
+    public static EventCursor parse(String text) {
+        int slash = text.indexOf('/');
+        try {
+            return new EventCursor(Instant.parse(text.substring(0, Math.max(0, slash))), text.substring(slash + 1));
+        } catch (DateTimeParseException e) {
+            throw new IllegalArgumentException("Not a cursor: " + EventRules.show(text), e);
+        }
+    }
+}

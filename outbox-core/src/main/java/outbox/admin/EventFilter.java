@@ -1,0 +1,220 @@
+package outbox.admin;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.internal.EventRules;
+import outbox.model.EventStatus;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Says which events are meant; all conditions that are given must hold. Immutable.
+ *
+ * <p>A filter without any condition comes from {@link #all()} only, so that a condition that was forgotten never means everything.
+ */
+public final class EventFilter {
+
+    /** How many ids a filter may name. */
+    public static final int MAX_IDS = 1000;
+
+    private static final EventFilter ALL = new EventFilter(new Builder());
+
+    private final Set<String> eventIds;
+    private final Set<EventStatus> statuses;
+    private final @Nullable String eventType;
+    private final @Nullable String aggregateType;
+    private final @Nullable String aggregateId;
+    private final @Nullable Instant createdFrom;
+    private final @Nullable Instant createdBefore;
+
+    private EventFilter(Builder builder) {
+        eventIds = Set.copyOf(builder.eventIds);
+        statuses = Set.copyOf(builder.statuses);
+        eventType = builder.eventType;
+        aggregateType = builder.aggregateType;
+        aggregateId = builder.aggregateId;
+        createdFrom = builder.createdFrom;
+        createdBefore = builder.createdBefore;
+    }
+
+    /** Every event. */
+    public static EventFilter all() {
+        return ALL;
+    }
+
+    /** The events with these ids, 1 to {@value #MAX_IDS}. */
+    public static EventFilter ids(Collection<String> eventIds) {
+        return builder().eventIds(eventIds).build();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Empty if events are not chosen by id. */
+    public Set<String> eventIds() {
+        return eventIds;
+    }
+
+    /** Empty if the status does not matter. */
+    public Set<EventStatus> statuses() {
+        return statuses;
+    }
+
+    public @Nullable String eventType() {
+        return eventType;
+    }
+
+    public @Nullable String aggregateType() {
+        return aggregateType;
+    }
+
+    public @Nullable String aggregateId() {
+        return aggregateId;
+    }
+
+    /** The earliest time of storage, inclusive. */
+    public @Nullable Instant createdFrom() {
+        return createdFrom;
+    }
+
+    /** The end of the time of storage, exclusive. */
+    public @Nullable Instant createdBefore() {
+        return createdBefore;
+    }
+
+    /** The same conditions, for dead events only. */
+    EventFilter dead() {
+        Builder builder = new Builder();
+        builder.eventIds = eventIds;
+        builder.statuses = EnumSet.of(EventStatus.DEAD);
+        builder.eventType = eventType;
+        builder.aggregateType = aggregateType;
+        builder.aggregateId = aggregateId;
+        builder.createdFrom = createdFrom;
+        builder.createdBefore = createdBefore;
+        return new EventFilter(builder);
+    }
+
+    /** The filter in words, the same for equal filters, such as {@code DEAD events of type 'order.placed' created from 2026-01-01T00:00:00Z}. */
+    @Override
+    public String toString() {
+        String which = statuses.isEmpty() ? "all" : join(statuses.stream().sorted(), " or ");
+        List<String> others = conditions();
+        others.remove(which);
+        return which + " events" + (others.isEmpty() ? "" : " " + String.join(" ", others));
+    }
+
+    private List<String> conditions() {
+        List<String> words = new ArrayList<>();
+        if (!statuses.isEmpty()) {
+            words.add(join(statuses.stream().sorted(), " or "));
+        }
+        if (eventType != null) {
+            words.add("of type " + EventRules.show(eventType));
+        }
+        if (aggregateType != null) {
+            words.add("of aggregate type " + EventRules.show(aggregateType));
+        }
+        if (aggregateId != null) {
+            words.add("of aggregate " + EventRules.show(aggregateId));
+        }
+        if (createdFrom != null) {
+            words.add("created from " + createdFrom);
+        }
+        if (createdBefore != null) {
+            words.add("created before " + createdBefore);
+        }
+        if (!eventIds.isEmpty()) {
+            words.add("with " + eventIds.size() + " ids: "
+                    + join(eventIds.stream().sorted().map(EventRules::show), ", "));
+        }
+        return words;
+    }
+
+    private static String join(Stream<?> parts, String between) {
+        return parts.map(Object::toString).collect(Collectors.joining(between));
+    }
+
+    /** Collects conditions; every setter refuses a wrong value. Not thread-safe. */
+    public static final class Builder {
+
+        private Set<String> eventIds = new LinkedHashSet<>();
+        private Set<EventStatus> statuses = EnumSet.noneOf(EventStatus.class);
+        private @Nullable String eventType;
+        private @Nullable String aggregateType;
+        private @Nullable String aggregateId;
+        private @Nullable Instant createdFrom;
+        private @Nullable Instant createdBefore;
+
+        private Builder() {}
+
+        public Builder eventId(String eventId) {
+            return eventIds(List.of(eventId));
+        }
+
+        /** Any of these ids, 1 to {@value EventFilter#MAX_IDS}. */
+        public Builder eventIds(Collection<String> eventIds) {
+            Set<String> ids = new LinkedHashSet<>(eventIds);
+            Checks.range("number of eventIds", ids.size(), 1, MAX_IDS);
+            ids.forEach(id -> EventRules.checkName("eventId", id, EventEnvelope.MAX_EVENT_ID_LENGTH));
+            this.eventIds = ids;
+            return this;
+        }
+
+        /** Any of these statuses. */
+        public Builder status(EventStatus first, EventStatus... more) {
+            this.statuses = EnumSet.of(first, more);
+            return this;
+        }
+
+        public Builder eventType(String eventType) {
+            this.eventType = EventRules.checkName("eventType", eventType, EventEnvelope.MAX_EVENT_TYPE_LENGTH);
+            return this;
+        }
+
+        public Builder aggregateType(String aggregateType) {
+            this.aggregateType =
+                    EventRules.checkName("aggregateType", aggregateType, EventEnvelope.MAX_AGGREGATE_TYPE_LENGTH);
+            return this;
+        }
+
+        public Builder aggregateId(String aggregateId) {
+            this.aggregateId = EventRules.checkName("aggregateId", aggregateId, EventEnvelope.MAX_AGGREGATE_ID_LENGTH);
+            return this;
+        }
+
+        /** Stored at this time or later, by the database's clock. In microseconds. */
+        public Builder createdFrom(Instant createdFrom) {
+            this.createdFrom = Checks.time("createdFrom", createdFrom);
+            return this;
+        }
+
+        /** Stored before this time, by the database's clock. In microseconds. */
+        public Builder createdBefore(Instant createdBefore) {
+            this.createdBefore = Checks.time("createdBefore", createdBefore);
+            return this;
+        }
+
+        public EventFilter build() {
+            if (createdFrom != null && createdBefore != null && !createdFrom.isBefore(createdBefore)) {
+                throw new IllegalArgumentException(
+                        "createdFrom " + createdFrom + " must be earlier than createdBefore " + createdBefore);
+            }
+            EventFilter filter = new EventFilter(this);
+            if (filter.conditions().isEmpty()) {
+                throw new IllegalArgumentException(
+                        "The filter has no condition; use EventFilter.all() if all events are meant");
+            }
+            return filter;
+        }
+    }
+}

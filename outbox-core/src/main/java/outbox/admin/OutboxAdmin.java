@@ -1,0 +1,102 @@
+package outbox.admin;
+
+import outbox.internal.StoreAccess;
+import outbox.spi.AdminEventStore;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.EventStore;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What an operator may ask and do. Every call uses transactions of its own, one connection at a time, and the database's clock. Thread-safe.
+ *
+ * <p>A failure of the database is always thrown, as an {@link outbox.OutboxException}; no number is ever made up for it. Who may call this is for the program around it to decide.
+ */
+public final class OutboxAdmin {
+
+    private final StoreAccess access;
+    private final AdminEventStore store;
+
+    /**
+     * Administers the events of a store.
+     *
+     * @throws IllegalArgumentException if the store is not an {@link AdminEventStore}
+     */
+    public OutboxAdmin(ConnectionProvider connectionProvider, EventStore eventStore) {
+        Objects.requireNonNull(connectionProvider, "connectionProvider");
+        this.store = AdminEventStore.require(eventStore);
+        this.access = new StoreAccess(connectionProvider, eventStore);
+    }
+
+    /** Counts the events, and tells how long the oldest pending one has been waiting. Reads the whole table. */
+    public OutboxStatistics statistics() {
+        return access.inTransaction("read statistics", connection -> {
+            List<TypeCount> counts = store.countByType(connection);
+            Optional<Instant> oldest = store.oldestPending(connection);
+            Instant now = store.now(connection);
+            return new OutboxStatistics(
+                    now, counts, oldest.map(stored -> age(stored, now)).orElse(null));
+        });
+    }
+
+    private static Duration age(Instant stored, Instant now) {
+        return stored.isAfter(now) ? Duration.ZERO : Duration.between(stored, now);
+    }
+
+    /** Reads everything about one event; empty if there is none with this id. */
+    public Optional<EventDetails> find(String eventId) {
+        return access.inTransaction("read an event", connection -> store.find(connection, eventId));
+    }
+
+    /** Searches events, a page at a time. Events that come or go between two pages neither repeat nor hide others. */
+    public EventPage find(EventQuery query) {
+        List<EventSummary> events = access.inTransaction("search events", connection -> store.find(connection, query));
+        boolean full = events.size() == query.pageSize();
+        return new EventPage(events, full ? events.get(events.size() - 1).cursor() : null);
+    }
+
+    /**
+     * Makes dead events pending again, as new ones that keep their last error. A request that is not confirmed only answers how many events it would replay.
+     *
+     * <p>A confirmed request happens once: asked again with its id, it changes nothing and answers what was done the first time. It replays each event at most once, in
+     * transactions of at most 500 events, each with its audit record.
+     *
+     * @throws AdminRequestFailedException if it failed on its way; it says how many events were replayed before
+     * @throws IllegalArgumentException if the request id was used for something else
+     * @throws outbox.OutboxException if there is no table for audit records, or the database failed before anything was changed
+     */
+    public AdminResult replay(AdminRequest request) {
+        return change(AdminAction.REPLAY, request);
+    }
+
+    /** Deletes dead events for good, on the same terms as {@link #replay}. */
+    public AdminResult discard(AdminRequest request) {
+        return change(AdminAction.DISCARD, request);
+    }
+
+    /** Reads the audit record of a confirmed request; empty if there is none with this id. */
+    public Optional<AuditEntry> audit(String requestId) {
+        Checks.requestId(requestId);
+        return access.inTransaction("read an audit record", connection -> store.audit(connection, requestId));
+    }
+
+    private AdminResult change(AdminAction action, AdminRequest request) {
+        Optional<AuditEntry> earlier = audit(request.requestId()); // also refuses a store without a place for audit
+        if (!request.isConfirmed()) {
+            return dryRun(action, request);
+        }
+        RequestRun run = new RequestRun(access, store, action, request);
+        return earlier.map(run::repeat).orElseGet(run::run);
+    }
+
+    private AdminResult dryRun(AdminAction action, AdminRequest request) {
+        long matched =
+                access.inTransaction("count dead events", connection -> store.count(connection, request.filter()));
+        return new AdminResult(
+                request.requestId(), action, true, matched, Math.min(matched, request.cap()), true, false);
+    }
+}

@@ -1,0 +1,79 @@
+package outbox.spi;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.AuditEntry;
+import outbox.admin.EventDetails;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
+import outbox.admin.TypeCount;
+import outbox.model.EventStatus;
+
+import java.sql.Connection;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A store that an operator can look into and act upon, and that can be purged. What a filter holds is bound, never put into the text of a statement.
+ *
+ * <p>The methods about audit throw an {@link outbox.OutboxException} that says what is missing if the store has no place for audit records; all others work without it.
+ */
+public interface AdminEventStore extends EventStore {
+
+    /**
+     * The capability of a store.
+     *
+     * @throws IllegalArgumentException if the store does not have it
+     */
+    static AdminEventStore require(EventStore store) {
+        if (store instanceof AdminEventStore admin) {
+            return admin;
+        }
+        throw new IllegalArgumentException("eventStore " + store.getClass().getName()
+                + " cannot be administered: it does not implement " + AdminEventStore.class.getName());
+    }
+
+    /** The database's clock. */
+    Instant now(Connection conn);
+
+    /** Counts events by type and status code, whatever the code. */
+    List<TypeCount> countByType(Connection conn);
+
+    /** When the oldest NEW or RETRY event was stored. */
+    Optional<Instant> oldestPending(Connection conn);
+
+    /** Reads one event with all that is known about it. */
+    Optional<EventDetails> find(Connection conn, String eventId);
+
+    /** Reads a page, in the order of the query. Skips to its start by a condition on the key, never by counting rows. */
+    List<EventSummary> find(Connection conn, EventQuery query);
+
+    /** Counts the events that pass the filter. */
+    long count(Connection conn, EventFilter filter);
+
+    /** The ids of events that pass the filter, the oldest first. */
+    List<String> findIds(Connection conn, EventFilter filter, int limit);
+
+    /** Makes those of the events that are DEAD pending again, due at {@code now} and with no attempt made; keeps their last error. Answers how many. */
+    int replay(Connection conn, Collection<String> eventIds, Instant now);
+
+    /** Deletes those of the events that are DEAD; answers how many. */
+    int discard(Connection conn, Collection<String> eventIds);
+
+    /**
+     * Deletes up to {@code limit} events that became DONE or DEAD before the given time; answers how many. Does not wait for rows that others hold where the database can pass
+     * them over. An event without that time is never deleted.
+     */
+    int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit);
+
+    /** Reads the record of a request. */
+    Optional<AuditEntry> audit(Connection conn, String requestId);
+
+    /** Writes the record of a request that starts; false, and the transaction can go on, if there is one with its id. Waits for another transaction that writes the same id. */
+    boolean beginAudit(Connection conn, AuditEntry entry);
+
+    /** Adds to the number of events that the request changed, and ends it if the time is given. */
+    void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt);
+}

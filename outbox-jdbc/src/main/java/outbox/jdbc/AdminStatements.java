@@ -1,0 +1,183 @@
+package outbox.jdbc;
+
+import outbox.admin.EventCursor;
+import outbox.admin.EventDetails;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventQuery.Order;
+import outbox.admin.EventSummary;
+import outbox.admin.TypeCount;
+import outbox.model.EventStatus;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+
+/** The statements of an operator on the events of a table; the same for all databases but the purge. */
+final class AdminStatements {
+
+    private static final String SUMMARY_COLUMNS =
+            "event_id, event_type, aggregate_type, aggregate_id, tenant_id, status, attempts, available_at, created_at, done_at, locked_by, locked_at, ";
+
+    private final AbstractJdbcEventStore store;
+
+    AdminStatements(AbstractJdbcEventStore store) {
+        this.store = store;
+    }
+
+    List<TypeCount> countByType(Connection conn) {
+        String sql = """
+                SELECT event_type, status, COUNT(*) AS events
+                  FROM %s
+                 GROUP BY event_type, status
+                """.formatted(store.table());
+        return store.run(
+                "count events",
+                () -> store.query(
+                        conn,
+                        sql,
+                        binder -> {},
+                        row -> new TypeCount(
+                                row.getString("event_type"), row.getInt("status"), row.getLong("events"))));
+    }
+
+    Optional<Instant> oldestPending(Connection conn) {
+        String sql = """
+                SELECT MIN(created_at) AS created_at
+                  FROM %s
+                 WHERE status IN (0, 2)
+                """.formatted(store.table());
+        return store.run("find the oldest pending event", () -> {
+            TableShape shape = store.shape(conn);
+            return store.query(conn, sql, binder -> {}, row -> Optional.ofNullable(shape.read(row, "created_at")))
+                    .get(0);
+        });
+    }
+
+    Optional<EventDetails> find(Connection conn, String eventId) {
+        return store.run("read event " + eventId, () -> {
+            TableShape shape = store.shape(conn);
+            // Binds: event_id.
+            String sql = """
+                    SELECT %s, status, available_at, done_at, locked_by, locked_at, last_error
+                      FROM %s
+                     WHERE event_id = ?
+                    """.formatted(EventRows.columns(shape, ""), store.table());
+            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape)).stream()
+                    .findFirst();
+        });
+    }
+
+    List<EventSummary> find(Connection conn, EventQuery query) {
+        boolean oldestFirst = query.order() == Order.OLDEST_FIRST;
+        FilterSql where = new FilterSql(store, query.filter());
+        EventCursor after = query.after();
+        if (after != null) {
+            where.behind(after, oldestFirst);
+        }
+        // Binds: those of the conditions, page size.
+        String sql = """
+                SELECT %1$s SUBSTRING(last_error, 1, %2$d) AS last_error
+                  FROM %3$s
+                 %4$s
+                 ORDER BY created_at %5$s, event_id %5$s
+                 LIMIT ?
+                """.formatted(
+                        SUMMARY_COLUMNS,
+                        EventSummary.MAX_ERROR_LENGTH,
+                        store.table(),
+                        where.sql(),
+                        oldestFirst ? "ASC" : "DESC");
+        return store.run("search events", () -> {
+            TableShape shape = store.shape(conn);
+            return store.query(
+                    conn,
+                    sql,
+                    binder -> {
+                        where.bind(binder);
+                        binder.number(query.pageSize());
+                    },
+                    row -> summary(row, shape));
+        });
+    }
+
+    long count(Connection conn, EventFilter filter) {
+        FilterSql where = new FilterSql(store, filter);
+        String sql = "SELECT COUNT(*) FROM %s %s".formatted(store.table(), where.sql());
+        return store.run(
+                "count events",
+                () -> store.query(conn, sql, where::bind, row -> row.getLong(1)).get(0));
+    }
+
+    List<String> findIds(Connection conn, EventFilter filter, int limit) {
+        FilterSql where = new FilterSql(store, filter);
+        // Binds: those of the conditions, limit.
+        String sql = """
+                SELECT event_id
+                  FROM %s
+                 %s
+                 ORDER BY created_at, event_id
+                 LIMIT ?
+                """.formatted(store.table(), where.sql());
+        return store.run(
+                "find events",
+                () -> store.query(
+                        conn,
+                        sql,
+                        binder -> {
+                            where.bind(binder);
+                            binder.number(limit);
+                        },
+                        row -> row.getString(1)));
+    }
+
+    int replay(Connection conn, Collection<String> eventIds, Instant now) {
+        return store.run(
+                "replay " + eventIds.size() + " events",
+                () -> store.updateIds(conn, """
+                UPDATE %1$s
+                   SET status = 0, attempts = 0, available_at = ?, done_at = NULL, locked_by = NULL, locked_at = NULL
+                 WHERE %2$s
+                   AND status = 3
+                """, eventIds, binder -> binder.time("available_at", now), binder -> {}));
+    }
+
+    int discard(Connection conn, Collection<String> eventIds) {
+        return store.run("discard " + eventIds.size() + " events", () -> store.deleteDead(conn, eventIds));
+    }
+
+    int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
+        if (!terminal.isTerminal()) {
+            throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
+        }
+        return store.run(
+                "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
+    }
+
+    private static EventDetails details(ResultSet row, TableShape shape) throws SQLException {
+        return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"));
+    }
+
+    private static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {
+        Instant availableAt = shape.read(row, "available_at");
+        Instant createdAt = shape.read(row, "created_at");
+        return new EventSummary(
+                row.getString("event_id"),
+                row.getString("event_type"),
+                row.getString("aggregate_type"),
+                row.getString("aggregate_id"),
+                row.getString("tenant_id"),
+                row.getInt("status"),
+                row.getInt("attempts"),
+                availableAt == null ? Instant.EPOCH : availableAt,
+                createdAt == null ? Instant.EPOCH : createdAt,
+                shape.read(row, "done_at"),
+                row.getString("locked_by"),
+                shape.read(row, "locked_at"),
+                row.getString("last_error"));
+    }
+}

@@ -1,0 +1,77 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.EventCursor;
+import outbox.admin.EventFilter;
+import outbox.jdbc.JdbcTable.Binds;
+import outbox.model.EventStatus;
+
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** The WHERE clause of a filter. Its text is made of our own words only; every value is bound. */
+final class FilterSql {
+
+    private final List<String> conditions = new ArrayList<>();
+    private final List<Binds> binds = new ArrayList<>();
+
+    FilterSql(AbstractJdbcEventStore store, EventFilter filter) {
+        if (!filter.statuses().isEmpty()) {
+            String codes = filter.statuses().stream()
+                    .map(EventStatus::code)
+                    .sorted()
+                    .map(String::valueOf)
+                    .collect(Collectors.joining(", "));
+            add("status IN (" + codes + ")", binder -> {});
+        }
+        if (!filter.eventIds().isEmpty()) {
+            List<String> ids = filter.eventIds().stream().sorted().toList();
+            add(store.idCondition(ids.size()), binder -> store.bindIds(binder, ids));
+        }
+        text("event_type", filter.eventType());
+        text("aggregate_type", filter.aggregateType());
+        text("aggregate_id", filter.aggregateId());
+        time("created_at >= ?", filter.createdFrom());
+        time("created_at < ?", filter.createdBefore());
+    }
+
+    /** Only what comes behind the cursor. The first condition alone lets an index on created_at serve; the second decides among equal times. */
+    void behind(EventCursor cursor, boolean oldestFirst) {
+        String sign = oldestFirst ? ">" : "<";
+        add(
+                "created_at " + sign + "= ? AND (created_at " + sign + " ? OR event_id " + sign + " ?)",
+                binder -> binder.time("created_at", cursor.createdAt())
+                        .time("created_at", cursor.createdAt())
+                        .text(cursor.eventId()));
+    }
+
+    String sql() {
+        return conditions.isEmpty() ? "" : "WHERE " + String.join(" AND ", conditions);
+    }
+
+    void bind(Binder binder) throws SQLException {
+        for (Binds some : binds) {
+            some.to(binder);
+        }
+    }
+
+    private void text(String column, @Nullable String value) {
+        if (value != null) {
+            add(column + " = ?", binder -> binder.text(value));
+        }
+    }
+
+    private void time(String condition, @Nullable Instant value) {
+        if (value != null) {
+            add(condition, binder -> binder.time("created_at", value));
+        }
+    }
+
+    private void add(String condition, Binds bind) {
+        conditions.add(condition);
+        binds.add(bind);
+    }
+}

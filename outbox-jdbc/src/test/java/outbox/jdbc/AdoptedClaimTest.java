@@ -1,0 +1,98 @@
+package outbox.jdbc;
+
+import org.h2.jdbcx.JdbcConnectionPool;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
+import outbox.OutboxWriter;
+import outbox.dispatch.DispatcherPollerHandler;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.QueuedEvent;
+import outbox.jdbc.JdbcTransactionManager.Transaction;
+import outbox.poller.OutboxPoller;
+import outbox.registry.DefaultListenerRegistry;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.LeasingEventStore;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicReference;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** A hot event that was born without a claim, because the hot queue was full at that moment, and is then found by the poller of the same node as well. */
+class AdoptedClaimTest {
+
+    private final JdbcConnectionPool database = JdbcConnectionPool.create("jdbc:h2:mem:adopted", "", "");
+    private final ConnectionProvider connections = new DataSourceConnectionProvider(database);
+    private final AbstractJdbcEventStore store = new H2EventStore();
+    private final AtomicReference<Runnable> beforeClaimOne = new AtomicReference<>(() -> {});
+    private final LinkedBlockingQueue<String> delivered = new LinkedBlockingQueue<>();
+    private OutboxDispatcher dispatcher;
+    private OutboxPoller poller;
+
+    @BeforeEach
+    void start() {
+        OutboxSchema.create(database, store);
+        dispatcher = OutboxDispatcher.builder()
+                .connectionProvider(connections)
+                .eventStore(observedStore())
+                .listenerRegistry(
+                        new DefaultListenerRegistry().register("OrderPlaced", event -> delivered.add(event.eventId())))
+                .build();
+        poller = OutboxPoller.builder()
+                .connectionProvider(connections)
+                .eventStore(store)
+                .handler(new DispatcherPollerHandler(dispatcher))
+                .build();
+    }
+
+    @AfterEach
+    void stop() {
+        poller.close();
+        dispatcher.close();
+        database.dispose();
+    }
+
+    @Test
+    void a_claim_that_comes_while_the_worker_finds_the_event_taken_is_not_forgotten() {
+        EventEnvelope event = EventEnvelope.ofJson("OrderPlaced", "{}");
+        write(event);
+        beforeClaimOne.set(poller::poll); // takes the event, and hands its claim to the run that is about to give up
+
+        dispatcher.enqueueHot(new QueuedEvent(event, QueuedEvent.Source.HOT, 0));
+
+        await().atMost(Duration.ofSeconds(20)).until(() -> {
+            poller.poll();
+            return !delivered.isEmpty();
+        });
+        assertThat(delivered).containsExactly(event.eventId());
+    }
+
+    private void write(EventEnvelope event) {
+        ThreadLocalTxContext txContext = new ThreadLocalTxContext();
+        try (Transaction tx = new JdbcTransactionManager(connections, txContext).begin()) {
+            new OutboxWriter(txContext, store).write(event);
+            tx.commit();
+        }
+    }
+
+    /** The store, with a stop on the way to claimOne. */
+    private LeasingEventStore observedStore() {
+        return (LeasingEventStore) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("claimOne")) {
+                        beforeClaimOne.getAndSet(() -> {}).run();
+                    }
+                    try {
+                        return method.invoke(store, args);
+                    } catch (InvocationTargetException e) {
+                        throw e.getTargetException();
+                    }
+                });
+    }
+}

@@ -1,0 +1,33 @@
+package outbox.jdbc;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterAll;
+import outbox.spi.EventStore;
+import outbox.testing.PurgeContract;
+
+import javax.sql.DataSource;
+
+class H2PurgeTest extends PurgeContract {
+
+    private static final HikariDataSource POOL = AdminDatabases.pool(AdminDatabases.h2(), 4);
+
+    @AfterAll
+    static void closePool() {
+        POOL.close();
+    }
+
+    @Override
+    protected DataSource dataSource() {
+        return POOL;
+    }
+
+    @Override
+    protected EventStore store(String table) {
+        return new H2EventStore(table);
+    }
+
+    @Override
+    protected void createTables(EventStore store) {
+        OutboxSchema.create(POOL, (AbstractJdbcEventStore) store);
+    }
+}

@@ -1,0 +1,665 @@
+package outbox.testing;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
+import outbox.OutboxException;
+import outbox.admin.AdminAction;
+import outbox.admin.AdminRequest;
+import outbox.admin.AdminRequestFailedException;
+import outbox.admin.AdminResult;
+import outbox.admin.AuditEntry;
+import outbox.admin.EventDetails;
+import outbox.admin.EventFilter;
+import outbox.admin.EventPage;
+import outbox.admin.EventQuery;
+import outbox.admin.EventQuery.Order;
+import outbox.admin.EventSummary;
+import outbox.admin.OutboxAdmin;
+import outbox.admin.OutboxStatistics;
+import outbox.admin.TypeCount;
+import outbox.model.EventStatus;
+import outbox.spi.AdminEventStore;
+import outbox.spi.Claim;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.EventStore;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.Mark;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import javax.sql.DataSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+/** What an operator may rely on, whatever the database. A subclass supplies the database and its store. */
+public abstract class AdminContract {
+
+    private static final String TABLE = "outbox_event";
+    private static final String SPECIFICATION_TABLE = "spec_outbox";
+    private static final Instant DAY = Instant.parse("2026-03-01T12:00:00Z");
+
+    private OutboxRows rows;
+    private OutboxAdmin admin;
+
+    /** The same database for the whole test, with at least two connections. */
+    protected abstract DataSource dataSource();
+
+    /** A new store for a table of that database; an {@link AdminEventStore}. */
+    protected abstract EventStore store(String table);
+
+    /** Creates the table of the store, and the audit table beside it. */
+    protected abstract void createTables(EventStore store);
+
+    private OutboxRows rowsOf(String table) {
+        return new OutboxRows(dataSource(), store(table), table);
+    }
+
+    private OutboxAdmin adminOf(String table) {
+        return new OutboxAdmin(dataSource()::getConnection, store(table));
+    }
+
+    @BeforeEach
+    void freshTables() {
+        rows = rowsOf(TABLE);
+        admin = adminOf(TABLE);
+        for (String table : List.of(TABLE, SPECIFICATION_TABLE, "outbox_audit")) {
+            rows.execute("DROP TABLE IF EXISTS " + table);
+        }
+        createTables(store(TABLE));
+    }
+
+    // ---- looking ----
+
+    @Test
+    void statistics_count_events_by_type_and_status() {
+        rows.given("new", 3, EventStatus.NEW);
+        rows.given("dead", 2, EventStatus.DEAD);
+        rows.write(OutboxRows.event("other").build());
+        rows.execute("UPDATE %s SET event_type = 'order.paid' WHERE event_id = 'other'");
+
+        OutboxStatistics statistics = admin.statistics();
+
+        assertThat(statistics.byStatus())
+                .isEqualTo(
+                        Map.of(EventStatus.NEW, 4L, EventStatus.DONE, 0L, EventStatus.RETRY, 0L, EventStatus.DEAD, 2L));
+        assertThat(statistics.byType())
+                .containsExactly(
+                        new TypeCount("order.paid", 0, 1), new TypeCount("test", 0, 3), new TypeCount("test", 3, 2));
+    }
+
+    @Test
+    void the_age_of_the_oldest_pending_event_counts_by_the_clock_of_the_database() {
+        rows.given("pending", 2, EventStatus.RETRY);
+        rows.given("dead", 1, EventStatus.DEAD);
+        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'pending-0001'", now.minus(Duration.ofHours(2)));
+        rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'dead-0000'", now.minus(Duration.ofHours(9)));
+
+        Duration age = Objects.requireNonNull(admin.statistics().oldestPendingAge());
+
+        assertThat(age).isBetween(Duration.ofHours(2), Duration.ofHours(2).plusMinutes(1));
+    }
+
+    @Test
+    void an_empty_table_has_statistics_too() {
+        OutboxStatistics statistics = admin.statistics();
+
+        assertThat(statistics.byType()).isEmpty();
+        assertThat(statistics.oldestPendingAge()).isNull();
+    }
+
+    @Test
+    void one_event_is_shown_with_all_that_is_known_about_it() {
+        String payload = "{ \"b\": 1, \"a\": \"ü😀\" }";
+        rows.write(OutboxRows.event("it")
+                .payloadJson(payload)
+                .header("trace", "t-1")
+                .aggregateType("Order")
+                .aggregateId("42")
+                .tenantId("acme")
+                .build());
+        rows.execute(
+                "UPDATE %s SET status = 2, attempts = 4, last_error = ?, locked_by = 'node-7', locked_at = ?",
+                "e".repeat(500), DAY);
+
+        EventDetails details = admin.find("it").orElseThrow();
+
+        assertThat(details.event().payloadJson()).isEqualTo(payload);
+        assertThat(details.headers()).isEqualTo(Map.of("trace", "t-1"));
+        assertThat(details.lastError()).isEqualTo("e".repeat(500));
+        assertThat(details.summary().status()).contains(EventStatus.RETRY);
+        assertThat(details.summary().attempts()).isEqualTo(4);
+        assertThat(details.summary().aggregateId()).isEqualTo("42");
+        assertThat(details.summary().lockedBy()).isEqualTo("node-7");
+        assertThat(details.summary().lockedAt()).isEqualTo(DAY);
+        assertThat(details.toString()).doesNotContain("ü");
+        assertThat(admin.find("another")).isEmpty();
+    }
+
+    @Test
+    void an_event_that_no_listener_could_read_is_shown_all_the_same() {
+        byte[] bytes = {0, (byte) 0xff, 1};
+        rows.write(
+                EventEnvelope.builder("test").eventId("it").payloadBytes(bytes).build());
+        rows.execute("UPDATE %s SET headers = 'not json'");
+
+        EventDetails details = admin.find("it").orElseThrow();
+
+        assertThat(details.event().payloadBytes()).isEqualTo(bytes);
+        assertThat(details.event().headersJson()).isEqualTo("not json");
+        assertThatThrownBy(details::headers).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void a_list_shows_only_the_start_of_an_error() {
+        rows.given("dead", 1, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET last_error = ?", "x" + "😀".repeat(300));
+
+        EventSummary event =
+                admin.find(EventQuery.of(EventFilter.all())).events().get(0);
+
+        assertThat(event.errorStart()).isEqualTo("x" + "😀".repeat(99));
+    }
+
+    @Test
+    void pages_in_either_order_show_every_event_once_though_many_were_stored_at_the_same_time() {
+        List<String> ids = rows.given("event", 23, EventStatus.NEW);
+        rows.execute("UPDATE %s SET created_at = ?", DAY);
+        rows.execute("UPDATE %s SET created_at = ? WHERE event_id < 'event-0007'", DAY.plusNanos(1000));
+        List<String> oldestFirst =
+                Stream.concat(ids.stream().skip(7), ids.stream().limit(7)).toList();
+        List<String> newestFirst = new ArrayList<>(oldestFirst);
+        Collections.reverse(newestFirst);
+
+        assertThat(pages(Order.OLDEST_FIRST)).isEqualTo(oldestFirst);
+        assertThat(pages(Order.NEWEST_FIRST)).isEqualTo(newestFirst);
+    }
+
+    private List<String> pages(Order order) {
+        List<String> seen = new ArrayList<>();
+        EventQuery query = EventQuery.builder().order(order).pageSize(4).build();
+        EventPage page = admin.find(query);
+        while (page.next() != null && seen.size() < 100) {
+            page.events().forEach(event -> seen.add(event.eventId()));
+            page = admin.find(query.after(Objects.requireNonNull(page.next())));
+        }
+        page.events().forEach(event -> seen.add(event.eventId()));
+        return seen;
+    }
+
+    @Test
+    void events_that_come_and_go_between_two_pages_hide_no_other() {
+        rows.given("event", 6, EventStatus.NEW);
+        rows.execute("UPDATE %s SET created_at = ?", DAY);
+        EventQuery query = EventQuery.builder().pageSize(3).build();
+
+        EventPage first = admin.find(query);
+        rows.execute("DELETE FROM %s WHERE event_id IN ('event-0003', 'event-0004')");
+        rows.given("later", 2, EventStatus.NEW);
+        EventPage second = admin.find(query.after(Objects.requireNonNull(first.next())));
+
+        assertThat(second.events())
+                .extracting(EventSummary::eventId)
+                .containsExactly("event-0002", "event-0001", "event-0000");
+    }
+
+    @Test
+    void each_condition_of_a_filter_must_hold() {
+        rows.given("event", 4, EventStatus.NEW);
+        rows.execute("UPDATE %s SET status = 3 WHERE event_id = 'event-0000'");
+        rows.execute("UPDATE %s SET event_type = 'x' WHERE event_id = 'event-0001'");
+        rows.execute("UPDATE %s SET aggregate_type = 'Order', aggregate_id = '7' WHERE event_id = 'event-0002'");
+        rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'event-0003'", DAY);
+
+        assertThat(found(EventFilter.builder().status(EventStatus.DEAD, EventStatus.DONE)))
+                .containsExactly("event-0000");
+        assertThat(found(EventFilter.builder().eventType("x"))).containsExactly("event-0001");
+        assertThat(found(EventFilter.builder().aggregateType("Order").aggregateId("7")))
+                .containsExactly("event-0002");
+        assertThat(found(EventFilter.builder().aggregateType("Order").aggregateId("8")))
+                .isEmpty();
+        assertThat(found(EventFilter.builder().createdFrom(DAY).createdBefore(DAY.plusSeconds(1))))
+                .containsExactly("event-0003");
+        assertThat(found(EventFilter.builder().createdBefore(DAY))).isEmpty();
+        assertThat(found(EventFilter.builder().eventIds(List.of("event-0001", "event-0003", "none"))))
+                .containsExactly("event-0001", "event-0003");
+        assertThat(found(EventFilter.builder().eventId("event-0001").eventType("test")))
+                .isEmpty();
+    }
+
+    @Test
+    void a_value_that_looks_like_sql_is_only_a_value() {
+        rows.given("event", 3, EventStatus.DEAD);
+        String hostile = "' OR '1' = '1' -- \\ %";
+
+        assertThat(found(EventFilter.builder().eventType(hostile))).isEmpty();
+        assertThat(found(EventFilter.builder().aggregateId(hostile))).isEmpty();
+        assertThat(found(EventFilter.builder().eventId(hostile))).isEmpty();
+        assertThat(admin.discard(request(EventFilter.builder()
+                                        .aggregateType(hostile)
+                                        .build())
+                                .build())
+                        .affected())
+                .isZero();
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(3);
+    }
+
+    private List<String> found(EventFilter.Builder filter) {
+        return admin.find(EventQuery.builder().filter(filter.build()).build()).events().stream()
+                .map(EventSummary::eventId)
+                .sorted()
+                .toList();
+    }
+
+    // ---- changing ----
+
+    @Test
+    void a_request_that_is_not_confirmed_answers_how_many_and_changes_nothing() {
+        rows.given("dead", 3, EventStatus.DEAD);
+        rows.given("new", 2, EventStatus.NEW);
+
+        AdminResult replay =
+                admin.replay(request(EventFilter.all()).confirmed(false).build());
+        AdminResult discard =
+                admin.discard(request(EventFilter.all()).confirmed(false).cap(2).build());
+
+        assertThat(replay.dryRun()).isTrue();
+        assertThat(replay.affected()).isEqualTo(3);
+        assertThat(discard.matched()).isEqualTo(3);
+        assertThat(discard.affected()).isEqualTo(2);
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(3);
+        assertThat(audits()).isZero();
+    }
+
+    @Test
+    void a_replayed_event_is_new_and_due_with_no_attempt_made_and_keeps_its_error() {
+        rows.given("dead", 2, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET attempts = 9, last_error = 'broker down', available_at = ?", DAY);
+
+        AdminResult result = admin.replay(request(EventFilter.all()).build());
+
+        assertThat(result.affected()).isEqualTo(2);
+        assertThat(result.complete()).isTrue();
+        EventDetails event = admin.find("dead-0001").orElseThrow();
+        assertThat(event.summary().status()).contains(EventStatus.NEW);
+        assertThat(event.summary().attempts()).isZero();
+        assertThat(event.summary().doneAt()).isNull();
+        assertThat(event.summary().availableAt()).isAfter(DAY);
+        assertThat(event.lastError()).isEqualTo("broker down");
+        List<?> due = rows.in(connection ->
+                store(TABLE).pollPending(connection, admin.statistics().at(), Duration.ZERO, 10));
+        assertThat(due).hasSize(2);
+    }
+
+    @Test
+    void only_dead_events_are_replayed_or_discarded() {
+        List<String> ids = new ArrayList<>();
+        for (EventStatus status : EventStatus.values()) {
+            ids.addAll(rows.given(status.name(), 1, status));
+        }
+
+        AdminResult replay = admin.replay(request(EventFilter.ids(ids)).build());
+        AdminResult discard = admin.discard(request(EventFilter.ids(ids)).build());
+
+        assertThat(replay.affected()).isEqualTo(1);
+        assertThat(discard.affected()).isZero();
+        assertThat(rows.count(EventStatus.DONE)).isEqualTo(1);
+        assertThat(rows.count(EventStatus.RETRY)).isEqualTo(1);
+        assertThat(rows.count(EventStatus.NEW)).isEqualTo(2);
+    }
+
+    @Test
+    void a_discarded_event_is_gone() {
+        List<String> ids = rows.given("dead", 3, EventStatus.DEAD);
+
+        AdminResult result =
+                admin.discard(request(EventFilter.ids(ids.subList(0, 2))).build());
+
+        assertThat(result.affected()).isEqualTo(2);
+        assertThat(admin.find("dead-0000")).isEmpty();
+        assertThat(admin.find("dead-0002")).isPresent();
+    }
+
+    @Test
+    void a_claim_from_before_the_death_cannot_mark_the_replayed_event() {
+        LeasingEventStore store = (LeasingEventStore) store(TABLE);
+        rows.write(OutboxRows.event("it").build());
+        rows.in(connection -> {
+            Instant now = store.now(connection).plusSeconds(1);
+            store.claim(connection, new Claim("old", Long.MAX_VALUE), now, now, Duration.ZERO, 1);
+            return store.mark(connection, List.of(Mark.dead("it", "old", true, "boom")), now);
+        });
+
+        admin.replay(request(EventFilter.all()).build());
+        var marked =
+                rows.in(connection -> store.mark(connection, List.of(Mark.done("it", "old")), store.now(connection)));
+
+        assertThat(marked).isEmpty();
+        assertThat(rows.count(EventStatus.NEW)).isEqualTo(1);
+    }
+
+    @Test
+    void the_cap_leaves_the_younger_events_and_says_so() {
+        rows.given("dead", 5, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET created_at = ? WHERE event_id IN ('dead-0003', 'dead-0004')", DAY);
+
+        AdminResult result = admin.discard(request(EventFilter.all()).cap(2).build());
+
+        assertThat(result.matched()).isEqualTo(5);
+        assertThat(result.affected()).isEqualTo(2);
+        assertThat(rows.count("event_id < 'dead-0003'")).isEqualTo(3);
+    }
+
+    @Test
+    void a_repeated_request_changes_nothing_and_answers_what_the_first_did() {
+        rows.given("dead", 3, EventStatus.DEAD);
+        AdminRequest request = request(EventFilter.all()).requestId("ticket-1").build();
+
+        AdminResult first = admin.replay(request);
+        rows.execute("UPDATE %s SET status = 3");
+        AdminResult second = admin.replay(request);
+
+        assertThat(first).isEqualTo(new AdminResult("ticket-1", AdminAction.REPLAY, false, 3, 3, true, false));
+        assertThat(second).isEqualTo(new AdminResult("ticket-1", AdminAction.REPLAY, false, 3, 3, true, true));
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(3);
+        assertThat(audits()).isEqualTo(1);
+    }
+
+    @Test
+    void a_request_id_that_was_used_for_something_else_is_refused() {
+        rows.given("dead", 3, EventStatus.DEAD);
+        admin.replay(request(EventFilter.ids(List.of("dead-0000")))
+                .requestId("ticket-1")
+                .build());
+
+        assertThatThrownBy(() -> admin.discard(request(EventFilter.ids(List.of("dead-0000")))
+                        .requestId("ticket-1")
+                        .build()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("requestId ticket-1", "REPLAY", "dead-0000");
+        assertThatThrownBy(() -> admin.replay(
+                        request(EventFilter.all()).requestId("ticket-1").build()))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(2);
+    }
+
+    @Test
+    void of_two_operators_with_the_same_request_one_does_it_and_both_learn_what_was_done() throws Exception {
+        rows.given("dead", 40, EventStatus.DEAD);
+        AdminRequest request = request(EventFilter.all()).build();
+        CyclicBarrier together = new CyclicBarrier(2);
+        Callable<AdminResult> operator = () -> {
+            together.await();
+            return adminOf(TABLE).replay(request);
+        };
+
+        ExecutorService operators = Executors.newFixedThreadPool(2);
+        List<AdminResult> results = new ArrayList<>();
+        for (Future<AdminResult> result : operators.invokeAll(List.of(operator, operator))) {
+            results.add(result.get());
+        }
+        operators.shutdown();
+
+        assertThat(results).extracting(AdminResult::affected).containsExactly(40L, 40L);
+        assertThat(results).extracting(AdminResult::repeated).containsExactlyInAnyOrder(false, true);
+        assertThat(audits()).isEqualTo(1);
+    }
+
+    @Test
+    void an_event_that_dies_again_during_the_request_is_not_replayed_again() {
+        rows.given("dead", 1200, EventStatus.DEAD);
+        ConnectionProvider redying = () -> {
+            rows.execute("UPDATE %s SET status = 3 WHERE status = 0");
+            return dataSource().getConnection();
+        };
+
+        AdminResult result = new OutboxAdmin(redying, store(TABLE))
+                .replay(request(EventFilter.all()).cap(5000).build());
+
+        assertThat(result.affected()).isEqualTo(1200);
+        assertThat(rows.count(EventStatus.NEW)).isEqualTo(200); // the last batch
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(1000);
+    }
+
+    @Test
+    void an_event_that_is_no_longer_dead_when_its_turn_comes_is_left_alone() {
+        rows.given("dead", 600, EventStatus.DEAD);
+        AtomicInteger calls = new AtomicInteger();
+        ConnectionProvider overtaken = () -> {
+            if (calls.incrementAndGet() == 3) {
+                rows.execute("UPDATE %s SET status = 1 WHERE status = 3");
+            }
+            return dataSource().getConnection();
+        };
+
+        AdminResult result = new OutboxAdmin(overtaken, store(TABLE))
+                .replay(request(EventFilter.all()).build());
+
+        assertThat(result.matched()).isEqualTo(600);
+        assertThat(result.affected()).isEqualTo(500);
+        assertThat(result.complete()).isTrue();
+        assertThat(rows.count(EventStatus.DONE)).isEqualTo(100);
+    }
+
+    @Test
+    void a_request_does_not_wait_for_a_business_transaction() throws SQLException {
+        rows.given("dead", 20, EventStatus.DEAD);
+        try (Connection business = dataSource().getConnection()) {
+            business.setAutoCommit(false);
+            store(TABLE).insertNew(business, OutboxRows.event("a-still-open").build());
+            long start = System.nanoTime();
+
+            AdminResult replay = admin.replay(request(EventFilter.all()).cap(10).build());
+            AdminResult discard = admin.discard(request(EventFilter.all()).build());
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+            assertThat(replay.affected()).isEqualTo(10);
+            assertThat(discard.affected()).isEqualTo(10);
+            business.rollback();
+        }
+    }
+
+    @Test
+    void no_transaction_changes_more_than_500_events() {
+        rows.given("dead", 1001, EventStatus.DEAD);
+        AtomicInteger transactions = new AtomicInteger();
+        List<Long> dead = new ArrayList<>();
+        ConnectionProvider counting = () -> {
+            transactions.incrementAndGet();
+            dead.add(rows.count(EventStatus.DEAD));
+            return dataSource().getConnection();
+        };
+
+        new OutboxAdmin(counting, store(TABLE))
+                .discard(request(EventFilter.all()).cap(2000).build());
+
+        assertThat(dead).containsExactly(1001L, 1001L, 501L, 1L);
+        assertThat(rows.count(EventStatus.DEAD)).isZero();
+    }
+
+    @Test
+    void a_database_lost_midway_is_an_error_with_the_number_of_events_changed_so_far() {
+        rows.given("dead", 600, EventStatus.DEAD);
+        AdminRequest request = request(EventFilter.all()).requestId("ticket-1").build();
+        OutboxAdmin broken = new OutboxAdmin(failingAtCall(3), store(TABLE));
+
+        AdminRequestFailedException failure =
+                catchThrowableOfType(AdminRequestFailedException.class, () -> broken.replay(request));
+
+        assertThat(failure.affected()).isEqualTo(500);
+        assertThat(failure.requestId()).isEqualTo("ticket-1");
+        assertThat(failure).hasMessageContaining("after 500 events");
+        assertThat(rows.count(EventStatus.NEW)).isEqualTo(500);
+        AdminResult again = admin.replay(request);
+        assertThat(again).isEqualTo(new AdminResult("ticket-1", AdminAction.REPLAY, false, 600, 500, false, true));
+        assertThat(rows.count(EventStatus.NEW)).isEqualTo(500);
+    }
+
+    @Test
+    void a_database_that_is_down_is_never_an_answer_of_zero() {
+        OutboxAdmin broken = new OutboxAdmin(failingAtCall(1), store(TABLE));
+
+        assertThatThrownBy(() -> broken.replay(request(EventFilter.all()).build()))
+                .isInstanceOf(OutboxException.class);
+        assertThatThrownBy(broken::statistics).isInstanceOf(OutboxException.class);
+    }
+
+    private ConnectionProvider failingAtCall(int first) {
+        AtomicInteger calls = new AtomicInteger();
+        return () -> {
+            if (calls.incrementAndGet() >= first) {
+                throw new SQLTransientConnectionException("no route to the database", "08001");
+            }
+            return dataSource().getConnection();
+        };
+    }
+
+    @Test
+    void events_whose_change_cannot_be_recorded_stay_as_they_are() {
+        rows.given("dead", 600, EventStatus.DEAD);
+        AtomicInteger calls = new AtomicInteger();
+        ConnectionProvider sabotaged = () -> {
+            if (calls.incrementAndGet() == 3) {
+                rows.execute("DROP TABLE outbox_audit");
+            }
+            return dataSource().getConnection();
+        };
+
+        AdminRequestFailedException failure = catchThrowableOfType(
+                AdminRequestFailedException.class,
+                () -> new OutboxAdmin(sabotaged, store(TABLE))
+                        .discard(request(EventFilter.all()).build()));
+
+        assertThat(failure.affected()).isEqualTo(500);
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(100);
+    }
+
+    // ---- the record ----
+
+    @Test
+    void the_record_says_who_did_what_to_which_events_and_why() {
+        rows.given("dead", 2, EventStatus.DEAD);
+        EventFilter filter =
+                EventFilter.builder().eventType("test").aggregateType("GLOBAL_").build();
+
+        AdminResult none = admin.replay(request(filter).build());
+        AdminResult result =
+                admin.discard(request(EventFilter.builder().eventType("test").build())
+                        .actor("Ada")
+                        .reason("ticket 7: doppelt 😀")
+                        .build());
+
+        AuditEntry entry = admin.audit(result.requestId()).orElseThrow();
+        assertThat(none.affected()).isZero();
+        assertThat(result.requestId()).hasSize(26);
+        assertThat(entry.action()).isEqualTo(AdminAction.DISCARD);
+        assertThat(entry.actor()).isEqualTo("Ada");
+        assertThat(entry.reason()).isEqualTo("ticket 7: doppelt 😀");
+        assertThat(entry.selection()).isEqualTo("DEAD events of type 'test', at most 1000");
+        assertThat(entry.affected()).isEqualTo(2);
+        assertThat(entry.finishedAt()).isAfterOrEqualTo(entry.startedAt());
+        assertThat(entry.startedAt())
+                .isBetween(
+                        admin.statistics().at().minusSeconds(60),
+                        admin.statistics().at());
+    }
+
+    @Test
+    void a_selection_longer_than_its_column_is_cut() {
+        List<String> ids =
+                IntStream.range(0, 1000).mapToObj(i -> "ünbekannt-" + i).toList();
+        AdminRequest request = request(EventFilter.ids(ids)).build();
+
+        AdminResult result = admin.replay(request);
+
+        assertThat(admin.audit(result.requestId()).orElseThrow().selection())
+                .hasSize(AuditEntry.MAX_SELECTION_LENGTH)
+                .startsWith("DEAD events with 1000 ids: 'ünbekannt-0', ")
+                .endsWith("…");
+        assertThat(admin.replay(request).repeated()).isTrue();
+    }
+
+    // ---- a table of the specification, and nothing else ----
+
+    @Test
+    void without_an_audit_table_one_can_look_but_not_change() throws SQLException {
+        givenTableOfTheSpecification();
+        OutboxRows rows = rowsOf(SPECIFICATION_TABLE);
+        OutboxAdmin admin = adminOf(SPECIFICATION_TABLE);
+        rows.given("dead", 2, EventStatus.DEAD);
+
+        assertThat(admin.statistics().byStatus()).containsEntry(EventStatus.DEAD, 2L);
+        assertThat(admin.find("dead-0000")).isPresent();
+        assertThat(admin.find(EventQuery.of(EventFilter.all())).events()).hasSize(2);
+        for (boolean confirmed : new boolean[] {false, true}) {
+            AdminRequest request =
+                    request(EventFilter.all()).confirmed(confirmed).build();
+            assertThatThrownBy(() -> admin.replay(request))
+                    .isInstanceOf(OutboxException.class)
+                    .hasMessageContainingAll("outbox_audit", "V1__outbox_event.sql");
+            assertThatThrownBy(() -> admin.discard(request))
+                    .isInstanceOf(OutboxException.class)
+                    .hasMessageContainingAll("outbox_audit", "V1__outbox_event.sql");
+        }
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(2);
+    }
+
+    @Test
+    void a_code_that_is_no_status_is_counted_and_shown() {
+        givenTableOfTheSpecification();
+        OutboxRows rows = rowsOf(SPECIFICATION_TABLE);
+        OutboxAdmin admin = adminOf(SPECIFICATION_TABLE);
+        rows.given("event", 3, EventStatus.NEW);
+        rows.execute("UPDATE %s SET status = 99 WHERE event_id = 'event-0002'");
+
+        assertThat(admin.statistics().unknownStatus()).isEqualTo(1);
+        assertThat(admin.statistics().byStatus()).containsEntry(EventStatus.NEW, 2L);
+        EventSummary event = admin.find("event-0002").orElseThrow().summary();
+        assertThat(event.status()).isEmpty();
+        assertThat(event.statusCode()).isEqualTo(99);
+        assertThat(admin.find(EventQuery.of(EventFilter.all())).events()).hasSize(3);
+    }
+
+    private void givenTableOfTheSpecification() {
+        rows.execute("DROP TABLE outbox_audit");
+        rows.execute("""
+                CREATE TABLE spec_outbox (
+                    event_id VARCHAR(36) NOT NULL PRIMARY KEY, event_type VARCHAR(128) NOT NULL,
+                    aggregate_type VARCHAR(64), aggregate_id VARCHAR(128), tenant_id VARCHAR(64),
+                    payload TEXT NOT NULL, headers TEXT, status SMALLINT NOT NULL, attempts INT NOT NULL DEFAULT 0,
+                    available_at TIMESTAMP(6) NOT NULL, created_at TIMESTAMP(6) NOT NULL, done_at TIMESTAMP(6) NULL,
+                    last_error TEXT, locked_by VARCHAR(128), locked_at TIMESTAMP(6) NULL)
+                """);
+    }
+
+    private long audits() {
+        return rows.number("SELECT COUNT(*) FROM outbox_audit");
+    }
+
+    private static AdminRequest.Builder request(EventFilter filter) {
+        return AdminRequest.builder()
+                .filter(filter)
+                .actor("operator")
+                .reason("test")
+                .confirmed(true);
+    }
+}

@@ -1,0 +1,35 @@
+package outbox.samples.demo;
+
+import outbox.EventEnvelope;
+
+/**
+ * An order of the shop.
+ *
+ * @param number unique; that of a gift is the negative number of the order it goes with
+ */
+record Order(long number, String country) {
+
+    static final String AGGREGATE = "Order";
+    static final String PLACED = "OrderPlaced";
+    static final String IMPORTED = "OrderImported";
+
+    /** No carrier goes there, so these orders end as dead events. */
+    static final String ATLANTIS = "Atlantis";
+
+    Order gift() {
+        return new Order(-number, country);
+    }
+
+    EventEnvelope event(String type) {
+        return EventEnvelope.builder(type)
+                .aggregateType(AGGREGATE)
+                .aggregateId(Long.toString(number))
+                .header("country", country)
+                .payloadJson("{\"number\":" + number + ",\"country\":\"" + country + "\"}")
+                .build();
+    }
+
+    static long numberOf(EventEnvelope event) {
+        return Long.parseLong(String.valueOf(event.aggregateId()));
+    }
+}
