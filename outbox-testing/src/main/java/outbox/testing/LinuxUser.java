@@ -12,11 +12,15 @@ final class LinuxUser {
     private LinuxUser() {}
 
     static boolean isRoot() {
-        return uid(SELF) == 0;
+        return uid() == 0;
     }
 
     static boolean owns(Path file) {
-        return uid(file) == uid(SELF);
+        return uid(file) == uid();
+    }
+
+    static int uid() {
+        return uid(SELF);
     }
 
     private static int uid(Path file) {

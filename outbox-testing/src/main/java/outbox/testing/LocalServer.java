@@ -10,7 +10,7 @@ import java.util.Map;
 final class LocalServer implements ServerHost {
     private final ServerProgram program;
     private final Map<String, String> settings;
-    private final int port = FreePort.find();
+    private final int port = Loopback.freePort();
     private final Path directory;
     private final Path data;
     private ServerRun run; // guarded by this

@@ -49,7 +49,7 @@ final class ProcessTree {
         Signal.CONT.send(List.of(root.toHandle())); // a frozen root collects nothing
         awaitCollected(children);
         var late = root.descendants().toList();
-        root.destroyForcibly();
+        root.toHandle().destroyForcibly();
         late.forEach(ProcessHandle::destroyForcibly);
         if (!awaitEnd(KILL_LIMIT)) {
             throw new IllegalStateException("Process " + root.pid() + " is still there after a kill");

@@ -65,9 +65,10 @@ final class ServerCache {
         if (given != null) {
             return Path.of(given);
         }
-        // Root's home is closed to the ordinary user that PostgreSQL may have to run as.
-        return LinuxUser.isRoot()
-                ? Path.of(System.getProperty("java.io.tmpdir"), "outbox-test-servers-root")
-                : Path.of(System.getProperty("user.home"), ".cache", "outbox-test-servers");
+        // Root's home is closed to the ordinary user that PostgreSQL may run as; users of containers may have none.
+        var home = Path.of(System.getProperty("user.home"));
+        return LinuxUser.isRoot() || !home.isAbsolute() || !Files.isWritable(home)
+                ? Path.of(System.getProperty("java.io.tmpdir"), "outbox-test-servers-" + LinuxUser.uid())
+                : home.resolve(".cache").resolve("outbox-test-servers");
     }
 }

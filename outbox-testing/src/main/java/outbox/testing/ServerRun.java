@@ -7,18 +7,18 @@ import java.time.Duration;
 final class ServerRun {
     private static final Duration START_LIMIT = Duration.ofSeconds(60);
     private static final Duration STOP_LIMIT = Duration.ofSeconds(10);
+    private static final Duration OUTPUT_LEAD = Duration.ofMillis(500); // a process closes its output, then ends
 
     private final ServerProgram program;
     private final Process process;
     private final ProcessTree tree;
-    private final Watchdog watchdog;
 
     /** Starts the program; the directory goes with it should this JVM be killed. */
     ServerRun(ServerProgram program, ProcessBuilder command, Path directory) {
         this.program = program;
         process = Command.start(command.redirectErrorStream(true));
         tree = new ProcessTree(process);
-        watchdog = Watchdog.over(process, directory);
+        Watchdog.over(process, directory);
         awaitReady(new ProcessOutput(process, program.product().id()));
     }
 
@@ -31,7 +31,7 @@ final class ServerRun {
             kill();
             throw Interrupted.during("starting " + program.product().title(), e);
         }
-        var state = process.isAlive() ? "was not ready within " + START_LIMIT : "ended during its start";
+        var state = tree.awaitEnd(OUTPUT_LEAD) ? "ended during its start" : "was not ready within " + START_LIMIT;
         kill();
         throw new IllegalStateException(
                 "%s %s; it printed:%n%s".formatted(program.product().title(), state, output.text()));
@@ -51,7 +51,6 @@ final class ServerRun {
 
     void kill() {
         tree.kill();
-        watchdog.close();
     }
 
     /** Ends the process in the way its program prefers, and by a kill if that does not help. */

@@ -1,5 +1,6 @@
 package outbox.testing;
 
+import org.jspecify.annotations.Nullable;
 import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
 
@@ -16,15 +17,14 @@ final class Unavailable {
     static TestAbortedException because(Product product, String missing, String remedy) {
         var message = "No %s server for this test: %s. %s, or set %s to the JDBC URL of a running server."
                 .formatted(product.title(), missing, remedy, product.urlVariable());
-        if (required()) {
+        if (required(System.getProperty(REQUIRED), System.getenv("CI"))) {
             throw new AssertionFailedError(message);
         }
         return new TestAbortedException(message);
     }
 
     /** The property decides if it is set, in either direction; otherwise {@code CI=true} does. */
-    private static boolean required() {
-        var property = System.getProperty(REQUIRED);
-        return Boolean.parseBoolean(property != null ? property : System.getenv("CI"));
+    static boolean required(@Nullable String property, @Nullable String ci) {
+        return Boolean.parseBoolean(property != null ? property : ci);
     }
 }

@@ -6,7 +6,7 @@ import java.nio.file.Path;
  * Kills a child process when this JVM ends in a way that runs no shutdown hooks: by a kill or a halt, which is what
  * crash tests do. It is a shell that waits on a pipe; when the JVM is gone the pipe closes and the shell acts.
  */
-final class Watchdog implements AutoCloseable {
+final class Watchdog {
     private static final String SCRIPT = """
             trap '' INT TERM HUP
             read -r line
@@ -14,31 +14,23 @@ final class Watchdog implements AutoCloseable {
             [ -z "$2" ] || rm -rf -- "$2"
             """;
 
-    private final Process shell;
+    private Watchdog() {}
 
-    private Watchdog(Process shell) {
-        this.shell = shell;
+    /** Watches over a process and its children until it ends. */
+    static void over(Process process) {
+        start(process, "");
     }
 
-    /** Watches over a process and its children. */
-    static Watchdog over(Process process) {
-        return start(process, "");
+    /** Watches over a process and its children until it ends, and deletes their directory after them. */
+    static void over(Process process, Path directory) {
+        start(process, directory.toString());
     }
 
-    /** Watches over a process and its children, and deletes their directory after them. */
-    static Watchdog over(Process process, Path directory) {
-        return start(process, directory.toString());
-    }
-
-    private static Watchdog start(Process process, String directory) {
-        var command = new ProcessBuilder("sh", "-c", SCRIPT, "watchdog", Long.toString(process.pid()), directory);
-        command.redirectOutput(ProcessBuilder.Redirect.DISCARD).redirectError(ProcessBuilder.Redirect.DISCARD);
-        return new Watchdog(Command.start(command));
-    }
-
-    /** Calls it off: the process has ended, and its number may soon be that of another. */
-    @Override
-    public void close() {
-        shell.destroyForcibly();
+    private static void start(Process process, String directory) {
+        var command = new ProcessBuilder("sh", "-c", SCRIPT, "watchdog", Long.toString(process.pid()), directory)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD);
+        Process shell = Command.start(command);
+        process.onExit().thenRun(shell::destroyForcibly); // the number of the process may soon be that of another
     }
 }

@@ -114,11 +114,14 @@ abstract class DatabaseServerContract {
     @Test
     void a_frozen_server_answers_only_after_it_was_resumed() throws Exception {
         try (var connection = connect(mine.jdbcUrl())) {
+            CompletableFuture<Integer> answer;
             mine.freeze();
-            var answer = CompletableFuture.supplyAsync(() -> one(connection));
-
-            assertThatThrownBy(() -> answer.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
-            mine.resume();
+            try {
+                answer = CompletableFuture.supplyAsync(() -> one(connection));
+                assertThatThrownBy(() -> answer.get(300, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
+            } finally {
+                mine.resume(); // other tests use it
+            }
             assertThat(answer).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(1);
         }
     }

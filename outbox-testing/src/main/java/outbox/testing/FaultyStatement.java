@@ -1,0 +1,46 @@
+package outbox.testing;
+
+import org.jspecify.annotations.Nullable;
+import outbox.testing.FaultyDataSource.Call;
+
+import java.sql.Connection;
+import java.sql.Statement;
+
+/** Stands for a statement, prepared or not. */
+final class FaultyStatement extends JdbcProxy {
+    private final Connection connection;
+    private final @Nullable String preparedSql;
+    private final Runnable onSent;
+
+    /** The connection is the proxy that code knows; what is to be done when a statement is sent may be done by any thread. */
+    FaultyStatement(
+            Statement target,
+            FaultScript script,
+            Connection connection,
+            @Nullable String preparedSql,
+            Runnable onSent) {
+        super(target, script);
+        this.connection = connection;
+        this.preparedSql = preparedSql;
+        this.onSent = onSent;
+    }
+
+    @Override
+    void calling(Call call) {
+        if (call.sendsStatement()) {
+            onSent.run();
+        }
+    }
+
+    @Override
+    @Nullable
+    Object called(Object proxy, Call call, Object[] arguments, @Nullable Object result) {
+        return call.method().equals("getConnection") ? connection : result;
+    }
+
+    @Override
+    @Nullable
+    String preparedSql() {
+        return preparedSql;
+    }
+}
