@@ -1,10 +1,8 @@
 package outbox.samples.demo;
 
-import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
-import outbox.spi.Claim;
 
 /** Notes which events came through the poller; an application has no need to know. */
 final class ColdPath implements OutboxPollerHandler {
@@ -21,12 +19,6 @@ final class ColdPath implements OutboxPollerHandler {
     public boolean handle(EventEnvelope event, int attempts) {
         ledger.polled(event);
         return next.handle(event, attempts);
-    }
-
-    @Override
-    public boolean handle(EventEnvelope event, int attempts, @Nullable Claim claim, boolean suspect) {
-        ledger.polled(event);
-        return next.handle(event, attempts, claim, suspect);
     }
 
     @Override
