@@ -66,8 +66,8 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Delays bytes in both directions, so that an answer takes twice as long; zero turns it off. Each piece of up to 16 KB
-     * is delayed by itself, so this also slows down what is larger.
+     * Delays bytes by this long in each direction; zero turns it off. Each piece of up to 16 KB is delayed by itself, so
+     * that what is larger is also slowed down.
      */
     public void latency(Duration oneWay) {
         faults.latency(oneWay);
