@@ -39,7 +39,9 @@ final class SharedServer<S extends DatabaseServer> {
             var given = product.givenUrl().<ServerHost>map(url -> new GivenServer(product, url));
             return server.apply(given.orElseGet(start));
         } catch (RuntimeException e) {
-            refusal = e;
+            if (!(e.getCause() instanceof InterruptedException)) { // that was about one test, not about the server
+                refusal = e;
+            }
             throw e;
         } catch (Error e) {
             failure = e;
