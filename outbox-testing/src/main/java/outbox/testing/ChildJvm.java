@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * A JVM that runs a main class of the tests in a process of its own, for tests that kill, stop or signal it.
  *
- * <p>It has the class path of this JVM, a small heap, and its standard error joined to its standard output, of which the
- * latest ten thousand lines are kept. Every wait is bounded, and one that ends without what it waited for fails with the
- * lines that the child printed. The child is killed by {@link #close()}, and with this JVM however that ends.
+ * <p>It has the class path of this JVM, a small heap, and its standard error joined to its standard output, of which
+ * the latest ten thousand lines are kept. Every wait is bounded, and one that ends without what it waited for fails
+ * with the lines that the child printed. The child is killed by {@link #close()}, and with this JVM however that ends.
  *
  * <p>Any thread may call any method.
  */

@@ -2,6 +2,7 @@ package outbox.testing;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
@@ -14,8 +15,8 @@ record Command(String name, int exitCode, String output) {
     }
 
     static Command run(ProcessBuilder builder) {
-        return finish(
-                start(builder.redirectErrorStream(true)), builder.command().get(0));
+        var program = Path.of(builder.command().get(0)).getFileName().toString();
+        return finish(start(builder.redirectErrorStream(true)), program);
     }
 
     /** Waits for at most a minute; a program that takes longer is killed and is an error. */

@@ -16,7 +16,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
  *
  * <p>A server that cannot be had skips the test that asks for it, with the reason; where the environment says
  * {@code CI=true} or the system property {@code outbox.servers.required} is {@code true}, it fails the test instead.
- * A server that we start listens on a random loopback port, and goes with this JVM however that ends.
+ * A server that we start listens on a random loopback port, and goes with this JVM however that ends. Its program is
+ * unpacked once into {@code ~/.cache/outbox-test-servers}, for root into a directory below {@code java.io.tmpdir}, or
+ * where the system property {@code outbox.servers.cache} says.
  *
  * <p>Any thread may call any method. Methods that change the life of the server return when that has taken effect.
  */

@@ -66,8 +66,8 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Delays bytes in both directions, so that an answer takes twice as long; zero turns it off. Each piece of up to 16 KB
-     * is delayed by itself, so this also slows down what is larger.
+     * Delays bytes by this long in each direction; zero turns it off. Each piece of up to 16 KB is delayed by itself,
+     * so that what is larger is also slowed down.
      */
     public void latency(Duration oneWay) {
         faults.latency(oneWay);
@@ -116,8 +116,8 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Passes the next request that contains these bytes on to the server, waits for the answer, and resets the connection
-     * instead of passing that on: the server has done it, and the client cannot know.
+     * Passes the next request that contains these bytes on to the server, waits for the answer, and resets the
+     * connection instead of passing that on: the server has done it, and the client cannot know.
      *
      * <p>The bytes must be in the request as sent. The PostgreSQL driver sends the text of {@code COMMIT} only once per
      * connection and its name afterwards, unless its URL has {@code prepareThreshold=0}.

@@ -12,8 +12,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * Stands for a connection and follows its state through the calls that change it: a connection that is closed because it
- * broke can no longer be asked.
+ * Stands for a connection and follows its state through the calls that change it: a connection that is closed because
+ * it broke can no longer be asked.
  */
 final class FaultyConnection extends JdbcProxy {
     private final FaultScript script;
@@ -32,9 +32,14 @@ final class FaultyConnection extends JdbcProxy {
     }
 
     static Connection around(Connection target, FaultScript script, ConnectionBooks books) throws SQLException {
-        var handler = new FaultyConnection(target, script, books);
-        books.opened();
-        return create(Connection.class, handler);
+        try {
+            var handler = new FaultyConnection(target, script, books);
+            books.opened();
+            return create(Connection.class, handler);
+        } catch (SQLException e) {
+            target.close(); // it broke before anybody else knew of it
+            throw e;
+        }
     }
 
     @Override

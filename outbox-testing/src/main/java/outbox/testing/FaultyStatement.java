@@ -12,7 +12,7 @@ final class FaultyStatement extends JdbcProxy {
     private final @Nullable String preparedSql;
     private final Runnable onSent;
 
-    /** The connection is the proxy that code knows; what is to be done when a statement is sent may be done by any thread. */
+    /** The connection is the proxy that code knows, not that of the driver. */
     FaultyStatement(
             Statement target,
             FaultScript script,

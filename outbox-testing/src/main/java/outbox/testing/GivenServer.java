@@ -1,7 +1,16 @@
 package outbox.testing;
 
+import java.util.function.Supplier;
+
 /** A server that somebody else runs and named to us by its URL: we use it, and have no power over its process. */
 record GivenServer(Product product, JdbcUrl url) implements ServerHost {
+    /** The server that somebody named for this product, otherwise the one that is started instead. */
+    static ServerHost or(Product product, Supplier<ServerHost> start) {
+        return product.givenUrl()
+                .<ServerHost>map(url -> new GivenServer(product, url))
+                .orElseGet(start);
+    }
+
     @Override
     public long pid() {
         throw refusal("has no process id here");

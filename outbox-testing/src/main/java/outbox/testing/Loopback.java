@@ -22,8 +22,8 @@ final class Loopback {
     }
 
     /**
-     * Finds a port that is likely to stay free while nobody listens on it. Linux gives the ports from 32768 on to outgoing
-     * connections, so one of those can be gone when a killed server wants it back; these lie below.
+     * Finds a port that is likely to stay free while nobody listens on it. Linux gives the ports from 32768 on to
+     * outgoing connections, so one of those can be gone when a killed server wants it back; these lie below.
      */
     static int freePort() {
         for (int i = 0; i < TRIES; i++) {

@@ -5,7 +5,7 @@ import java.util.Map;
 /** A real MariaDB server for tests; see {@link DatabaseServer} for what every server promises. */
 public final class MariaDbServer extends DatabaseServer {
     private static final SharedServer<MariaDbServer> SHARED =
-            new SharedServer<>(Product.MARIADB, () -> local(Map.of()), host -> new MariaDbServer(host, true));
+            new SharedServer<>(() -> new MariaDbServer(GivenServer.or(Product.MARIADB, () -> local(Map.of())), true));
 
     private MariaDbServer(ServerHost host, boolean shared) {
         super(Product.MARIADB, host, shared);

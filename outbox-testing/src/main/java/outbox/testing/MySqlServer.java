@@ -5,7 +5,7 @@ import java.util.Map;
 /** A real MySQL server for tests; see {@link DatabaseServer} for what every server promises. */
 public final class MySqlServer extends DatabaseServer {
     private static final SharedServer<MySqlServer> SHARED =
-            new SharedServer<>(Product.MYSQL, () -> local(Map.of()), host -> new MySqlServer(host, true));
+            new SharedServer<>(() -> new MySqlServer(GivenServer.or(Product.MYSQL, () -> local(Map.of())), true));
 
     private MySqlServer(ServerHost host, boolean shared) {
         super(Product.MYSQL, host, shared);

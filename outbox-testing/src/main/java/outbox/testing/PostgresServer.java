@@ -4,8 +4,8 @@ import java.util.Map;
 
 /** A real PostgreSQL server for tests; see {@link DatabaseServer} for what every server promises. */
 public final class PostgresServer extends DatabaseServer {
-    private static final SharedServer<PostgresServer> SHARED =
-            new SharedServer<>(Product.POSTGRESQL, () -> local(Map.of()), host -> new PostgresServer(host, true));
+    private static final SharedServer<PostgresServer> SHARED = new SharedServer<>(() ->
+            new PostgresServer(GivenServer.or(Product.POSTGRESQL, () -> local(Map.of())), true));
 
     private PostgresServer(ServerHost host, boolean shared) {
         super(Product.POSTGRESQL, host, shared);

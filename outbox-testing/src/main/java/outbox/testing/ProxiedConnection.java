@@ -121,8 +121,7 @@ final class ProxiedConnection {
 
     private void pass(Direction direction, byte[] bytes, int length, Socket to) throws IOException {
         var armed = faults.trap();
-        var verdict =
-                armed == null ? new Verdict(length, false) : lookOut(armed).judge(direction, bytes, length);
+        var verdict = armed == null ? Verdict.pass(length) : lookOut(armed).judge(direction, bytes, length);
         to.getOutputStream().write(bytes, 0, verdict.bytes());
         if (armed != null && verdict.cut()) {
             cut();

@@ -16,12 +16,13 @@ import java.util.concurrent.ConcurrentHashMap;
 final class ProxyListener {
     private static final Logger LOG = System.getLogger(ProxyListener.class.getName());
     private static final int MOST_CONNECTIONS = 256;
+    private static final long END_MILLIS = 10_000;
 
     private final InetSocketAddress target;
     private final Faults faults;
     private final int port = Loopback.freePort();
-    private final Set<ProxiedConnection> open = ConcurrentHashMap.newKeySet(); // grows under this only
-    private @Nullable ServerSocket socket; // guarded by this; null while down
+    private final Set<ProxiedConnection> open = ConcurrentHashMap.newKeySet(); // grows in the acceptor only
+    private @Nullable Acceptor acceptor; // guarded by this; null while down
     private boolean closed; // guarded by this
 
     ProxyListener(InetSocketAddress target, Faults faults) {
@@ -41,19 +42,16 @@ final class ProxyListener {
         if (closed) {
             throw new IllegalStateException("The proxy on port " + port + " is closed");
         }
-        if (socket == null) {
-            var bound = listen();
-            socket = bound;
-            var acceptor = new Thread(() -> accept(bound), "outbox-proxy-" + port + "-accept");
-            acceptor.setDaemon(true);
+        if (acceptor == null) {
+            acceptor = new Acceptor(listen());
             acceptor.start();
         }
     }
 
     synchronized void down() {
-        if (socket != null) {
-            close(socket);
-            socket = null;
+        if (acceptor != null) {
+            acceptor.end();
+            acceptor = null;
         }
         cutAll();
     }
@@ -78,34 +76,48 @@ final class ProxyListener {
         }
     }
 
-    private void accept(ServerSocket bound) {
-        try {
-            while (true) {
-                admit(bound, bound.accept());
+    /** Takes clients in, without the lock of the listener: that is held while it is waited for. */
+    private final class Acceptor extends Thread {
+        private final ServerSocket socket;
+
+        Acceptor(ServerSocket socket) {
+            super("outbox-proxy-" + port + "-accept");
+            this.socket = socket;
+            setDaemon(true);
+        }
+
+        @Override
+        public void run() {
+            try {
+                while (true) {
+                    admit(socket.accept());
+                }
+            } catch (IOException e) {
+                LOG.log(Level.DEBUG, "The proxy on port " + port + " went down", e);
             }
-        } catch (IOException e) {
-            LOG.log(Level.DEBUG, "The proxy on port " + port + " went down", e);
         }
-    }
 
-    private synchronized void admit(ServerSocket bound, Socket client) {
-        if (bound != socket) {
-            ProxiedConnection.reset(client); // accepted while it went down
-        } else if (open.size() >= MOST_CONNECTIONS) {
-            LOG.log(Level.WARNING, "The proxy on port {0} resets a client beyond {1}", port, MOST_CONNECTIONS);
-            ProxiedConnection.reset(client);
-        } else {
-            var connection = new ProxiedConnection(faults, client, open::remove);
-            open.add(connection);
-            connection.start(target);
+        /** Returns when clients are refused: the system takes them for as long as a thread still waits for one. */
+        void end() {
+            try {
+                socket.close();
+                join(END_MILLIS);
+            } catch (IOException e) {
+                throw new UncheckedIOException("Cannot close the port of the proxy", e);
+            } catch (InterruptedException e) {
+                throw Interrupted.during("taking the proxy down", e);
+            }
         }
-    }
 
-    private static void close(ServerSocket socket) {
-        try {
-            socket.close();
-        } catch (IOException e) {
-            throw new UncheckedIOException("Cannot close the port of the proxy", e);
+        private void admit(Socket client) {
+            if (open.size() >= MOST_CONNECTIONS) {
+                LOG.log(Level.WARNING, "The proxy on port {0} resets a client beyond {1}", port, MOST_CONNECTIONS);
+                ProxiedConnection.reset(client);
+            } else {
+                var connection = new ProxiedConnection(faults, client, open::remove);
+                open.add(connection);
+                connection.start(target);
+            }
         }
     }
 }

@@ -2,22 +2,17 @@ package outbox.testing;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** The one server of a product that all tests of this JVM share: given by its URL, or else started on first use. */
+/** The one server of a product that all tests of this JVM share, started on first use. */
 final class SharedServer<S extends DatabaseServer> {
-    private final Product product;
-    private final Supplier<ServerHost> start;
-    private final Function<ServerHost, S> server;
+    private final Supplier<S> start;
     private @Nullable S running; // guarded by this
     private @Nullable RuntimeException refusal; // guarded by this
     private @Nullable Error failure; // guarded by this
 
-    SharedServer(Product product, Supplier<ServerHost> start, Function<ServerHost, S> server) {
-        this.product = product;
+    SharedServer(Supplier<S> start) {
         this.start = start;
-        this.server = server;
     }
 
     /** What failed once fails again with the same reason, rather than after another long wait for each test. */
@@ -36,10 +31,11 @@ final class SharedServer<S extends DatabaseServer> {
 
     private S start() {
         try {
-            var given = product.givenUrl().<ServerHost>map(url -> new GivenServer(product, url));
-            return server.apply(given.orElseGet(start));
+            return start.get();
         } catch (RuntimeException e) {
-            refusal = e;
+            if (!(e.getCause() instanceof InterruptedException)) { // that was about one test, not about the server
+                refusal = e;
+            }
             throw e;
         } catch (Error e) {
             failure = e;

@@ -33,7 +33,15 @@ abstract class Trap {
     }
 
     /** How many of the bytes to pass on, and whether to cut the connection then. */
-    record Verdict(int bytes, boolean cut) {}
+    record Verdict(int bytes, boolean cut) {
+        static Verdict pass(int bytes) {
+            return new Verdict(bytes, false);
+        }
+
+        static Verdict passAndCut(int bytes) {
+            return new Verdict(bytes, true);
+        }
+    }
 
     /** Passes so many bytes in one direction, of all connections together, and cuts the one that carried the last. */
     static Trap afterBytes(Direction trapped, long bytes) {
@@ -44,10 +52,10 @@ abstract class Trap {
             LookOut lookOut() {
                 return (direction, chunk, length) -> {
                     if (direction != trapped) {
-                        return new Verdict(length, false);
+                        return Verdict.pass(length);
                     }
                     long left = remaining.addAndGet(-length);
-                    return left <= 0 && take() ? new Verdict((int) (left + length), true) : new Verdict(length, false);
+                    return left <= 0 && take() ? Verdict.passAndCut((int) (left + length)) : Verdict.pass(length);
                 };
             }
         };
@@ -61,8 +69,8 @@ abstract class Trap {
                 var search = new MarkerSearch(marker);
                 return (direction, bytes, length) ->
                         direction == Direction.TO_SERVER && search.endsIn(bytes, length) && take()
-                                ? new Verdict(0, true)
-                                : new Verdict(length, false);
+                                ? Verdict.passAndCut(0)
+                                : Verdict.pass(length);
             }
         };
     }
@@ -90,13 +98,13 @@ abstract class Trap {
         @Override
         public Verdict judge(Direction direction, byte[] bytes, int length) {
             if (direction == Direction.TO_CLIENT) {
-                return swallows ? new Verdict(0, true) : new Verdict(length, false);
+                return swallows ? Verdict.passAndCut(0) : Verdict.pass(length);
             }
             // Set before the request is passed on, so before there can be an answer to it.
             if (search.endsIn(bytes, length) && trap.take()) {
                 swallows = true;
             }
-            return new Verdict(length, false);
+            return Verdict.pass(length);
         }
     }
 }

@@ -13,9 +13,11 @@ final class EchoServer implements AutoCloseable {
     private final ServerSocket listener = new ServerSocket();
     private final Queue<String> received = new ConcurrentLinkedQueue<>();
 
+    private final Thread acceptor;
+
     EchoServer(int port) throws IOException {
         listener.bind(Loopback.address(port));
-        startThread(this::accept);
+        acceptor = startThread(this::accept);
     }
 
     int port() {
@@ -29,6 +31,11 @@ final class EchoServer implements AutoCloseable {
     @Override
     public void close() throws IOException {
         listener.close();
+        try {
+            acceptor.join(10_000); // until then the system still takes clients
+        } catch (InterruptedException e) {
+            throw Interrupted.during("closing the server", e);
+        }
     }
 
     private void accept() {
@@ -58,9 +65,10 @@ final class EchoServer implements AutoCloseable {
         }
     }
 
-    private static void startThread(Runnable work) {
+    private static Thread startThread(Runnable work) {
         var thread = new Thread(work, "echo");
         thread.setDaemon(true);
         thread.start();
+        return thread;
     }
 }

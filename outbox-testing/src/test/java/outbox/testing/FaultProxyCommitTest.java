@@ -1,6 +1,7 @@
 package outbox.testing;
 
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -50,6 +51,26 @@ class FaultProxyCommitTest {
 
             assertThat(cut).succeedsWithin(LIMIT);
             assertThat(number(url, "SELECT count(*) FROM t")).isZero();
+        }
+    }
+
+    @Test
+    void every_commit_of_a_postgresql_connection_is_recognised_if_its_driver_does_not_prepare_it() throws SQLException {
+        var url = tableOn(PostgresServer.shared()) + "&prepareThreshold=0";
+        try (var proxy = FaultProxy.to(PostgresServer.shared());
+                var connection = connect(proxy.through(url))) {
+            connection.setAutoCommit(false);
+            for (int id = 2; id <= 10; id++) {
+                update(connection, "INSERT INTO t VALUES (%d)".formatted(id));
+                connection.commit();
+            }
+            insert(connection);
+            var cut = proxy.cutBefore("COMMIT");
+
+            assertThatThrownBy(connection::commit).isInstanceOf(SQLException.class);
+
+            assertThat(cut).succeedsWithin(LIMIT);
+            assertThat(number(url, "SELECT count(*) FROM t")).isEqualTo(9);
         }
     }
 

@@ -83,9 +83,10 @@ class FaultProxyTest {
     }
 
     @Test
-    void a_connection_in_a_black_hole_can_still_be_cut() {
-        proxy.blackhole(TO_SERVER);
+    void a_connection_in_a_black_hole_can_still_be_cut() throws IOException {
         proxy.blackhole(TO_CLIENT);
+        client.send("ping");
+        await().atMost(LIMIT).until(() -> server.received().endsWith("ping"));
 
         proxy.cutAll();
 

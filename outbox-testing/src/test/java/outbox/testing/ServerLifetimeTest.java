@@ -20,7 +20,10 @@ class ServerLifetimeTest {
     @ParameterizedTest
     @ValueSource(strings = {"exit", "halt", "kill"})
     void servers_and_their_files_go_with_the_jvm_however_it_ends(String end) {
-        try (var child = ChildJvm.start(StartsServers.class, end)) {
+        try (var child = ChildJvm.of(StartsServers.class)
+                .jvmOptions("-Doutbox.postgres.url=") // none is given
+                .arguments(end)
+                .start()) {
             var servers = List.of(startedBy(child), startedBy(child));
 
             if (end.equals("kill")) {

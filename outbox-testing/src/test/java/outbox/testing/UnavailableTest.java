@@ -26,7 +26,7 @@ class UnavailableTest {
     void a_missing_jar_skips_the_test_or_fails_it_where_servers_are_required_and_names_the_remedy(
             String required, String missingJar, String outcome, String remedy) {
         try (var child = ChildJvm.of(WantsDatabase.class)
-                .jvmOptions("-D" + Unavailable.REQUIRED + "=" + required)
+                .jvmOptions("-D" + Unavailable.REQUIRED + "=" + required, "-Doutbox.postgres.url=")
                 .classPath(classPathWithout(missingJar))
                 .start()) {
             assertThat(child.awaitLine("No PostgreSQL server", LIMIT))
