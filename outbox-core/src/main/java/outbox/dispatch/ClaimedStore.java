@@ -86,13 +86,13 @@ final class ClaimedStore {
     }
 
     /** Answers the events whose lease was renewed. */
-    Set<String> renew(Claim claim, List<String> eventIds) {
+    Set<String> renew(String token, List<String> eventIds) {
         LeasingEventStore renewing = leasing;
         return renewing == null
                 ? Set.copyOf(eventIds)
                 : access.inTransaction(
                         "renew the leases of " + eventIds.size() + " events",
-                        connection -> renewing.renew(connection, claim.token(), eventIds, access.now(connection)));
+                        connection -> renewing.renew(connection, token, eventIds, access.now(connection)));
     }
 
     /** Writes outcomes and gives back events in one transaction; answers the events whose outcome was still ours to write. */

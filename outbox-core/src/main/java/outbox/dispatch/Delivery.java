@@ -24,6 +24,16 @@ final class Delivery {
         GIVEN_UP
     }
 
+    /** Why a run is ended from outside. */
+    enum Cancel {
+        /** It took too long: its attempt counts. */
+        TIME_LIMIT,
+        /** The event may be another node's by now. */
+        LEASE_LOST,
+        /** The dispatcher closes. */
+        CLOSE
+    }
+
     private final QueuedEvent queued;
     private final AtomicReference<@Nullable Claim>
             claim; // null until one is known; poller, keeper and worker replace it
@@ -34,7 +44,7 @@ final class Delivery {
     private State state = State.QUEUED; // guarded by this, with the three below
     private @Nullable Thread listenerThread; // set while the listener has the thread
     private long listenerStartNanos;
-    private boolean cancelled;
+    private @Nullable Cancel cancelled;
 
     Delivery(QueuedEvent queued, @Nullable Claim claim, boolean suspect) {
         this.queued = queued;
@@ -147,7 +157,7 @@ final class Delivery {
 
     /** Gives the current thread to the listener; false if the run was cancelled before. */
     synchronized boolean enterListener() {
-        if (cancelled) {
+        if (cancelled != null) {
             return false;
         }
         listenerThread = Thread.currentThread();
@@ -161,20 +171,21 @@ final class Delivery {
         Thread.interrupted();
     }
 
-    /** Interrupts the listener, or keeps it from starting; false if that was done before. */
-    synchronized boolean cancel() {
-        if (cancelled) {
+    /** Interrupts the listener, or keeps it from starting; false if that was done before, and then the first reason stays. */
+    synchronized boolean cancel(Cancel why) {
+        if (cancelled != null) {
             return false;
         }
-        cancelled = true;
+        cancelled = why;
         if (listenerThread != null) {
             listenerThread.interrupt();
         }
         return true;
     }
 
-    synchronized boolean isCancelled() {
-        return cancelled;
+    /** Whether the run was ended for a reason that is not the event's: its failure then says nothing about the event. */
+    synchronized boolean isCutShort() {
+        return cancelled == Cancel.LEASE_LOST || cancelled == Cancel.CLOSE;
     }
 
     /** How long the listener has had the thread; zero if it has not. */

@@ -28,18 +28,24 @@ final class DeliveryChain {
     Throwable run(EventEnvelope event) {
         Thread thread = Thread.currentThread();
         ClassLoader loader = thread.getContextClassLoader();
-        Throwable failure = null;
         CurrentEvent.set(event);
         try {
-            deliver(event);
-        } catch (Throwable e) { // Errors too: the attempt counts and the worker lives on
-            failure = e;
+            Throwable failure = failureOf(event);
+            after(event, failure);
+            return failure;
         } finally {
             CurrentEvent.clear();
             thread.setContextClassLoader(loader);
         }
-        after(event, failure);
-        return failure;
+    }
+
+    private @Nullable Throwable failureOf(EventEnvelope event) {
+        try {
+            deliver(event);
+            return null;
+        } catch (Throwable e) { // Errors too: the attempt counts and the worker lives on
+            return e;
+        }
     }
 
     private void deliver(EventEnvelope event) throws Exception {

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -18,7 +17,7 @@ final class DeliveryQueues {
     private final ArrayBlockingQueue<Delivery> hot;
     private final ArrayBlockingQueue<Delivery> cold;
     private final Semaphore waiting = new Semaphore(0); // one permit per queued delivery, and one per wake-up
-    private final AtomicInteger turn = new AtomicInteger();
+    private int turn; // guarded by this
     private final AtomicLong bytes = new AtomicLong();
     private final long maxBytes;
 
@@ -45,15 +44,22 @@ final class DeliveryQueues {
     @Nullable
     Delivery take() throws InterruptedException {
         waiting.acquire();
-        boolean hotFirst = Math.floorMod(turn.getAndIncrement(), 3) < 2;
-        Delivery next = hotFirst ? hot.poll() : cold.poll();
-        if (next == null) {
-            next = hotFirst ? cold.poll() : hot.poll();
-        }
+        Delivery next = takeInTurn();
         if (next != null) {
             bytes.addAndGet(-next.envelope().payloadSize());
         }
         return next;
+    }
+
+    /**
+     * One taker at a time looks into both queues. Otherwise it could find each of them empty in turn while another takes what its permit was for and a third event arrives: the
+     * permit would be lost, and that event would wait for ever.
+     */
+    private synchronized @Nullable Delivery takeInTurn() {
+        boolean hotFirst = turn < 2;
+        turn = (turn + 1) % 3;
+        Delivery next = hotFirst ? hot.poll() : cold.poll();
+        return next != null ? next : hotFirst ? cold.poll() : hot.poll();
     }
 
     /** Takes out everything that waits. */

@@ -15,7 +15,6 @@ final class EventRun implements Worker.Deliverer {
     private final OutcomePolicy policy;
     private final HeldEvents held;
     private final Marker marker;
-    private volatile boolean closing; // runs are cancelled because of the close, not for their own sake
 
     EventRun(ClaimedStore store, DeliveryChain chain, OutcomePolicy policy, HeldEvents held, Marker marker) {
         this.store = store;
@@ -23,10 +22,6 @@ final class EventRun implements Worker.Deliverer {
         this.policy = policy;
         this.held = held;
         this.marker = marker;
-    }
-
-    void closing() {
-        closing = true;
     }
 
     @Override
@@ -71,8 +66,8 @@ final class EventRun implements Worker.Deliverer {
         } finally {
             delivery.leaveListener();
         }
-        if (failure != null && closing && delivery.isCancelled()) {
-            giveBack(delivery); // cut short by the close, not by a fault of its own
+        if (failure != null && delivery.isCutShort()) {
+            giveBack(delivery); // not by a fault of its own, so it costs no attempt
         } else {
             marker.settle(delivery, policy.outcome(delivery, failure));
         }

@@ -34,7 +34,9 @@ final class HeldEvents {
             if (other == null || other.state() == Delivery.State.GIVEN_UP) { // which is about to go anyway
                 return delivery;
             }
-            if (claim != null) { // our own poller claimed it anew, because it had no claim or its lease had run out
+            // Our own poller claimed it anew, because it had no claim or its lease had run out. The claim that a hot
+            // event was born with is never the newer one.
+            if (claim != null && (delivery.source() == QueuedEvent.Source.COLD || other.claim() == null)) {
                 other.adopt(claim);
             }
             return other;

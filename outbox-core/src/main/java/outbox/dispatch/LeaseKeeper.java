@@ -6,9 +6,8 @@ import outbox.spi.Claim;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -107,7 +106,7 @@ final class LeaseKeeper implements Runnable {
             Duration time = delivery.listenerTime();
             if (time.compareTo(patience) > 0) {
                 listener.stuck(worker, delivery);
-            } else if (time.compareTo(timeLimit) > 0 && delivery.cancel()) {
+            } else if (time.compareTo(timeLimit) > 0 && delivery.cancel(Delivery.Cancel.TIME_LIMIT)) {
                 LOG.log(
                         Level.WARNING,
                         "The listener of event " + delivery.eventId() + " was interrupted after " + time
@@ -116,41 +115,50 @@ final class LeaseKeeper implements Runnable {
         }
     }
 
+    /** A delivery with the claim that it had when it was found due for renewal. */
+    private record Due(Delivery delivery, Claim claim) {
+
+        /** Whether nobody has replaced the claim since: neither a renewal nor our own poller. */
+        boolean isCurrent() {
+            return claim.equals(delivery.claim());
+        }
+    }
+
+    /** One statement per token: all hot events of this dispatcher share one. */
     private void renewLeases() {
         Duration soon = store.lease().multipliedBy(2).dividedBy(3);
-        Map<Claim, List<Delivery>> due = held.all().stream()
-                .filter(delivery -> isDue(delivery, soon))
-                .collect(Collectors.groupingBy(delivery -> Objects.requireNonNull(delivery.claim())));
+        List<Due> due = new ArrayList<>();
+        for (Delivery delivery : held.all()) {
+            Claim claim = delivery.claim();
+            if (claim != null && claim.remaining().compareTo(soon) < 0) {
+                due.add(new Due(delivery, claim));
+            }
+        }
         try {
-            due.forEach(this::renew);
+            due.stream()
+                    .collect(Collectors.groupingBy(one -> one.claim().token()))
+                    .forEach(this::renew);
             failingSinceNanos = 0;
         } catch (RuntimeException e) {
             if (failingSinceNanos == 0) {
                 failingSinceNanos = System.nanoTime() | 1; // never 0
             }
             trouble.log(Level.ERROR, "Cannot renew leases; trying again", e);
-            due.forEach((claim, deliveries) -> {
-                if (claim.remaining().isNegative()) {
-                    deliveries.forEach(this::lost);
-                }
-            });
+            due.stream()
+                    .filter(one -> one.isCurrent() && one.claim().remaining().isNegative())
+                    .forEach(one -> lost(one.delivery()));
         }
     }
 
-    private static boolean isDue(Delivery delivery, Duration soon) {
-        Claim claim = delivery.claim();
-        return claim != null && claim.remaining().compareTo(soon) < 0;
-    }
-
-    private void renew(Claim claim, List<Delivery> deliveries) {
-        Claim renewed = Claim.startingNow(claim.token(), store.lease());
-        Set<String> ours =
-                store.renew(claim, deliveries.stream().map(Delivery::eventId).toList());
-        for (Delivery delivery : deliveries) {
-            if (ours.contains(delivery.eventId())) {
-                delivery.renewed(claim, renewed);
-            } else if (claim.equals(delivery.claim())) { // else our own poller claimed it anew meanwhile
-                lost(delivery);
+    private void renew(String token, List<Due> due) {
+        Claim renewed = Claim.startingNow(token, store.lease());
+        Set<String> ours = store.renew(
+                token, due.stream().map(one -> one.delivery().eventId()).toList());
+        for (Due one : due) {
+            if (ours.contains(one.delivery().eventId())) {
+                one.delivery().renewed(one.claim(), renewed);
+            } else if (one.isCurrent()) {
+                lost(one.delivery());
             }
         }
     }

@@ -7,13 +7,13 @@ import outbox.spi.Mark;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -24,6 +24,8 @@ import java.util.concurrent.locks.LockSupport;
  * <p>A write that fails is repeated, with growing pauses, until it succeeds or the dispatcher closes: it never counts as an attempt of the event. Outcomes are fenced by their
  * claim, so a repetition, or one that comes after the lease has ended, can do no harm. If the database refuses a group for what is in it (an error text it cannot store), the
  * group is written one by one and the refused text is replaced.
+ *
+ * <p>What is handed over after the close, such as the event of a transaction that was still open then, is written by a thread of its own that ends with it.
  *
  * <p>The queue of outcomes needs no bound of its own: each entry is an event that the dispatcher accepted, and it accepts none while {@link #isBehind()}.
  */
@@ -39,38 +41,63 @@ final class Marker implements Runnable {
     }
 
     /** What to write for an event; without a mark it is given back as if it had never been claimed. */
-    private record Outcome(Delivery delivery, @Nullable Mark mark) {}
+    private record Outcome(Delivery delivery, @Nullable Mark mark) {
+
+        /** The claim may have been replaced since the outcome was decided. */
+        Outcome underCurrentClaim() {
+            return mark == null ? this : new Outcome(delivery, mark.withToken(delivery.token()));
+        }
+    }
 
     private static final Logger LOG = System.getLogger(Marker.class.getName());
     private static final int MAX_GROUP = 1000;
     private static final int MAX_BACKLOG = 10_000;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
+    private static final Duration LATE_PATIENCE = Duration.ofSeconds(5);
     private static final String REPLACEMENT_ERROR = "The error text could not be stored; see the log of the node";
 
     private final LinkedBlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
     private final ClaimedStore store;
     private final Listener listener;
+    private final ThreadFactory threads;
     private final QuietLog trouble = new QuietLog(LOG);
     private final QuietLog refused = new QuietLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
+    private boolean running; // guarded by this: whether a thread looks after the outcomes
     private volatile boolean closing;
-    private volatile long deadlineNanos; // set before closing; past it, the marker gives up
+    private volatile long deadlineNanos; // once closing, the thread gives up after it
+    private volatile boolean gaveUp; // the running thread writes: something could not be written in time
+    private Duration pause = FIRST_PAUSE; // of the running thread
 
-    Marker(ClaimedStore store, Listener listener) {
+    Marker(ClaimedStore store, Listener listener, ThreadFactory threads) {
         this.store = store;
         this.listener = listener;
+        this.threads = threads;
+    }
+
+    synchronized void start() {
+        running = true;
+        threads.newThread(this).start();
     }
 
     /** Takes over the outcome of a run; no effect if the run was settled before. */
     void settle(Delivery delivery, Mark mark) {
         if (delivery.settle()) {
-            outcomes.add(new Outcome(delivery, mark));
+            add(new Outcome(delivery, mark));
         }
     }
 
     void release(Delivery delivery) {
-        outcomes.add(new Outcome(delivery, null));
+        add(new Outcome(delivery, null));
+    }
+
+    private synchronized void add(Outcome outcome) {
+        outcomes.add(outcome);
+        if (!running) { // it comes after the close
+            deadlineNanos = System.nanoTime() + LATE_PATIENCE.toNanos();
+            start();
+        }
     }
 
     /** Whether so many outcomes wait that no more events should be accepted. */
@@ -82,22 +109,34 @@ final class Marker implements Runnable {
     boolean close(Duration patience) throws InterruptedException {
         deadlineNanos = System.nanoTime() + patience.toNanos();
         closing = true;
-        return ended.await(patience.toNanos(), TimeUnit.NANOSECONDS) && outcomes.isEmpty();
+        return ended.await(patience.toNanos(), TimeUnit.NANOSECONDS) && !gaveUp;
     }
 
     @Override
     public void run() {
         try {
-            while (!closing || !outcomes.isEmpty()) {
+            while (!isOver()) {
                 List<Outcome> group = gather();
-                if (!group.isEmpty() && !write(group)) {
-                    outcomes.addAll(group);
-                    return;
+                if (!group.isEmpty()) {
+                    write(group);
                 }
             }
         } finally {
             ended.countDown();
         }
+    }
+
+    private synchronized boolean isOver() {
+        if (closing && (outcomes.isEmpty() || isOverdue())) {
+            gaveUp |= !outcomes.isEmpty(); // their events are delivered again after their lease
+            outcomes.clear();
+            running = false;
+        }
+        return !running;
+    }
+
+    private boolean isOverdue() {
+        return closing && System.nanoTime() - deadlineNanos > 0;
     }
 
     private List<Outcome> gather() {
@@ -114,67 +153,75 @@ final class Marker implements Runnable {
         return group;
     }
 
-    /** Writes the group, however often that takes; false if the time to close was over first. */
-    private boolean write(List<Outcome> group) {
-        Duration pause = FIRST_PAUSE;
+    /** Writes the group, however often that takes, unless the time to close is over. */
+    private void write(List<Outcome> group) {
         boolean repeated = false; // whether a try before may have been written, though it failed
-        while (true) {
+        List<Outcome> tried = group;
+        do {
+            if (!repeated) { // else it must be the same try again, under the same claims
+                tried = group.stream().map(Outcome::underCurrentClaim).toList();
+            }
             try {
-                writeGroup(group, repeated);
-                return true;
+                writeGroup(tried, repeated);
+                pause = FIRST_PAUSE;
+                return;
             } catch (RuntimeException | Error e) {
                 listener.markFailed();
-                if (isRefused(e)) {
-                    writeOneByOne(group, repeated);
-                    return true;
+                if (SqlErrors.isRefusal(e)) {
+                    writeOneByOne(tried, repeated);
+                    return;
                 }
                 repeated |= SqlErrors.isOutcomeUnknown(e);
                 trouble.log(
                         Level.ERROR, "Cannot write " + group.size() + " outcomes; trying again, no attempt is lost", e);
             }
-            if (closing && System.nanoTime() - deadlineNanos > 0) {
-                return false;
-            }
-            LockSupport.parkNanos(closing ? FIRST_PAUSE.toNanos() : pause.toNanos());
-            Duration longer = pause.multipliedBy(2);
-            pause = longer.compareTo(LONGEST_PAUSE) < 0 ? longer : LONGEST_PAUSE;
-        }
+            pauseLonger();
+        } while (!isOverdue());
+        gaveUp = true;
     }
 
-    /** Whether the database understood and refused, so that repeating the same cannot help: data exceptions and violated constraints. */
-    private static boolean isRefused(Throwable e) {
-        SQLException sql = SqlErrors.find(e);
-        return sql != null
-                && (SqlErrors.stateOf(sql).startsWith("22")
-                        || SqlErrors.stateOf(sql).startsWith("23"));
-    }
-
-    /** Finds the outcome that the database refuses, and writes it with a harmless text, at last without any. */
+    /** Finds the outcome that the database refuses, and tries it again later, with a harmless text and at last without any. The others are written. */
     private void writeOneByOne(List<Outcome> group, boolean repeated) {
+        boolean stuck = false;
         for (Outcome outcome : group) {
             try {
                 writeGroup(List.of(outcome), repeated);
             } catch (RuntimeException | Error e) {
                 Mark mark = outcome.mark();
-                if (mark == null || !isRefused(e) || mark.error().isEmpty()) {
+                if (mark == null || mark.error().isEmpty() || !SqlErrors.isRefusal(e)) {
                     trouble.log(
                             Level.ERROR,
                             "Cannot write the outcome of event "
                                     + outcome.delivery().eventId() + "; trying again, no attempt is lost",
                             e);
                     outcomes.add(outcome);
-                    LockSupport.parkNanos(FIRST_PAUSE.toNanos());
-                    continue;
+                    stuck = true;
+                } else {
+                    refused.log(
+                            Level.ERROR,
+                            "The database refused the outcome of event " + mark.eventId()
+                                    + "; it is written without its text",
+                            e);
+                    String harmless = mark.error().equals(REPLACEMENT_ERROR) ? "" : REPLACEMENT_ERROR;
+                    outcomes.add(new Outcome(outcome.delivery(), mark.withError(harmless)));
                 }
-                refused.log(
-                        Level.ERROR,
-                        "The database refused the outcome of event " + mark.eventId()
-                                + "; it is written without its text",
-                        e);
-                String harmless = mark.error().equals(REPLACEMENT_ERROR) ? "" : REPLACEMENT_ERROR;
-                outcomes.add(new Outcome(outcome.delivery(), mark.withError(harmless)));
+            }
+            if (isOverdue()) {
+                gaveUp = true;
+                return;
             }
         }
+        if (stuck) {
+            pauseLonger();
+        } else {
+            pause = FIRST_PAUSE;
+        }
+    }
+
+    private void pauseLonger() {
+        LockSupport.parkNanos(closing ? FIRST_PAUSE.toNanos() : pause.toNanos());
+        Duration longer = pause.multipliedBy(2);
+        pause = longer.compareTo(LONGEST_PAUSE) < 0 ? longer : LONGEST_PAUSE;
     }
 
     private void writeGroup(List<Outcome> group, boolean repeated) {
@@ -186,8 +233,7 @@ final class Marker implements Runnable {
                 releases.add(outcome.delivery());
             } else {
                 marked.add(outcome.delivery());
-                marks.add(outcome.mark()
-                        .withToken(outcome.delivery().token())); // the claim may be newer than the outcome
+                marks.add(outcome.mark());
             }
         }
         List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant

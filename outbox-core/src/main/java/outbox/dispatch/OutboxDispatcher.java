@@ -49,7 +49,6 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final DeliveryQueues queues;
     private final HeldEvents held;
     private final Marker marker;
-    private final EventRun run;
     private final WorkerPool pool;
     private final LeaseKeeper keeper;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -69,12 +68,12 @@ public final class OutboxDispatcher implements AutoCloseable {
         Reports reports = new Reports();
         policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
-        marker = new Marker(store, reports);
+        marker = new Marker(store, reports, Threads.named(name, "marker"));
         held = new HeldEvents(builder.inFlightTracker, metrics, marker::release);
-        run = new EventRun(store, new DeliveryChain(registry, builder.interceptors), policy, held, marker);
+        EventRun run = new EventRun(store, new DeliveryChain(registry, builder.interceptors), policy, held, marker);
         pool = new WorkerPool(name, builder.workerCount, queues, run);
         keeper = new LeaseKeeper(store, held, pool, timeLimit, reports);
-        Threads.named(name, "marker").newThread(marker).start();
+        marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         pool.start();
     }
@@ -192,7 +191,6 @@ public final class OutboxDispatcher implements AutoCloseable {
         AtomicBoolean interrupted = new AtomicBoolean();
         try {
             boolean drained = waitFor(() -> pool.liveWorkers() > 0 && pool.drain(drainTimeout), interrupted);
-            run.closing();
             for (Delivery delivery : queues.drain()) {
                 if (delivery.giveUp()) {
                     giveBack(delivery);
@@ -292,7 +290,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                     "The lease of event " + delivery.eventId() + " was lost: another node may deliver it");
             if (delivery.giveUp()) {
                 held.lost(delivery, delivery.token(), "its lease ran out while it waited");
-            } else if (delivery.cancel()) {
+            } else if (delivery.cancel(Delivery.Cancel.LEASE_LOST)) {
                 metrics.incrementLostClaims();
             }
         }

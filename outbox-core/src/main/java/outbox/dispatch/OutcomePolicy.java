@@ -57,7 +57,7 @@ final class OutcomePolicy {
         try {
             long millis = retryPolicy.computeDelayMs(delivery.attempt());
             return Duration.ofMillis(Math.max(0, Math.min(millis, LONGEST_DELAY.toMillis())));
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // Errors too: the listener has run, and its attempt must count
             LOG.log(Level.ERROR, "The retry policy failed for event " + delivery.eventId() + "; it waits a minute", e);
             return Duration.ofMinutes(1);
         }

@@ -120,7 +120,7 @@ final class WorkerPool {
         for (Worker worker : workers) {
             Delivery current = worker.current();
             if (current != null) {
-                current.cancel();
+                current.cancel(Delivery.Cancel.CLOSE);
             }
         }
         boolean ended = awaitEnd(patience);

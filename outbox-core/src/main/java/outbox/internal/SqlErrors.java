@@ -3,11 +3,13 @@ package outbox.internal;
 import org.jspecify.annotations.Nullable;
 
 import java.sql.SQLException;
+import java.util.List;
 
 /** Reads what a database said, by SQLState and vendor code, never by the words of a message. */
 public final class SqlErrors {
 
     private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205; // with the SQLState of a general error
+    private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
 
     private SqlErrors() {}
@@ -18,6 +20,17 @@ public final class SqlErrors {
         return sql != null
                 && (stateOf(sql).startsWith("40") && !stateOf(sql).equals("40003")
                         || sql.getErrorCode() == MYSQL_LOCK_WAIT_TIMEOUT);
+    }
+
+    /**
+     * Whether the database understood and refused, so that repeating the same cannot help. What may pass by itself is not: connection, conflict, resources, locks, intervention.
+     */
+    public static boolean isRefusal(Throwable error) {
+        SQLException sql = find(error);
+        if (sql == null || isConflict(error) || stateOf(sql).isEmpty()) {
+            return false;
+        }
+        return PASSING.stream().noneMatch(stateOf(sql)::startsWith);
     }
 
     /** Whether the connection broke on the way, so that the transaction may have been committed all the same; not if there never was a connection. */

@@ -1,5 +1,6 @@
 package outbox.poller;
 
+import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
@@ -73,28 +74,40 @@ final class PollCycle {
                 .orElse(0L);
     }
 
-    /** Answers whether the handler took everything. */
+    /** Answers whether the handler took everything. What it did not take is given back, whatever went wrong. */
     private boolean handOver(List<Found> events) {
         long bytes = 0;
-        for (int i = 0; i < events.size(); i++) {
-            Found found = events.get(i);
-            EventEnvelope event;
-            try {
-                event = EventEnvelope.restore(found.row());
-            } catch (RuntimeException e) {
-                bury(found, e);
-                continue;
+        int taken = 0;
+        try {
+            for (; taken < events.size(); taken++) {
+                Found found = events.get(taken);
+                EventEnvelope event = decoded(found);
+                if (event != null) {
+                    if (!handOver(found, event)) {
+                        return false;
+                    }
+                    bytes += event.payloadSize();
+                }
             }
-            bytes += event.payloadSize();
-            if (!handOver(found, event)) {
-                source.giveBack(events.subList(i, events.size()));
-                return false;
+        } finally {
+            if (taken < events.size()) {
+                source.giveBack(events.subList(taken, events.size()));
             }
         }
         if (!events.isEmpty()) {
             expectedBytes = Math.max(1, Math.max(bytes / events.size(), expectedBytes / 4));
         }
         return true;
+    }
+
+    /** Null for an event that cannot be decoded; it is dead then. */
+    private @Nullable EventEnvelope decoded(Found found) {
+        try {
+            return EventEnvelope.restore(found.row());
+        } catch (RuntimeException e) {
+            bury(found, e);
+            return null;
+        }
     }
 
     /** A row that cannot be marked either is found again by a later cycle; it must not hold up the others. */
@@ -112,7 +125,7 @@ final class PollCycle {
         ClaimInHand.set(source.inHand(found));
         try {
             return handler.handle(event, found.row().attempts());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.log(Level.ERROR, "The handler failed to take event " + event.eventId() + "; it stays in the table", e);
             return false;
         } finally {

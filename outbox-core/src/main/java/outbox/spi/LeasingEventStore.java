@@ -36,7 +36,7 @@ public interface LeasingEventStore extends EventStore {
     List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit);
 
-    /** Takes one unfinished event, due or not, if nobody holds it, its lease has expired, or the claim {@code held} holds it. */
+    /** Takes one unfinished event that is due if nobody holds it, its lease has expired, or the claim {@code held} holds it. */
     Optional<ClaimedEvent> claimOne(
             Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held);
 

@@ -377,12 +377,13 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
                 return Optional.empty();
             }
             String heldToken = held == null ? "" : held.token();
-            // Binds: token, now, event_id, lock expiry, token held.
+            // Binds: token, now, event_id, now, token held, lock expiry, token held.
             String sql = """
                     UPDATE %s
                        SET locked_by = ?, locked_at = ?
                      WHERE event_id = ?
                        AND status IN (0, 2)
+                       AND (available_at <= ? OR locked_by = ?)
                        AND (locked_at IS NULL OR locked_at < ? OR locked_by = ?)
                     """.formatted(table());
             int count = update(
@@ -391,6 +392,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
                     binder -> binder.text(claim.token())
                             .time("locked_at", now)
                             .text(eventId)
+                            .time("available_at", now)
+                            .text(heldToken)
                             .time("locked_at", lockExpiry)
                             .text(heldToken));
             String before = rows.get(0).lockedBy();

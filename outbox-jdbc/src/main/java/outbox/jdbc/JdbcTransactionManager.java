@@ -52,6 +52,11 @@ public final class JdbcTransactionManager {
                 abandon(connection);
             }
             throw new EventStoreException("Cannot begin a transaction: " + e.getMessage(), e);
+        } catch (RuntimeException | Error e) {
+            if (connection != null) {
+                abandon(connection);
+            }
+            throw e;
         }
     }
 

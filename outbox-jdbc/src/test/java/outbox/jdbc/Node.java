@@ -88,6 +88,7 @@ final class Node implements AutoCloseable {
     final OutboxPoller poller;
     final OutboxWriter writer; // with the hot path
     final OutboxWriter coldWriter; // leaves everything to pollers
+    final AtomicInteger connections = new AtomicInteger(); // that the engine asked for
     volatile boolean down; // the database cannot be reached by the engine
     volatile EventListener listener = event -> {};
 
@@ -126,6 +127,7 @@ final class Node implements AutoCloseable {
     }
 
     private Connection connect(DataSource dataSource) throws SQLException {
+        connections.incrementAndGet();
         if (down) {
             throw new SQLException("The database is down for this test", "08001");
         }

@@ -35,12 +35,23 @@ public final class SpringTxContext implements TxContext {
     private final DataSourceTransactionManager probe; // asked whether there is a transaction; it never begins one
 
     public SpringTxContext(DataSource dataSource) {
+        requireSavepointCallbacks();
         Objects.requireNonNull(dataSource, "dataSource");
         this.dataSource = dataSource instanceof TransactionAwareDataSourceProxy proxy
                 ? Objects.requireNonNull(proxy.getTargetDataSource(), "targetDataSource")
                 : dataSource; // what a transaction manager binds is the target
         probe = new DataSourceTransactionManager(this.dataSource);
         probe.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+    }
+
+    /** Without them, an event of a rolled-back savepoint would be delivered though it does not exist. */
+    private static void requireSavepointCallbacks() {
+        try {
+            TransactionSynchronization.class.getMethod("savepointRollback", Object.class);
+        } catch (NoSuchMethodException e) {
+            throw new IllegalStateException(
+                    "Spring 6.2 or newer is needed: older ones do not tell about savepoints", e);
+        }
     }
 
     @Override

@@ -1,0 +1,59 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import outbox.EventEnvelope;
+import outbox.model.EventStatus;
+import outbox.testing.StoreFixture;
+
+import java.sql.SQLException;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** A table that cannot hold every error text: the text is given up, the outcome is not, and no other event suffers. */
+@Timeout(60)
+class NarrowTableTest {
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"MARIADB", "MYSQL"})
+    void an_error_text_that_the_charset_cannot_hold_is_replaced(Databases database) throws SQLException {
+        List<String> latin1 = List.of(
+                SpecificationTable.TEXT.get(0).replace("last_error TEXT", "last_error TEXT CHARACTER SET latin1"),
+                SpecificationTable.INDEX);
+
+        deadWithText(database.fixture(latin1, false), "The error text could not be stored; see the log of the node");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"MARIADB", "MYSQL"})
+    void an_error_text_for_which_there_is_no_room_at_all_is_left_out(Databases database) throws SQLException {
+        List<String> narrow = List.of(
+                SpecificationTable.TEXT.get(0).replace("last_error TEXT", "last_error VARCHAR(3) CHARACTER SET latin1"),
+                SpecificationTable.INDEX);
+
+        deadWithText(database.fixture(narrow, false), "");
+    }
+
+    private static void deadWithText(StoreFixture db, String text) {
+        try (Node node = new Node(db.dataSource(), db.store(), d -> d.maxAttempts(1), p -> {})) {
+            node.listener = event -> {
+                if (event.eventType().equals("Bad")) {
+                    throw new IllegalStateException("支付失败");
+                }
+            };
+            EventEnvelope bad = node.write(node.writer, EventEnvelope.ofJson("Bad", "{}"));
+            EventEnvelope good = node.write("{}");
+
+            await().until(() -> db.row(good.eventId()).status() == EventStatus.DONE);
+            await().until(() -> db.row(bad.eventId()).status() == EventStatus.DEAD);
+            assertThat(db.row(bad.eventId()).lastError()).isEqualTo(text);
+        }
+    }
+}
