@@ -86,7 +86,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     /**
-     * Binds: now, latest created_at, lock expiry, limit, token, now. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select again and claim more
+     * Binds: now, latest created_at, lock expiry, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select again and claim more
      * than asked. RETURNING promises no order; the caller sorts.
      */
     @Override
@@ -109,6 +109,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        SET locked_by = ?, locked_at = ?
                       FROM due
                      WHERE e.event_id = due.event_id
+                       AND e.status IN (0, 2)
+                       AND (e.locked_at IS NULL OR e.locked_at < ?)
                     RETURNING %2$s, e.available_at, due.locked_by
                     """.formatted(table(), EventRows.columns(shape(conn), "e."));
             List<EventRows.Candidate> taken = query(
@@ -119,7 +121,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                             .time("locked_at", lockExpiry)
                             .number(limit)
                             .text(claim.token())
-                            .time("locked_at", now),
+                            .time("locked_at", now)
+                            .time("locked_at", lockExpiry),
                     row -> EventRows.candidate(row, shape(conn)));
             return claimed(taken, claim);
         });

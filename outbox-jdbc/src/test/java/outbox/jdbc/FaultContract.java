@@ -11,6 +11,7 @@ import outbox.spi.ClaimedEvent;
 import outbox.testing.ChildJvm;
 import outbox.testing.DatabaseServer;
 import outbox.testing.FaultProxy;
+import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
@@ -18,6 +19,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
@@ -167,6 +169,40 @@ abstract class FaultContract {
             assertThat(second).hasSize(10);
             held.rollback();
         }
+    }
+
+    /** Some databases accept the clause and take no lock; the UPDATE alone must decide. */
+    @Test
+    void claims_stay_exclusive_where_the_lock_clause_does_nothing() throws Exception {
+        db.insert(IntStream.range(0, 1000)
+                .mapToObj(i -> EventEnvelope.ofJson("T", "{}"))
+                .toList());
+        FaultyDataSource unlocked = new FaultyDataSource(db.dataSource());
+        unlocked.rewriteSql(sql -> sql.replace("FOR UPDATE SKIP LOCKED", ""));
+        StoreFixture lockless = new StoreFixture(unlocked, database.store(), db.table(), db.zonedTimes());
+        List<String> claimed = new CopyOnWriteArrayList<>();
+        List<Thread> claimers = new ArrayList<>();
+        for (int t = 0; t < 4; t++) {
+            String name = "claimer-" + t;
+            Thread claimer = new Thread(() -> {
+                for (int round = 0; round < 200 && claimed.size() < 1000; round++) {
+                    String token = name + "/" + round;
+                    try {
+                        List<ClaimedEvent> some = lockless.call(connection -> claim(connection, token));
+                        some.forEach(event -> claimed.add(event.event().eventId()));
+                    } catch (RuntimeException e) {
+                        assertThat(e).hasStackTraceContaining("SQL"); // a deadlock: the engine would try again
+                    }
+                }
+            });
+            claimers.add(claimer);
+            claimer.start();
+        }
+        for (Thread claimer : claimers) {
+            claimer.join(60_000);
+        }
+
+        assertThat(claimed).doesNotHaveDuplicates().hasSize(1000);
     }
 
     private List<ClaimedEvent> claim(Connection connection, String token) {
