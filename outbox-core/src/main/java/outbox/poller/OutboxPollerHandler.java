@@ -6,7 +6,12 @@ import outbox.EventEnvelope;
 @FunctionalInterface
 public interface OutboxPollerHandler {
 
-    /** Takes one event; false, for lack of room, ends the current cycle and leaves the event where it is. */
+    /**
+     * Takes one event; false, for lack of room, ends the current cycle and leaves the event where it is.
+     *
+     * <p>The claim of the event travels with it on the poller's thread. A handler that hands events to a dispatcher from another thread loses the claim: the dispatcher does not
+     * deliver the event, which then waits for the end of its lease.
+     */
     boolean handle(EventEnvelope event, int attempts);
 
     /** Whether there is room for any event; asked before each cycle, which is skipped if not. */
