@@ -200,7 +200,7 @@ final class Marker implements Runnable {
                     refused.log(
                             Level.ERROR,
                             "The database refused the outcome of event " + mark.eventId()
-                                    + "; it is written without its text",
+                                    + "; it is written without its text: " + mark.error(),
                             e);
                     String harmless = mark.error().equals(REPLACEMENT_ERROR) ? "" : REPLACEMENT_ERROR;
                     outcomes.add(new Outcome(outcome.delivery(), mark.withError(harmless)));

@@ -4,12 +4,15 @@ import org.jspecify.annotations.Nullable;
 
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Set;
 
 /** Reads what a database said, by SQLState and vendor code, never by the words of a message. */
 public final class SqlErrors {
 
     private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205; // with the SQLState of a general error
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
+    private static final Set<Integer> MYSQL_PASSING =
+            Set.of(1021, 1114, 1290, 1836); // disk full, table full, read-only: general errors by their SQLState
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
 
     private SqlErrors() {}
@@ -30,7 +33,7 @@ public final class SqlErrors {
         if (sql == null || isConflict(error) || stateOf(sql).isEmpty()) {
             return false;
         }
-        return PASSING.stream().noneMatch(stateOf(sql)::startsWith);
+        return PASSING.stream().noneMatch(stateOf(sql)::startsWith) && !MYSQL_PASSING.contains(sql.getErrorCode());
     }
 
     /** Whether the connection broke on the way, so that the transaction may have been committed all the same; not if there never was a connection. */

@@ -46,7 +46,7 @@ public interface LeasingEventStore extends EventStore {
     /** Starts the lease of the events anew at {@code now}; answers those that the claim still holds. */
     Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now);
 
-    /** Gives back events as they were before the claim; answers how many the claim still held. */
+    /** Gives back events without counting an attempt, apart from one that was recorded; answers how many the claim still held. */
     int release(Connection conn, String token, Collection<String> eventIds);
 
     /** Writes outcomes; answers the events whose claim still held them, the only ones that were changed. */
