@@ -5,6 +5,7 @@ import outbox.internal.QuietLog;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.Ulid;
+import outbox.order.Ordering;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
@@ -120,10 +121,15 @@ public final class OutboxPoller implements AutoCloseable {
             return new PlainSource(access, store, builder.skipRecent, null);
         }
         if (store instanceof LeasingEventStore leasing) {
-            return new ClaimingSource(access, leasing, builder.skipRecent, lockTimeout, builder.ownerId);
+            return new ClaimingSource(
+                    access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, ordering(builder));
         }
         String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
         return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));
+    }
+
+    private static Ordering ordering(Builder builder) {
+        return Objects.requireNonNull(builder.handler, "handler").ordering();
     }
 
     public static Builder builder() {
