@@ -38,6 +38,8 @@ final class DeliveryQueues {
     private long bytes; // guarded by the lock, as everything below
     private int turn;
     private int wakeUps; // takers that shall return with nothing
+    private boolean coldRoomWanted;
+    private volatile Runnable onColdRoom = () -> {};
 
     DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes) {
         this.hot = new Lane(hotCapacity);
@@ -174,6 +176,31 @@ final class DeliveryQueues {
     private void leave(Delivery delivery) {
         laneOf(delivery).held--;
         bytes -= delivery.envelope().payloadSize();
+        if (coldRoomWanted && hasMuchColdRoom()) {
+            coldRoomWanted = false;
+            onColdRoom.run();
+        }
+    }
+
+    /** Half of it, so that whoever fills the queue does not come for each single event. */
+    private boolean hasMuchColdRoom() {
+        return cold.held <= cold.capacity / 2 && bytes <= maxBytes / 2;
+    }
+
+    /** Called when the cold queue has room again, after somebody asked by {@link #muchColdRoom} and was answered none. Must not wait. */
+    void onColdRoom(Runnable wake) {
+        onColdRoom = wake;
+    }
+
+    /** How many more events the cold queue can take, or 0 if it is more than half full. */
+    int muchColdRoom() {
+        lock.lock();
+        try {
+            coldRoomWanted = !hasMuchColdRoom();
+            return coldRoomWanted ? 0 : cold.capacity - cold.held;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Takes out everything that is ready. */

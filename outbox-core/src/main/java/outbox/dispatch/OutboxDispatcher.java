@@ -60,6 +60,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final WorkerPool pool;
     private final LeaseKeeper keeper;
     private final AtomicBoolean closed = new AtomicBoolean();
+    private volatile boolean turnedAway; // a poller found that nothing was taken; pollers and keeper write
     private volatile Runnable onReleased = () -> {}; // set when a poller is attached
 
     private OutboxDispatcher(Builder builder) {
@@ -174,12 +175,18 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     /** Whether the cold queue can take an event. */
     public boolean hasColdQueueCapacity() {
-        return coldRoom() > 0;
+        return isTaking() && queues.room(Source.COLD) > 0;
     }
 
-    /** How many events the cold queue can take now; none while leases cannot be renewed. */
+    /** How many events a poller should bring now; none while leases cannot be renewed, or while the queue is more than half full. */
     int coldRoom() {
-        return closed.get() || marker.isBehind() || !keeper.isHealthy() ? 0 : queues.room(Source.COLD);
+        return isTaking() ? queues.muchColdRoom() : 0;
+    }
+
+    private boolean isTaking() {
+        boolean taking = !closed.get() && !marker.isBehind() && keeper.isHealthy();
+        turnedAway |= !taking;
+        return taking;
     }
 
     /** How many bytes of payload the queues can take now. */
@@ -206,6 +213,7 @@ public final class OutboxDispatcher implements AutoCloseable {
             store.limitLease(lockTimeout);
         }
         onReleased = wake;
+        queues.onColdRoom(wake);
     }
 
     MetricsExporter metrics() {
@@ -388,6 +396,10 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         @Override
         public void tick() {
+            if (turnedAway && isTaking()) {
+                turnedAway = false;
+                onReleased.run();
+            }
             metrics.recordLiveWorkers(pool.liveWorkers());
             recordDepths();
         }
