@@ -187,7 +187,7 @@ final class DeliveryQueues {
         return cold.held <= cold.capacity / 2 && bytes <= maxBytes / 2;
     }
 
-    /** Called when the cold queue has room again, after somebody asked by {@link #muchColdRoom} and was answered none. Must not wait. */
+    /** Called when the cold queue has room again, after somebody asked for it and was answered none. Must not wait. */
     void onColdRoom(Runnable wake) {
         onColdRoom = wake;
     }
@@ -253,7 +253,9 @@ final class DeliveryQueues {
         lock.lock();
         try {
             Lane lane = laneOf(source);
-            return bytes >= maxBytes ? 0 : Math.max(0, lane.capacity - lane.held);
+            int room = bytes >= maxBytes ? 0 : Math.max(0, lane.capacity - lane.held);
+            coldRoomWanted |= room == 0 && source == Source.COLD;
+            return room;
         } finally {
             lock.unlock();
         }
