@@ -119,7 +119,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     /** Takes an event from a poller; false if its queue is full or the dispatcher is closing. Never blocks. */
     public boolean enqueueCold(QueuedEvent event) {
-        ClaimInHand inHand = ClaimInHand.of(event.envelope().eventId());
+        ClaimInHand inHand = ClaimInHand.take(event.envelope().eventId());
         if (inHand != null) {
             store.limitLease(inHand.lease());
         }
