@@ -35,6 +35,9 @@ final class Marker implements Runnable {
     interface Listener {
         void marked(Delivery delivery, Mark mark, boolean stillOurs);
 
+        /** The claim was not found by a repetition, so an earlier try is taken to have written the outcome; {@link #marked} follows. */
+        void assumed(Delivery delivery);
+
         void released(Delivery delivery, String token);
 
         void markFailed();
@@ -239,12 +242,11 @@ final class Marker implements Runnable {
         List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant
         Set<String> ours = store.write(marks, releases);
         for (int i = 0; i < marks.size(); i++) {
-            // After a failure that left the outcome unknown, not finding the claim means that the first try was
-            // written.
-            listener.marked(
-                    marked.get(i),
-                    marks.get(i),
-                    repeated || ours.contains(marks.get(i).eventId()));
+            boolean found = ours.contains(marks.get(i).eventId());
+            if (repeated && !found) {
+                listener.assumed(marked.get(i));
+            }
+            listener.marked(marked.get(i), marks.get(i), repeated || found);
         }
         for (int i = 0; i < releases.size(); i++) {
             listener.released(releases.get(i), tokens.get(i));

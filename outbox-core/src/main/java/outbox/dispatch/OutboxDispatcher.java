@@ -342,6 +342,11 @@ public final class OutboxDispatcher implements AutoCloseable {
             }
         }
 
+        @Override
+        public void assumed(Delivery delivery) {
+            leaveOrder(delivery); // what waits for it asks the database
+        }
+
         /** The next event of an aggregate whose events come from the table is there as well. */
         private void wakeForSuccessors(Delivery delivery, Mark mark) {
             if (delivery.source() == Source.COLD && delivery.number() > 0 && mark.status() != EventStatus.RETRY) {
