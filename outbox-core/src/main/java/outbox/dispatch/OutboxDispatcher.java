@@ -256,6 +256,11 @@ public final class OutboxDispatcher implements AutoCloseable {
                         "Listeners still run after the drain time of " + drainTimeout
                                 + " and an interrupt; their events will be delivered again after their lease");
             }
+            if (order != null) {
+                waitFor(
+                        () -> order.awaitEnd(STOP_GRACE),
+                        interrupted); // it may give back what it was just asking about
+            }
             if (!waitFor(() -> marker.close(MARK_GRACE), interrupted)) {
                 LOG.log(
                         Level.WARNING,

@@ -19,7 +19,7 @@ public interface OutboxPollerHandler {
         return true;
     }
 
-    /** How many events can be taken now: the poller claims no more. */
+    /** How many events the poller may bring now; it claims no more. A handler may answer 0 until it has room for many, and wake the poller then. */
     default int room() {
         return hasCapacity() ? Integer.MAX_VALUE : 0;
     }
