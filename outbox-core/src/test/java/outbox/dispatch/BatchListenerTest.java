@@ -28,7 +28,7 @@ import static outbox.fake.Eventually.eventually;
 
 class BatchListenerTest {
 
-    private static final Duration LIMIT = Duration.ofMillis(60);
+    private static final Duration LIMIT = Duration.ofMillis(200);
 
     private final DispatcherRig rig = new DispatcherRig();
     private final List<List<String>> calls = new CopyOnWriteArrayList<>(); // event ids
@@ -78,10 +78,7 @@ class BatchListenerTest {
         gate.countDown();
 
         eventually(() -> assertThat(events).allSatisfy(event -> assertStatus(event, EventStatus.DONE)));
-        assertThat(calls)
-                .singleElement()
-                .asInstanceOf(org.assertj.core.api.InstanceOfAssertFactories.LIST)
-                .hasSize(4);
+        assertThat(calls).extracting(List::size).containsExactly(4);
     }
 
     @Test
@@ -270,18 +267,23 @@ class BatchListenerTest {
     void a_call_past_the_time_limit_is_interrupted_and_counts_for_all_its_events() throws InterruptedException {
         CountDownLatch gate = rig.gate();
         rig.on("batch", new Batches(10, events -> {
-            gate.await();
+            try {
+                gate.await();
+            } catch (InterruptedException e) {
+                seen.add("interrupted");
+                throw e;
+            }
             return BatchOutcome.allDelivered();
         }));
 
         List<QueuedEvent> events = settled(limited(), "batch".repeat(3));
 
         assertThat(calls).hasSize(1);
+        eventually(() -> assertThat(seen).containsExactly("interrupted"));
         assertThat(events).allSatisfy(event -> {
             assertStatus(event, EventStatus.RETRY);
-            assertThat(rig.store.row(event.envelope().eventId()).error()).contains("InterruptedException");
+            assertThat(rig.store.row(event.envelope().eventId()).attempts()).isEqualTo(1);
         });
-        assertThat(rig.metrics.count("incrementStuckListeners")).isZero();
     }
 
     @Test
@@ -328,7 +330,7 @@ class BatchListenerTest {
                     public boolean tryAcquire(String eventId) {
                         if (started.incrementAndGet() == 3) { // the first is the one that occupied the worker
                             try {
-                                interrupted.set(never.await(10 * LIMIT.toMillis(), TimeUnit.MILLISECONDS));
+                                interrupted.set(never.await(4 * LIMIT.toMillis(), TimeUnit.MILLISECONDS));
                             } catch (InterruptedException e) {
                                 interrupted.set(true);
                             }
