@@ -6,6 +6,7 @@ import outbox.dispatch.QueuedEvent.Source;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -63,7 +64,7 @@ class QueueRoomTest {
         DeliveryQueues queues = queues(10, 10);
         queues.offer(delivery(Source.HOT));
         queues.offer(delivery(Source.HOT));
-        Delivery aside = queues.takeNow();
+        Delivery aside = Objects.requireNonNull(queues.takeNow());
         queues.setAside(aside);
         assertThat(queues.takeNow()).isNotNull().isNotSameAs(aside);
 
@@ -112,7 +113,7 @@ class QueueRoomTest {
     void what_is_set_aside_takes_its_room_again() {
         DeliveryQueues queues = queues(1, 1);
         queues.offer(delivery(Source.COLD));
-        Delivery aside = queues.takeNow();
+        Delivery aside = Objects.requireNonNull(queues.takeNow());
         assertThat(queues.room(Source.COLD)).isEqualTo(1);
 
         queues.setAside(aside);
@@ -150,7 +151,7 @@ class QueueRoomTest {
             takers.get(interrupting.nextInt(3)).interrupt(); // by a stranger: it loses nothing
             queues.muchColdRoom();
             queues.room(Source.COLD);
-            Thread.yield();
+            Thread.onSpinWait();
         }
         over.set(true);
         queues.wakeAll(3);

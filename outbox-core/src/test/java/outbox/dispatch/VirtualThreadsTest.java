@@ -92,7 +92,7 @@ class VirtualThreadsTest {
         } catch (NoSuchMethodException e) {
             return false;
         } catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
+            throw new LinkageError("isVirtual", e);
         }
     }
 

@@ -35,7 +35,7 @@ class PostgresDrainTest {
                 .start()) {
             for (int i = 0; i < 10; i++) {
                 String line = child.awaitLine("HEAP ", Duration.ofMinutes(5));
-                heap.add(Long.valueOf(line.split(" ")[1]));
+                heap.add(Long.valueOf(line.replaceAll("HEAP (\\d+) KB.*", "$1")));
             }
             System.out.println(heap + " KB, " + child.awaitLine("DRAINED " + EVENTS + " ", Duration.ofMinutes(1)));
         }
