@@ -247,10 +247,10 @@ public final class OutboxDispatcher implements AutoCloseable {
                 order.close(); // what waits for its turn is for another node
             }
             boolean drained = waitFor(() -> pool.liveWorkers() > 0 && drain(), interrupted);
-            Stream.concat(queues.drain().stream(), asyncRuns.drain().stream())
-                    .filter(Delivery::giveUp)
-                    .forEach(this::giveBack);
-            if (!waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted)) {
+            giveBackWaiting();
+            boolean stopped = waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted);
+            giveBackWaiting(); // what workers set aside, or ends of asynchronous runs resumed, meanwhile
+            if (!stopped) {
                 LOG.log(
                         Level.WARNING,
                         "Listeners still run after the drain time of " + drainTimeout
@@ -274,6 +274,16 @@ public final class OutboxDispatcher implements AutoCloseable {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    private void giveBackWaiting() {
+        List<Delivery> setAside =
+                asyncRuns.drain(); // first, so that no place that is given up below goes to one of them
+        List<Delivery> queued = queues.drain();
+        queued.forEach(asyncRuns::giveUpPlace);
+        Stream.concat(queued.stream(), setAside.stream())
+                .filter(Delivery::giveUp)
+                .forEach(this::giveBack);
     }
 
     private boolean drain() throws InterruptedException {
