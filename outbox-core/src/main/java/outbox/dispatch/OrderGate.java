@@ -120,12 +120,12 @@ final class OrderGate implements Runnable {
         return ended.await(patience.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** The outcome of an event is in the database, or was no longer ours to write. */
-    void marked(Delivery delivery, Mark mark, boolean stillOurs) {
+    /** The outcome of an event is in the database for sure, or its claim was not found there. */
+    void marked(Delivery delivery, Mark mark, boolean found) {
         if (delivery.number() <= 0) {
             return;
         }
-        if (!stillOurs) {
+        if (!found) {
             gone(delivery);
             return;
         }

@@ -315,13 +315,13 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final class Reports implements Marker.Listener, LeaseKeeper.Listener {
 
         @Override
-        public void marked(Delivery delivery, Mark mark, boolean stillOurs) {
+        public void marked(Delivery delivery, Mark mark, Marker.Written written) {
             if (order != null) {
-                order.marked(delivery, mark, stillOurs);
+                order.marked(delivery, mark, written == Marker.Written.YES);
                 wakeForSuccessors(delivery, mark);
             }
             held.letGo(delivery, mark.token());
-            if (!stillOurs) {
+            if (written == Marker.Written.NO) {
                 metrics.incrementLostClaims();
                 LOG.log(
                         Level.WARNING,
