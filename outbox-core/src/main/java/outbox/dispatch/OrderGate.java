@@ -202,9 +202,9 @@ final class OrderGate implements Runnable {
         if (!waiting.isEmpty()) {
             Waiting first = waiting.get(0);
             strays.removeAll(waiting);
-            pass(lane, first.delivery());
             waiting.subList(1, waiting.size())
                     .forEach(one -> lane.add(one.behind(first.delivery().number())));
+            pass(lane, first.delivery()); // the last step: if it was lost, the others are asked about again
         }
         forgetIfEmpty(delivery, lane);
     }
