@@ -330,13 +330,13 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final class Reports implements Marker.Listener, LeaseKeeper.Listener {
 
         @Override
-        public void marked(Delivery delivery, Mark mark, boolean stillOurs) {
+        public void marked(Delivery delivery, Mark mark, Marker.Written written) {
             if (order != null) {
-                order.marked(delivery, mark, stillOurs);
+                order.marked(delivery, mark, written == Marker.Written.YES);
                 wakeForSuccessors(delivery, mark);
             }
             held.letGo(delivery, mark.token());
-            if (!stillOurs) {
+            if (written == Marker.Written.NO) {
                 metrics.incrementLostClaims();
                 LOG.log(
                         Level.WARNING,
@@ -355,11 +355,6 @@ public final class OutboxDispatcher implements AutoCloseable {
                             delivery.envelope() + " is dead after " + attempts + " attempts: " + mark.error());
                 }
             }
-        }
-
-        @Override
-        public void assumed(Delivery delivery) {
-            leaveOrder(delivery); // what waits for it asks the database
         }
 
         /** The next event of an aggregate whose events come from the table is there as well. */
