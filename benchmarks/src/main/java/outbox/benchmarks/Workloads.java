@@ -1,0 +1,68 @@
+package outbox.benchmarks;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The workloads by their ids. */
+final class Workloads {
+    private static final Duration CAP = Duration.ofSeconds(60);
+    private static final int SLOW_WORKERS = 64;
+    private static final int SLOW_MILLIS = 20;
+
+    private static final List<String> PEERS = Contenders.peers();
+    private static final List<String> LIMITS = List.of("limit-update", "limit-delete", "limit-pipelined");
+    private static final List<String> OURS = List.of("outbox");
+
+    private Workloads() {}
+
+    static List<Workload> of(Sizes sizes) {
+        Plan events = Plan.of(sizes.events(), sizes.aggregates());
+        return List.of(
+                new WriteCost(
+                        "W1",
+                        "write cost: transactions/s with 8 writers, nothing delivered",
+                        Plan.of(sizes.writes(), sizes.aggregates()),
+                        concat(List.of("no-event", "limit-update", "outbox"), PEERS)),
+                endToEnd(
+                        "W2",
+                        "end to end: 8 writers, until all events are done",
+                        events,
+                        concat(LIMITS, concat(OURS, PEERS))),
+                new EndToEnd(
+                        "W3",
+                        "drain of a backlog",
+                        Plan.of(sizes.backlog(), sizes.aggregates()),
+                        true,
+                        CAP,
+                        concat(LIMITS, concat(OURS, PEERS))),
+                new Latency(
+                        "W4",
+                        "commit to listener, ms, at 200 events/s",
+                        200,
+                        sizes.paceSeconds(),
+                        Math.min(2, sizes.paceSeconds()),
+                        concat(LIMITS, concat(OURS, PEERS))),
+                endToEnd(
+                        "W6",
+                        "W2 beside %,d done events".formatted(sizes.history()),
+                        events.withHistory(sizes.history()),
+                        List.of("limit-update", "outbox")),
+                endToEnd("W7x1", "W2 on one node", events, OURS),
+                endToEnd("W7x2", "W2 on two nodes", events.withNodes(2), OURS),
+                endToEnd("W7x4", "W2 on four nodes", events.withNodes(4), OURS),
+                endToEnd(
+                        "W8",
+                        "W2 with listeners that take %d ms, %d at a time".formatted(SLOW_MILLIS, SLOW_WORKERS),
+                        Plan.of(sizes.slowEvents(), sizes.aggregates()).withSlowListeners(SLOW_MILLIS, SLOW_WORKERS),
+                        concat(OURS, PEERS)));
+    }
+
+    private static Workload endToEnd(String id, String title, Plan plan, List<String> contenders) {
+        return new EndToEnd(id, title, plan, false, CAP, contenders);
+    }
+
+    private static List<String> concat(List<String> first, List<String> second) {
+        return Stream.concat(first.stream(), second.stream()).toList();
+    }
+}
