@@ -12,7 +12,9 @@ final class Contenders {
             new JdbcLimit(JdbcLimit.Variant.UPDATE),
             new JdbcLimit(JdbcLimit.Variant.DELETE),
             new JdbcLimit(JdbcLimit.Variant.PIPELINED),
-            new OurOutbox(OurOutbox.Variant.DEFAULTS));
+            new OurOutbox(OurOutbox.Variant.DEFAULTS),
+            new DbScheduler(),
+            new Gruelbox());
 
     private Contenders() {}
 
