@@ -14,7 +14,9 @@ final class Contenders {
             new JdbcLimit(JdbcLimit.Variant.PIPELINED),
             new OurOutbox(OurOutbox.Variant.DEFAULTS),
             new DbScheduler(),
-            new Gruelbox());
+            new Gruelbox(),
+            new Namastack(),
+            new Modulith());
 
     private Contenders() {}
 
