@@ -3,16 +3,22 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.internal.ClaimTokens;
 import outbox.internal.StoreAccess;
+import outbox.model.EventStatus;
+import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
+import outbox.spi.OrderedEventStore;
+import outbox.spi.Position;
 
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,14 +35,25 @@ final class ClaimedStore {
     private final @Nullable LeasingEventStore leasing; // the same store, if it can
     private final StoreAccess access;
     private final ClaimTokens tokens;
+    private final boolean deleteDone;
     private Duration lease; // guarded by this; only ever shortened
 
-    ClaimedStore(ConnectionProvider connections, EventStore store, @Nullable String ownerId, Duration lease) {
+    ClaimedStore(
+            ConnectionProvider connections,
+            EventStore store,
+            @Nullable String ownerId,
+            Duration lease,
+            boolean deleteDone) {
         this.store = store;
         this.leasing = store instanceof LeasingEventStore able ? able : null;
         this.access = new StoreAccess(connections, store);
         this.tokens = new ClaimTokens(ownerId);
         this.lease = lease;
+        this.deleteDone = deleteDone;
+        if (deleteDone && leasing == null) {
+            throw new IllegalArgumentException("deleteDone needs a store that can delete under a claim, but "
+                    + store.getClass().getName() + " does not implement " + LeasingEventStore.class.getName());
+        }
     }
 
     synchronized Duration lease() {
@@ -106,12 +123,47 @@ final class ClaimedStore {
     private Set<String> mark(Connection connection, List<Mark> marks) {
         Instant now = access.now(connection);
         if (leasing != null) {
-            return leasing.mark(connection, marks, now);
+            return deleteDone ? markAndRemove(leasing, connection, marks, now) : leasing.mark(connection, marks, now);
         }
         return marks.stream()
                 .filter(mark -> markById(connection, mark, now) > 0)
                 .map(Mark::eventId)
                 .collect(Collectors.toSet());
+    }
+
+    private static Set<String> markAndRemove(
+            LeasingEventStore store, Connection connection, List<Mark> marks, Instant now) {
+        List<Mark> done = new ArrayList<>();
+        List<Mark> others = new ArrayList<>();
+        marks.forEach(mark -> (mark.status() == EventStatus.DONE ? done : others).add(mark));
+        Set<String> written = new HashSet<>(store.remove(connection, done));
+        written.addAll(store.mark(connection, others, now));
+        return written;
+    }
+
+    /** Refuses a store, or a table, that does not number its events. */
+    void requireOrder() {
+        OrderedEventStore numbering = numbering();
+        access.inTransaction("check the table for ordered delivery", connection -> {
+            numbering.requireOrder(connection);
+            return true;
+        });
+    }
+
+    /** Where the events stand in the order of their aggregates now. */
+    Map<String, Position> positions(List<String> eventIds, Ordering ordering) {
+        OrderedEventStore numbering = numbering();
+        return access.inTransaction(
+                "read the order of " + eventIds.size() + " events",
+                connection -> numbering.positions(connection, eventIds, ordering));
+    }
+
+    private OrderedEventStore numbering() {
+        if (store instanceof OrderedEventStore numbering) {
+            return numbering;
+        }
+        throw new IllegalArgumentException("ordering needs a store that numbers its events, but "
+                + store.getClass().getName() + " does not implement " + OrderedEventStore.class.getName());
     }
 
     private int markById(Connection connection, Mark mark, Instant now) {

@@ -41,9 +41,13 @@ final class Delivery {
     private volatile int attempts; // attempts before this run; the worker raises it before the run starts
     private volatile boolean runRecorded; // worker writes before the run, marker reads
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
-    private State state = State.QUEUED; // guarded by this, with the three below
+    private volatile long number; // its place in the order of its aggregate, once the order gate knows it
+    private State state = State.QUEUED; // guarded by this, as everything below
+    private @Nullable Worker worker; // runs it, while it needs a thread
     private @Nullable Thread listenerThread; // set while the listener has the thread
+    private boolean inListener; // with or without a thread
     private long listenerStartNanos;
+    private @Nullable Runnable asyncCancel; // ends a run that needs no thread
     private @Nullable Cancel cancelled;
 
     Delivery(QueuedEvent queued, @Nullable Claim claim, boolean suspect) {
@@ -134,8 +138,23 @@ final class Delivery {
         return state;
     }
 
-    synchronized boolean start() {
+    void setNumber(long number) {
+        this.number = number;
+    }
+
+    /** Its place in the order of its aggregate; zero or negative if it has none. */
+    long number() {
+        return number;
+    }
+
+    synchronized boolean start(@Nullable Worker runner) {
+        worker = runner;
         return move(State.QUEUED, State.RUNNING);
+    }
+
+    /** The worker that runs it, if it holds one. */
+    synchronized @Nullable Worker worker() {
+        return worker;
     }
 
     synchronized boolean giveUp() {
@@ -162,23 +181,52 @@ final class Delivery {
         }
         listenerThread = Thread.currentThread();
         listenerStartNanos = System.nanoTime();
+        inListener = true;
         return true;
+    }
+
+    /** Takes the thread back from a listener that goes on without it; the way to end it replaces the interrupt. */
+    void leaveThread(Runnable cancel) {
+        boolean now;
+        synchronized (this) {
+            listenerThread = null;
+            worker = null;
+            asyncCancel = cancel;
+            Thread.interrupted();
+            now = cancelled != null;
+        }
+        if (now) {
+            cancel.run();
+        }
     }
 
     /** Takes the thread back, with a clean interrupt flag: neither our interrupt nor one the listener left may reach what follows. */
     synchronized void leaveListener() {
         listenerThread = null;
+        inListener = false;
         Thread.interrupted();
     }
 
+    /** A listener that went on without a thread has ended. */
+    synchronized void endAsync() {
+        inListener = false;
+    }
+
     /** Interrupts the listener, or keeps it from starting; false if that was done before, and then the first reason stays. */
-    synchronized boolean cancel(Cancel why) {
-        if (cancelled != null) {
-            return false;
+    boolean cancel(Cancel why) {
+        Runnable end;
+        synchronized (this) {
+            if (cancelled != null) {
+                return false;
+            }
+            cancelled = why;
+            if (listenerThread != null) {
+                listenerThread.interrupt();
+            }
+            end = inListener ? asyncCancel : null;
         }
-        cancelled = why;
-        if (listenerThread != null) {
-            listenerThread.interrupt();
+        if (end != null) {
+            end.run();
         }
         return true;
     }
@@ -188,8 +236,8 @@ final class Delivery {
         return cancelled == Cancel.LEASE_LOST || cancelled == Cancel.CLOSE;
     }
 
-    /** How long the listener has had the thread; zero if it has not. */
+    /** How long the listener has been at work; zero if it is not. */
     synchronized Duration listenerTime() {
-        return listenerThread == null ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - listenerStartNanos);
+        return inListener ? Duration.ofNanos(System.nanoTime() - listenerStartNanos) : Duration.ZERO;
     }
 }

@@ -1,6 +1,9 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.AsyncEventListener;
+import outbox.BatchEventListener;
+import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.internal.CurrentEvent;
@@ -8,9 +11,15 @@ import outbox.registry.ListenerRegistry;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
 
-/** The boundary to user code: interceptors around one listener. Nothing that is thrown there gets past it, and nothing left behind on the thread reaches the next event. */
+/**
+ * The boundary to user code: interceptors around one listener of any kind. Nothing that is thrown there gets past it, and nothing left behind on the thread reaches the next event.
+ */
 final class DeliveryChain {
 
     private static final Logger LOG = System.getLogger(DeliveryChain.class.getName());
@@ -23,54 +32,121 @@ final class DeliveryChain {
         this.interceptors = List.copyOf(interceptors);
     }
 
+    /** Some step of user code. */
+    private interface Step {
+        void run() throws Exception;
+    }
+
+    /** The listener of an event, to see of which kind it is; null if there is none, or if the registry fails, which it will do again in the run. */
+    @Nullable
+    EventListener listenerOf(EventEnvelope event) {
+        try {
+            return registry.listenerFor(event.aggregateType(), event.eventType());
+        } catch (Throwable e) {
+            return null;
+        }
+    }
+
     /** Runs everything for one event and answers why it failed, or null. */
     @Nullable
     Throwable run(EventEnvelope event) {
+        return contained(event, () -> {
+            before(event);
+            routed(event).onEvent(event);
+        });
+    }
+
+    /** Runs the first half for an asynchronous listener, and answers why that failed, or null; {@link #after} is left to whoever learns the end. */
+    @Nullable
+    Throwable start(EventEnvelope event, AsyncEventListener listener, StageConsumer started) {
+        return contained(event, () -> {
+            before(event);
+            CompletionStage<?> stage = listener.onEventAsync(event);
+            if (stage == null) {
+                throw new NullPointerException("The asynchronous listener returned null instead of a stage");
+            }
+            started.accept(stage);
+        });
+    }
+
+    /** Takes what an asynchronous listener returned. */
+    interface StageConsumer {
+        void accept(CompletionStage<?> stage);
+    }
+
+    /** Runs everything but {@link #after} for the events of one call, and answers by event id why they failed. */
+    Map<String, Throwable> run(List<EventEnvelope> events, BatchEventListener listener) {
+        Map<String, Throwable> failures = new HashMap<>();
+        List<EventEnvelope> passed = new ArrayList<>();
+        for (EventEnvelope event : events) {
+            Throwable refused = contained(event, () -> before(event));
+            if (refused == null) {
+                passed.add(event);
+            } else {
+                failures.put(event.eventId(), refused);
+            }
+        }
+        if (!passed.isEmpty()) {
+            Throwable thrown = contained(passed.get(0), () -> {
+                BatchOutcome outcome = listener.onEvents(List.copyOf(passed));
+                if (outcome == null) {
+                    throw new NullPointerException("The batch listener returned null instead of an outcome");
+                }
+                failures.putAll(outcome.failures());
+            });
+            if (thrown != null) {
+                passed.forEach(event -> failures.put(event.eventId(), thrown));
+            }
+        }
+        return failures;
+    }
+
+    /** Answers what was thrown, Errors included: the attempt counts and the worker lives on. */
+    private static @Nullable Throwable contained(EventEnvelope event, Step step) {
         Thread thread = Thread.currentThread();
         ClassLoader loader = thread.getContextClassLoader();
         CurrentEvent.set(event);
         try {
-            Throwable failure = failureOf(event);
-            after(event, failure);
-            return failure;
+            step.run();
+            return null;
+        } catch (Throwable e) {
+            return e;
         } finally {
             CurrentEvent.clear();
             thread.setContextClassLoader(loader);
         }
     }
 
-    private @Nullable Throwable failureOf(EventEnvelope event) {
-        try {
-            deliver(event);
-            return null;
-        } catch (Throwable e) { // Errors too: the attempt counts and the worker lives on
-            return e;
-        }
-    }
-
-    private void deliver(EventEnvelope event) throws Exception {
+    private void before(EventEnvelope event) throws Exception {
         for (EventInterceptor interceptor : interceptors) {
             interceptor.beforeDispatch(event);
         }
+    }
+
+    private EventListener routed(EventEnvelope event) {
         EventListener listener = registry.listenerFor(event.aggregateType(), event.eventType());
         if (listener == null) {
             throw new UnroutableEventException(event);
         }
-        listener.onEvent(event);
+        return listener;
     }
 
-    private void after(EventEnvelope event, @Nullable Throwable failure) {
+    /** Tells the interceptors how it ended, in reverse order. */
+    void after(EventEnvelope event, @Nullable Throwable failure) {
+        if (interceptors.isEmpty()) {
+            return;
+        }
         Exception error = failure == null || failure instanceof Exception
                 ? (Exception) failure
                 : new ListenerErrorException(failure);
         for (int i = interceptors.size() - 1; i >= 0; i--) {
-            try {
-                interceptors.get(i).afterDispatch(event, error);
-            } catch (Throwable e) {
+            EventInterceptor interceptor = interceptors.get(i);
+            Throwable thrown = contained(event, () -> interceptor.afterDispatch(event, error));
+            if (thrown != null) {
                 LOG.log(
                         Level.WARNING,
                         "An interceptor failed after event " + event.eventId() + "; its outcome stands",
-                        e);
+                        thrown);
             }
         }
     }

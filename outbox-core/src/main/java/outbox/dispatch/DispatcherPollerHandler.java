@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import outbox.EventEnvelope;
+import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
 
@@ -33,6 +34,11 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
     @Override
     public long byteRoom() {
         return dispatcher.byteRoom();
+    }
+
+    @Override
+    public Ordering ordering() {
+        return dispatcher.ordering();
     }
 
     @Override

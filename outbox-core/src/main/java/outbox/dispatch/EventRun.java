@@ -1,11 +1,23 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.AsyncEventListener;
+import outbox.BatchEventListener;
+import outbox.EventListener;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
-/** One run of an event on a worker thread: claim it if needed, run its listener, decide the outcome and hand it to the marker. */
+/** Runs events on a worker thread: claims them if needed, runs their listener, decides the outcome and hands it to the marker. One way for each kind of listener. */
 final class EventRun implements Worker.Deliverer {
 
     private static final Logger LOG = System.getLogger(EventRun.class.getName());
@@ -15,57 +27,106 @@ final class EventRun implements Worker.Deliverer {
     private final OutcomePolicy policy;
     private final HeldEvents held;
     private final Marker marker;
+    private final DeliveryQueues queues;
+    private final AsyncRuns asyncRuns;
+    private final Executor threads; // for the end of asynchronous runs that are cancelled
 
-    EventRun(ClaimedStore store, DeliveryChain chain, OutcomePolicy policy, HeldEvents held, Marker marker) {
+    EventRun(
+            ClaimedStore store,
+            DeliveryChain chain,
+            OutcomePolicy policy,
+            HeldEvents held,
+            Marker marker,
+            DeliveryQueues queues,
+            AsyncRuns asyncRuns,
+            Executor threads) {
         this.store = store;
         this.chain = chain;
         this.policy = policy;
         this.held = held;
         this.marker = marker;
+        this.queues = queues;
+        this.asyncRuns = asyncRuns;
+        this.threads = threads;
     }
 
     @Override
-    public void deliver(Delivery delivery) {
+    public void deliver(Worker worker, Delivery delivery) {
         try {
-            if (held.enterFlight(delivery)) { // else another run of this event is in progress
-                runClaimed(delivery);
+            deliverByKind(worker, delivery);
+        } catch (RuntimeException | Error e) { // of a listener's own settings, for one
+            LOG.log(
+                    Level.ERROR,
+                    "Cannot deliver event " + delivery.eventId() + "; it is given back, no attempt is lost",
+                    e);
+            delivery.start(null);
+            giveBack(delivery);
+        }
+    }
+
+    private void deliverByKind(Worker worker, Delivery delivery) {
+        EventListener listener = chain.listenerOf(delivery.envelope());
+        if (listener instanceof AsyncEventListener async) {
+            deliverAsync(worker, delivery, async);
+        } else if (listener instanceof BatchEventListener batch) {
+            deliverBatch(worker, delivery, batch);
+        } else if (isOurs(worker, delivery) && enterListener(delivery)) {
+            @Nullable Throwable failure;
+            try {
+                failure = chain.run(delivery.envelope());
+                chain.after(delivery.envelope(), failure);
+            } finally {
+                delivery.leaveListener();
             }
+            settle(delivery, failure);
+        }
+    }
+
+    /** Whether the delivery may run now: started by nobody else, claimed, and recorded if it is under suspicion. */
+    private boolean isOurs(Worker worker, Delivery delivery) {
+        try {
+            return delivery.start(worker)
+                    && held.enterFlight(delivery) // else another run of this event is in progress
+                    && isClaimed(delivery);
         } catch (RuntimeException | Error e) { // of the tracker or the store: other user code is contained by the chain
             LOG.log(
                     Level.ERROR,
                     "Cannot start event " + delivery.eventId() + "; it is given back, no attempt is lost",
                     e);
             giveBack(delivery);
+            return false;
         }
     }
 
-    private void runClaimed(Delivery delivery) {
+    private boolean isClaimed(Delivery delivery) {
         String token = delivery.token();
         if (!store.ensureClaim(delivery)) {
             held.lost(delivery, token, "it is finished, held by another node, or has no row");
-            return;
+            return false;
         }
         if (delivery.isSuspect()) {
             if (policy.isExhausted(delivery)) {
                 marker.settle(delivery, policy.exhausted(delivery));
-                return;
+                return false;
             }
             String claimed = delivery.token();
             if (!store.recordRun(delivery)) {
                 held.lost(delivery, claimed, "its lease ran out");
-                return;
+                return false;
             }
         }
-        if (!delivery.enterListener()) {
+        return true;
+    }
+
+    private boolean enterListener(Delivery delivery) {
+        boolean entered = delivery.enterListener();
+        if (!entered) {
             giveBack(delivery);
-            return;
         }
-        @Nullable Throwable failure;
-        try {
-            failure = chain.run(delivery.envelope());
-        } finally {
-            delivery.leaveListener();
-        }
+        return entered;
+    }
+
+    private void settle(Delivery delivery, @Nullable Throwable failure) {
         if (failure != null && delivery.isCutShort()) {
             giveBack(delivery); // not by a fault of its own, so it costs no attempt
         } else {
@@ -76,6 +137,105 @@ final class EventRun implements Worker.Deliverer {
     private void giveBack(Delivery delivery) {
         if (delivery.settle()) {
             marker.release(delivery);
+        }
+    }
+
+    private void deliverBatch(Worker worker, Delivery first, BatchEventListener listener) {
+        List<Delivery> batch = new ArrayList<>();
+        int limit = Math.max(1, listener.maxBatchSize());
+        for (Delivery next = first; next != null; next = batch.size() < limit ? nextFor(listener) : null) {
+            if (isOurs(worker, next) && enterListener(next)) {
+                batch.add(next);
+            }
+        }
+        if (batch.isEmpty()) {
+            return;
+        }
+        Map<String, Throwable> failures = Map.of();
+        try {
+            failures = chain.run(batch.stream().map(Delivery::envelope).toList(), listener);
+            for (Delivery delivery : batch) {
+                chain.after(delivery.envelope(), failures.get(delivery.eventId()));
+            }
+        } finally {
+            batch.forEach(Delivery::leaveListener);
+        }
+        for (Delivery delivery : batch) {
+            settle(delivery, failures.get(delivery.eventId()));
+        }
+    }
+
+    /** The next delivery if it is for the same listener; one that is not goes to the next worker. */
+    private @Nullable Delivery nextFor(BatchEventListener listener) {
+        Delivery next = queues.takeNow();
+        if (next != null && chain.listenerOf(next.envelope()) != listener) {
+            queues.setAside(next);
+            queues.resume(next);
+            return null;
+        }
+        return next;
+    }
+
+    private void deliverAsync(Worker worker, Delivery delivery, AsyncEventListener listener) {
+        if (!asyncRuns.enter(listener, delivery)) {
+            return;
+        }
+        AsyncRun run = new AsyncRun(delivery, listener);
+        if (!isOurs(worker, delivery) || !enterListener(delivery)) {
+            asyncRuns.leave(listener);
+            return;
+        }
+        Throwable failure = chain.start(delivery.envelope(), listener, run::started);
+        if (failure != null) {
+            delivery.leaveListener();
+            run.end(failure);
+        }
+    }
+
+    /** An event in the hands of an asynchronous listener. Ended once: by its stage, or by whoever cancels it. */
+    private final class AsyncRun {
+
+        private final Delivery delivery;
+        private final AsyncEventListener listener;
+        private final AtomicBoolean ended = new AtomicBoolean();
+
+        AsyncRun(Delivery delivery, AsyncEventListener listener) {
+            this.delivery = delivery;
+            this.listener = listener;
+        }
+
+        void started(CompletionStage<?> stage) {
+            delivery.leaveThread(() -> threads.execute(() -> cancel(stage)));
+            stage.whenComplete((result, failure) -> end(unwrapped(failure)));
+        }
+
+        private void cancel(CompletionStage<?> stage) {
+            Exception why = delivery.isCutShort()
+                    ? new CancellationException("The dispatcher closes, or the lease was lost")
+                    : new TimeoutException("The asynchronous listener did not complete within its time limit");
+            end(why); // first: what the stage makes of its cancellation says nothing about the event
+            try {
+                stage.toCompletableFuture().cancel(true);
+            } catch (RuntimeException | Error e) { // a stage need not be a future
+                LOG.log(Level.DEBUG, "The stage of event " + delivery.eventId() + " cannot be cancelled", e);
+            }
+        }
+
+        private static @Nullable Throwable unwrapped(@Nullable Throwable failure) {
+            return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        }
+
+        void end(@Nullable Throwable failure) {
+            if (!ended.compareAndSet(false, true)) {
+                return;
+            }
+            try {
+                chain.after(delivery.envelope(), failure);
+            } finally {
+                delivery.endAsync();
+                settle(delivery, failure);
+                asyncRuns.leave(listener);
+            }
         }
     }
 }

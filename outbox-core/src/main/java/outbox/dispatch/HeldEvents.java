@@ -20,11 +20,14 @@ final class HeldEvents {
     private final MetricsExporter metrics;
     private final QuietLog trouble = new QuietLog(LOG);
     private final Consumer<Delivery> giveBack;
+    private final Consumer<Delivery> gone;
 
-    HeldEvents(InFlightTracker inFlight, MetricsExporter metrics, Consumer<Delivery> giveBack) {
+    HeldEvents(
+            InFlightTracker inFlight, MetricsExporter metrics, Consumer<Delivery> giveBack, Consumer<Delivery> gone) {
         this.inFlight = inFlight;
         this.metrics = metrics;
         this.giveBack = giveBack;
+        this.gone = gone;
     }
 
     /** Holds the delivery, and answers true; or hands its claim, if it has one, to the delivery that already holds this event. */
@@ -69,6 +72,7 @@ final class HeldEvents {
             trouble.log(Level.ERROR, "The in-flight tracker failed to release event " + delivery.eventId(), e);
         }
         byId.remove(delivery.eventId(), delivery); // from here on it is handed no more claims
+        gone.accept(delivery);
         if (!delivery.token().equals(token)) {
             giveBack.accept(delivery.unstarted());
         }

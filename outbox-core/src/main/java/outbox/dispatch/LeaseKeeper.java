@@ -25,7 +25,7 @@ final class LeaseKeeper implements Runnable {
         void leaseLost(Delivery delivery);
 
         /** A listener neither returned within its time limit nor reacted to the interrupt. */
-        void stuck(Worker worker, Delivery delivery);
+        void stuck(Delivery delivery);
 
         void tick();
     }
@@ -36,17 +36,15 @@ final class LeaseKeeper implements Runnable {
 
     private final ClaimedStore store;
     private final HeldEvents held;
-    private final WorkerPool pool;
     private final Duration timeLimit;
     private final Listener listener;
     private final QuietLog trouble = new QuietLog(LOG);
     private final CountDownLatch stopped = new CountDownLatch(1);
     private volatile long failingSinceNanos; // keeper writes; 0 while renewals succeed
 
-    LeaseKeeper(ClaimedStore store, HeldEvents held, WorkerPool pool, Duration timeLimit, Listener listener) {
+    LeaseKeeper(ClaimedStore store, HeldEvents held, Duration timeLimit, Listener listener) {
         this.store = store;
         this.held = held;
-        this.pool = pool;
         this.timeLimit = timeLimit;
         this.listener = listener;
     }
@@ -98,14 +96,10 @@ final class LeaseKeeper implements Runnable {
 
     private void watchTimeLimits() {
         Duration patience = timeLimit.plus(tick().multipliedBy(3));
-        for (Worker worker : pool.workers()) {
-            Delivery delivery = worker.current();
-            if (delivery == null || worker.isReplaced()) {
-                continue;
-            }
+        for (Delivery delivery : held.all()) {
             Duration time = delivery.listenerTime();
             if (time.compareTo(patience) > 0) {
-                listener.stuck(worker, delivery);
+                listener.stuck(delivery);
             } else if (time.compareTo(timeLimit) > 0 && delivery.cancel(Delivery.Cancel.TIME_LIMIT)) {
                 LOG.log(
                         Level.WARNING,

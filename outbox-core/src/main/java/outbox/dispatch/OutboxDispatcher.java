@@ -5,6 +5,8 @@ import outbox.dispatch.QueuedEvent.Source;
 import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Threads;
+import outbox.model.EventStatus;
+import outbox.order.Ordering;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.Claim;
 import outbox.spi.ConnectionProvider;
@@ -18,8 +20,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 
 /**
  * Queues and workers that run listeners and write the outcome of each run.
@@ -28,9 +32,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * with one, a poller brings one, and an event that comes without is claimed before its run. Leases are renewed while events wait and run. The parts:
  *
  * <pre>
- *  enqueueHot ──▶ DeliveryQueues ─▶ Worker ─▶ EventRun ─▶ DeliveryChain ─▶ listener
- *  enqueueCold ─▶   HeldEvents                   └─ OutcomePolicy ─▶ Marker ─▶ ClaimedStore
- *                        ▲── LeaseKeeper renews leases, watches time limits
+ *  enqueueHot ──▶ HeldEvents ─▶ [OrderGate] ─▶ DeliveryQueues ─▶ Worker ─▶ EventRun ─▶ DeliveryChain ─▶ listener
+ *  enqueueCold ─▶      ▲             ▲                                        └─ OutcomePolicy ─▶ Marker ─▶ ClaimedStore
+ *                      │             └──────── what waits for an outcome ───────────────────────────┘
+ *                      └── LeaseKeeper renews leases, watches time limits
  * </pre>
  *
  * <p>The class is longer than others because the specification places its builder inside. Thread-safe. Threads start with {@link Builder#build()} and end with {@link #close()}.
@@ -45,13 +50,17 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final MetricsExporter metrics;
     private final Duration drainTimeout;
     private final Duration timeLimit;
+    private final Ordering ordering;
     private final OutcomePolicy policy;
     private final DeliveryQueues queues;
     private final HeldEvents held;
+    private final @Nullable OrderGate order; // null if no event is ordered
+    private final AsyncRuns asyncRuns;
     private final Marker marker;
     private final WorkerPool pool;
     private final LeaseKeeper keeper;
     private final AtomicBoolean closed = new AtomicBoolean();
+    private volatile boolean turnedAway; // a poller found that nothing was taken; pollers and keeper write
     private volatile Runnable onReleased = () -> {}; // set when a poller is attached
 
     private OutboxDispatcher(Builder builder) {
@@ -62,20 +71,41 @@ public final class OutboxDispatcher implements AutoCloseable {
                 Objects.requireNonNull(builder.connectionProvider, "connectionProvider"),
                 Objects.requireNonNull(builder.eventStore, "eventStore"),
                 builder.ownerId,
-                builder.leaseDuration);
+                builder.leaseDuration,
+                builder.deleteDone);
+        ordering = builder.ordering;
+        if (ordering.isOn()) {
+            store.requireOrder();
+        }
         ListenerRegistry registry = Objects.requireNonNull(builder.listenerRegistry, "listenerRegistry");
         String name = Threads.nextName();
         Reports reports = new Reports();
         policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
         marker = new Marker(store, reports, Threads.named(name, "marker"));
-        held = new HeldEvents(builder.inFlightTracker, metrics, marker::release);
-        EventRun run = new EventRun(store, new DeliveryChain(registry, builder.interceptors), policy, held, marker);
-        pool = new WorkerPool(name, builder.workerCount, queues, run);
-        keeper = new LeaseKeeper(store, held, pool, timeLimit, reports);
+        order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
+        held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::leaveOrder);
+        asyncRuns = new AsyncRuns(queues);
+        DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
+        pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
+        keeper = new LeaseKeeper(store, held, timeLimit, reports);
+        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
-        pool.start();
+        if (order != null) {
+            Threads.named(name, "order").newThread(order).start();
+        }
+        pool.start(run);
+    }
+
+    private static ThreadFactory workerThreads(String name, boolean virtual) {
+        return virtual ? Threads.virtual(name, "worker") : Threads.named(name, "worker");
+    }
+
+    private void leaveOrder(Delivery delivery) {
+        if (order != null) {
+            order.gone(delivery);
+        }
     }
 
     public static Builder builder() {
@@ -121,7 +151,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         if (!held.hold(delivery)) { // its claim, if it has one, is in use now: a poller must not give it back
             return delivery.claim() != null || queues.room(delivery.source()) > 0;
         }
-        if (!queues.offer(delivery)) {
+        if (!letIn(delivery)) {
             held.letGo(delivery, token);
             return false;
         }
@@ -131,14 +161,32 @@ public final class OutboxDispatcher implements AutoCloseable {
         return true;
     }
 
-    /** Whether the cold queue can take an event. */
-    public boolean hasColdQueueCapacity() {
-        return coldRoom() > 0;
+    private boolean letIn(Delivery delivery) {
+        OrderGate gate = order;
+        if (gate == null || !gate.appliesTo(delivery)) {
+            return queues.offer(delivery);
+        }
+        boolean room = queues.reserve(delivery);
+        if (room) {
+            gate.add(delivery);
+        }
+        return room;
     }
 
-    /** How many events the cold queue can take now; none while leases cannot be renewed. */
+    /** Whether the cold queue can take an event. */
+    public boolean hasColdQueueCapacity() {
+        return isTaking() && queues.room(Source.COLD) > 0;
+    }
+
+    /** How many events a poller should bring now; none while leases cannot be renewed, or while the queue is more than half full. */
     int coldRoom() {
-        return closed.get() || marker.isBehind() || !keeper.isHealthy() ? 0 : queues.room(Source.COLD);
+        return isTaking() ? queues.muchColdRoom() : 0;
+    }
+
+    private boolean isTaking() {
+        boolean taking = !closed.get() && !marker.isBehind() && keeper.isHealthy();
+        turnedAway |= !taking;
+        return taking;
     }
 
     /** How many bytes of payload the queues can take now. */
@@ -165,10 +213,15 @@ public final class OutboxDispatcher implements AutoCloseable {
             store.limitLease(lockTimeout);
         }
         onReleased = wake;
+        queues.onColdRoom(wake);
     }
 
     MetricsExporter metrics() {
         return metrics;
+    }
+
+    Ordering ordering() {
+        return ordering;
     }
 
     /**
@@ -190,13 +243,14 @@ public final class OutboxDispatcher implements AutoCloseable {
     private void shutDown() {
         AtomicBoolean interrupted = new AtomicBoolean();
         try {
-            boolean drained = waitFor(() -> pool.liveWorkers() > 0 && pool.drain(drainTimeout), interrupted);
-            for (Delivery delivery : queues.drain()) {
-                if (delivery.giveUp()) {
-                    giveBack(delivery);
-                }
+            if (order != null) {
+                order.close(); // what waits for its turn is for another node
             }
-            if (!waitFor(() -> pool.stop(drained ? Duration.ZERO : STOP_GRACE), interrupted)) {
+            boolean drained = waitFor(() -> pool.liveWorkers() > 0 && drain(), interrupted);
+            Stream.concat(queues.drain().stream(), asyncRuns.drain().stream())
+                    .filter(Delivery::giveUp)
+                    .forEach(this::giveBack);
+            if (!waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted)) {
                 LOG.log(
                         Level.WARNING,
                         "Listeners still run after the drain time of " + drainTimeout
@@ -209,11 +263,26 @@ public final class OutboxDispatcher implements AutoCloseable {
                                 + "; their events will be delivered again after their lease");
             }
         } finally {
+            pool.endThreads();
             keeper.stop(); // the last to stop: until here leases were kept
             if (interrupted.get()) {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    private boolean drain() throws InterruptedException {
+        long end = System.nanoTime() + drainTimeout.toNanos();
+        return pool.drain(drainTimeout) && asyncRuns.awaitNone(Duration.ofNanos(end - System.nanoTime()));
+    }
+
+    private boolean stop(Duration patience) throws InterruptedException {
+        pool.stop();
+        held.all().stream()
+                .filter(delivery -> delivery.state() == Delivery.State.RUNNING)
+                .forEach(delivery -> delivery.cancel(Delivery.Cancel.CLOSE));
+        boolean workersEnded = pool.awaitEnd(patience);
+        return asyncRuns.awaitNone(patience) && workersEnded;
     }
 
     /** A step of the close that waits. */
@@ -238,7 +307,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     private void recordDepths() {
         if (metrics != MetricsExporter.NOOP) {
-            metrics.recordQueueDepths(queues.hotDepth(), queues.coldDepth());
+            metrics.recordQueueDepths(queues.depth(Source.HOT), queues.depth(Source.COLD));
         }
     }
 
@@ -247,6 +316,10 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         @Override
         public void marked(Delivery delivery, Mark mark, boolean stillOurs) {
+            if (order != null) {
+                order.marked(delivery, mark, stillOurs);
+                wakeForSuccessors(delivery, mark);
+            }
             held.letGo(delivery, mark.token());
             if (!stillOurs) {
                 metrics.incrementLostClaims();
@@ -269,11 +342,18 @@ public final class OutboxDispatcher implements AutoCloseable {
             }
         }
 
+        /** The next event of an aggregate whose events come from the table is there as well. */
+        private void wakeForSuccessors(Delivery delivery, Mark mark) {
+            if (delivery.source() == Source.COLD && delivery.number() > 0 && mark.status() != EventStatus.RETRY) {
+                onReleased.run();
+            }
+        }
+
         @Override
         public void released(Delivery delivery, String token) {
             boolean neverStarted = delivery.state() != Delivery.State.SETTLED;
             held.letGo(delivery, token);
-            if (neverStarted) { // what could not be started waits for the next poll, lest it goes round and round
+            if (neverStarted && delivery.number() == 0) { // others wait for the next poll, lest they go round and round
                 onReleased.run();
             }
         }
@@ -296,7 +376,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
 
         @Override
-        public void stuck(Worker worker, Delivery delivery) {
+        public void stuck(Delivery delivery) {
             Mark mark = policy.outcome(
                     delivery,
                     new TimeoutException("The listener ran longer than its time limit of " + timeLimit
@@ -306,15 +386,57 @@ public final class OutboxDispatcher implements AutoCloseable {
                 LOG.log(
                         Level.ERROR,
                         "The listener of event " + delivery.eventId() + " is stuck; its worker is replaced");
-                pool.replace(worker);
+                Worker worker = delivery.worker();
+                if (worker != null) {
+                    pool.replace(worker);
+                }
                 marker.settle(delivery, mark);
             }
         }
 
         @Override
         public void tick() {
+            if (turnedAway && isTaking()) {
+                turnedAway = false;
+                onReleased.run();
+            }
             metrics.recordLiveWorkers(pool.liveWorkers());
             recordDepths();
+        }
+    }
+
+    /** Where deliveries go that leave the order gate. */
+    private final class GateOutlet implements OrderGate.Outlet {
+
+        @Override
+        public void ready(Delivery delivery) {
+            queues.ready(delivery);
+        }
+
+        @Override
+        public void drop(Delivery delivery) {
+            queues.free(delivery);
+        }
+
+        @Override
+        public void giveBack(Delivery delivery) {
+            if (delivery.giveUp()) {
+                OutboxDispatcher.this.giveBack(delivery);
+            }
+        }
+
+        @Override
+        public void vanished(Delivery delivery) {
+            if (delivery.giveUp()) {
+                held.lost(delivery, delivery.token(), "it has no row");
+            }
+        }
+
+        @Override
+        public void park(Delivery delivery, Mark mark) {
+            if (delivery.start(null)) {
+                marker.settle(delivery, mark);
+            }
         }
     }
 
@@ -339,6 +461,9 @@ public final class OutboxDispatcher implements AutoCloseable {
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private final List<EventInterceptor> interceptors = new ArrayList<>();
         private @Nullable String ownerId;
+        private Ordering ordering = Ordering.off();
+        private boolean deleteDone;
+        private boolean virtualThreads;
 
         private Builder() {}
 
@@ -449,6 +574,27 @@ public final class OutboxDispatcher implements AutoCloseable {
         /** Names this node in {@code locked_by} of the events it holds; default: generated from host and process. */
         public Builder ownerId(String ownerId) {
             this.ownerId = Objects.requireNonNull(ownerId, "ownerId");
+            return this;
+        }
+
+        /** Which events are delivered in order; default {@link Ordering#off()}. The same on all nodes. A table without the number that order needs is refused by {@link #build()}. */
+        public Builder ordering(Ordering ordering) {
+            this.ordering = Objects.requireNonNull(ordering, "ordering");
+            return this;
+        }
+
+        /** Whether a delivered event is deleted at once instead of being kept as DONE until a purge, that is with a retention of zero; default false. */
+        public Builder deleteDone(boolean deleteDone) {
+            this.deleteDone = deleteDone;
+            return this;
+        }
+
+        /** Whether workers are virtual threads; default false. Refused before Java 21. Pays with a large {@link #workerCount} and listeners that wait. */
+        public Builder virtualThreads(boolean virtualThreads) {
+            if (virtualThreads) {
+                Threads.requireVirtual();
+            }
+            this.virtualThreads = virtualThreads;
             return this;
         }
 

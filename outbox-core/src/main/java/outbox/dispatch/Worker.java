@@ -10,8 +10,8 @@ final class Worker implements Runnable {
 
     /** What the worker needs of its dispatcher. */
     interface Deliverer {
-        /** Runs one delivery to its outcome. Does not throw, whatever user code does. */
-        void deliver(Delivery delivery);
+        /** Runs one delivery, and what can be run with it. Does not throw, whatever user code does. */
+        void deliver(Worker worker, Delivery delivery);
     }
 
     private static final Logger LOG = System.getLogger(Worker.class.getName());
@@ -20,7 +20,6 @@ final class Worker implements Runnable {
     private final DeliveryQueues queues;
     private final Deliverer deliverer;
     private volatile @Nullable Thread thread; // this worker writes once
-    private volatile @Nullable Delivery current; // this worker writes, the keeper reads
     private volatile boolean replaced; // the keeper sets it when the current run is stuck
 
     Worker(WorkerPool pool, DeliveryQueues queues, Deliverer deliverer) {
@@ -44,25 +43,17 @@ final class Worker implements Runnable {
     private void runNext() {
         try {
             Delivery delivery = queues.take();
-            if (delivery == null || !delivery.start()) {
-                return; // a wake-up, or dropped while it waited
+            if (delivery != null) { // else it was woken up
+                deliverer.deliver(this, delivery);
             }
-            current = delivery;
-            deliverer.deliver(delivery);
         } catch (InterruptedException e) {
             // The flag was left set by a listener or set by a stranger: a worker ends by its pool, not by an interrupt.
             LOG.log(Level.DEBUG, "Interrupt ignored", e);
         } catch (Throwable e) {
             LOG.log(Level.ERROR, "A worker failed outside a listener; it goes on", e);
         } finally {
-            current = null;
             Thread.interrupted(); // whatever the run left behind must not hit the next one
         }
-    }
-
-    @Nullable
-    Delivery current() {
-        return current;
     }
 
     boolean runsOn(Thread candidate) {

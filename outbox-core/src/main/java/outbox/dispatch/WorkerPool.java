@@ -1,14 +1,17 @@
 package outbox.dispatch;
 
-import outbox.internal.Threads;
+import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -17,13 +20,13 @@ import java.util.concurrent.locks.ReentrantLock;
  * The worker threads of a dispatcher. A worker whose listener never ends is replaced by a new one, at most {@code workerCount} times at a time: a listener that always hangs
  * must not fill the process with threads.
  */
-final class WorkerPool {
+final class WorkerPool implements Executor {
 
     private static final Logger LOG = System.getLogger(WorkerPool.class.getName());
 
     private final int workerCount;
     private final DeliveryQueues queues;
-    private final Worker.Deliverer deliverer;
+    private volatile Worker.@Nullable Deliverer deliverer; // set by start
     private final ExecutorService threads;
     private final Set<Worker> workers = ConcurrentHashMap.newKeySet(); // also the replaced ones, until they end
     private final ReentrantLock lock = new ReentrantLock();
@@ -31,27 +34,23 @@ final class WorkerPool {
     private volatile boolean draining;
     private volatile boolean stopped;
 
-    WorkerPool(String name, int workerCount, DeliveryQueues queues, Worker.Deliverer deliverer) {
+    WorkerPool(ThreadFactory factory, int workerCount, DeliveryQueues queues) {
         this.workerCount = workerCount;
         this.queues = queues;
-        this.deliverer = deliverer;
-        this.threads = Executors.newCachedThreadPool(Threads.named(name, "worker"));
+        this.threads = Executors.newCachedThreadPool(factory);
     }
 
-    void start() {
+    void start(Worker.Deliverer run) {
+        deliverer = run;
         for (int i = 0; i < workerCount; i++) {
             startWorker();
         }
     }
 
     private void startWorker() {
-        Worker worker = new Worker(this, queues, deliverer);
+        Worker worker = new Worker(this, queues, Objects.requireNonNull(deliverer));
         workers.add(worker);
         threads.execute(worker);
-    }
-
-    Set<Worker> workers() {
-        return workers;
     }
 
     int liveWorkers() {
@@ -113,22 +112,25 @@ final class WorkerPool {
         return awaitEnd(patience);
     }
 
-    /** Lets no worker take another event and interrupts the runs; false if one still runs after the given time. */
-    boolean stop(Duration patience) throws InterruptedException {
+    /** Lets no worker take another event. */
+    void stop() {
         stopped = true;
         queues.wakeAll(workers.size());
-        for (Worker worker : workers) {
-            Delivery current = worker.current();
-            if (current != null) {
-                current.cancel(Delivery.Cancel.CLOSE);
-            }
-        }
-        boolean ended = awaitEnd(patience);
-        threads.shutdown();
-        return ended;
     }
 
-    private boolean awaitEnd(Duration patience) throws InterruptedException {
+    /** Runs something short on a thread of its own. */
+    @Override
+    public void execute(Runnable task) {
+        threads.execute(task);
+    }
+
+    /** No more threads are started; those that run end by themselves. */
+    void endThreads() {
+        threads.shutdown();
+    }
+
+    /** Whether no worker runs any more, now or within the given time. */
+    boolean awaitEnd(Duration patience) throws InterruptedException {
         long left = patience.toNanos();
         lock.lock();
         try {

@@ -4,11 +4,14 @@ import org.jspecify.annotations.Nullable;
 import outbox.internal.ClaimInHand;
 import outbox.internal.ClaimTokens;
 import outbox.internal.StoreAccess;
+import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
+import outbox.spi.OrderedEventStore;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -22,18 +25,21 @@ final class ClaimingSource implements EventSource {
     private final Duration skipRecent;
     private final Duration lockTimeout;
     private final ClaimTokens tokens;
+    private final Ordering ordering;
 
     ClaimingSource(
             StoreAccess access,
             LeasingEventStore store,
             Duration skipRecent,
             Duration lockTimeout,
-            @Nullable String ownerId) {
+            @Nullable String ownerId,
+            Ordering ordering) {
         this.access = access;
         this.store = store;
         this.skipRecent = skipRecent;
         this.lockTimeout = lockTimeout;
         this.tokens = new ClaimTokens(ownerId);
+        this.ordering = ordering;
     }
 
     @Override
@@ -41,14 +47,19 @@ final class ClaimingSource implements EventSource {
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
-            List<ClaimedEvent> claimed =
-                    store.claim(connection, claim, now, access.expiry(connection, lockTimeout), skipRecent, limit);
+            List<ClaimedEvent> claimed = claim(connection, claim, now, access.expiry(connection, lockTimeout), limit);
             return new Batch(
                     claimed.stream()
                             .map(event -> new Found(event.event(), event.claim(), event.suspect()))
                             .toList(),
                     now);
         });
+    }
+
+    private List<ClaimedEvent> claim(Connection connection, Claim claim, Instant now, Instant expiry, int limit) {
+        return ordering.isOn() && store instanceof OrderedEventStore numbering
+                ? numbering.claimInOrder(connection, claim, now, expiry, skipRecent, limit, ordering)
+                : store.claim(connection, claim, now, expiry, skipRecent, limit);
     }
 
     @Override

@@ -5,6 +5,7 @@ import outbox.internal.QuietLog;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.Ulid;
+import outbox.order.Ordering;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
@@ -24,8 +25,9 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * The cold path: finds due events in the table and hands them over, so that an event is delivered even if the process that wrote it is gone.
  *
- * <p>It looks at a fixed interval, spread a little so that nodes do not keep in step, and again at once after a full batch. It takes no more than the handler has room for. A cycle
- * that fails is logged and the next one comes; nothing is lost. With claims, any number of pollers share a table.
+ * <p>It looks again at once after a full batch, soon after it found something, and less and less often, down to its interval, while there is nothing; the pauses are spread a little
+ * so that nodes do not keep in step. It takes no more than the handler has room for. A cycle that fails is logged and the next one comes; nothing is lost. With claims, any number
+ * of pollers share a table.
  *
  * <p>Thread-safe. {@link #poll()} may be called by hand, with or without {@link #start()}.
  */
@@ -38,6 +40,7 @@ public final class OutboxPoller implements AutoCloseable {
     }
 
     private static final Logger LOG = System.getLogger(OutboxPoller.class.getName());
+    private static final int BUSY_DIVISOR = 16;
     private static final Duration DEFAULT_LOCK_TIMEOUT = Duration.ofMinutes(5);
 
     private final PollCycle cycle;
@@ -48,6 +51,7 @@ public final class OutboxPoller implements AutoCloseable {
     private final Semaphore wake = new Semaphore(0); // a wake before the pause is kept, so none is lost
     private final ReentrantLock polling = new ReentrantLock(); // one cycle at a time
     private final CountDownLatch ended = new CountDownLatch(1);
+    private long pauseMs; // loop thread only
 
     /** A poller without claims, for a table with a single poller. */
     public OutboxPoller(
@@ -110,7 +114,7 @@ public final class OutboxPoller implements AutoCloseable {
                 new StoreAccess(Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store);
         EventSource source = source(access, store, builder, lockTimeout);
         OutboxPollerHandler handler = Objects.requireNonNull(builder.handler, "handler");
-        this.cycle = new PollCycle(source, handler, builder.batchSize, builder.metrics);
+        this.cycle = new PollCycle(source, handler, builder.batchSize, builder.backlogBatchSize, builder.metrics);
         handler.attached(this);
     }
 
@@ -120,10 +124,15 @@ public final class OutboxPoller implements AutoCloseable {
             return new PlainSource(access, store, builder.skipRecent, null);
         }
         if (store instanceof LeasingEventStore leasing) {
-            return new ClaimingSource(access, leasing, builder.skipRecent, lockTimeout, builder.ownerId);
+            return new ClaimingSource(
+                    access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, ordering(builder));
         }
         String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
         return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));
+    }
+
+    private static Ordering ordering(Builder builder) {
+        return Objects.requireNonNull(builder.handler, "handler").ordering();
     }
 
     public static Builder builder() {
@@ -178,10 +187,12 @@ public final class OutboxPoller implements AutoCloseable {
     }
 
     private void run() {
+        pauseMs = intervalMs;
         try {
             while (state.get() == State.RUNNING) {
-                if (!pollOnce()) {
-                    pause();
+                PollCycle.Result result = pollOnce();
+                if (result != PollCycle.Result.FULL) {
+                    pause(result == PollCycle.Result.SOME);
                 }
             }
         } finally {
@@ -189,22 +200,23 @@ public final class OutboxPoller implements AutoCloseable {
         }
     }
 
-    /** Answers whether there is more to do at once. */
-    private boolean pollOnce() {
+    private PollCycle.Result pollOnce() {
         polling.lock();
         try {
-            return state.get() != State.CLOSED && cycle.run();
+            return state.get() == State.CLOSED ? PollCycle.Result.NOTHING : cycle.run();
         } catch (RuntimeException | Error e) {
             trouble.log(Level.ERROR, "A poll cycle failed; the next one comes in about " + intervalMs + " ms", e);
-            return false;
+            return PollCycle.Result.NOTHING;
         } finally {
             polling.unlock();
         }
     }
 
-    private void pause() {
-        long spread = intervalMs / 5;
-        long millis = intervalMs + ThreadLocalRandom.current().nextLong(-spread, spread + 1);
+    /** Where there was something, there is often more to come: a retry, or the next event of an aggregate. */
+    private void pause(boolean busy) {
+        pauseMs = busy ? Math.max(1, intervalMs / BUSY_DIVISOR) : Math.min(intervalMs, pauseMs * 2);
+        long spread = pauseMs / 5;
+        long millis = pauseMs + ThreadLocalRandom.current().nextLong(-spread, spread + 1);
         try {
             if (wake.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
                 wake.drainPermits();
@@ -224,6 +236,7 @@ public final class OutboxPoller implements AutoCloseable {
         private @Nullable OutboxPollerHandler handler;
         private Duration skipRecent = Duration.ZERO;
         private int batchSize = 50;
+        private int backlogBatchSize = 1000;
         private long intervalMs = 5000;
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private @Nullable String ownerId;
@@ -259,16 +272,17 @@ public final class OutboxPoller implements AutoCloseable {
             return this;
         }
 
-        /** How many events a cycle takes at most; default 50. */
+        /** How many events a cycle takes at most; default 50, and after a full batch as many as there is room for, up to 1000. */
         public Builder batchSize(int batchSize) {
             if (batchSize <= 0) {
                 throw new IllegalArgumentException("batchSize must be positive: " + batchSize);
             }
             this.batchSize = batchSize;
+            this.backlogBatchSize = batchSize;
             return this;
         }
 
-        /** How long the poller waits after a cycle that was not full, give or take a fifth; default 5000. */
+        /** How long the poller waits while there is nothing to do, give or take a fifth; default 5000. It waits less after a cycle that found something. */
         public Builder intervalMs(long intervalMs) {
             if (intervalMs <= 0 || intervalMs > LONGEST.toMillis()) {
                 throw new IllegalArgumentException("intervalMs must be positive and at most a year: " + intervalMs);

@@ -1,6 +1,7 @@
 package outbox.poller;
 
 import outbox.EventEnvelope;
+import outbox.order.Ordering;
 
 /** Takes the events that a poller found. Called on the poller's thread. */
 @FunctionalInterface
@@ -27,6 +28,11 @@ public interface OutboxPollerHandler {
     /** How many bytes of payload can be taken now: the poller claims about as much, going by the size of recent events. */
     default long byteRoom() {
         return Long.MAX_VALUE;
+    }
+
+    /** Which events must be delivered in order: the poller leaves alone what cannot be started yet. */
+    default Ordering ordering() {
+        return Ordering.off();
     }
 
     /** The given poller will deliver to this handler. Called once, when it is built. */

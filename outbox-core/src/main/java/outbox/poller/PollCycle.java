@@ -18,6 +18,8 @@ import java.util.List;
 /**
  * One look at the table: takes what there is room for, decodes it and hands it over. What the handler refuses is given back at once.
  *
+ * <p>A batch that was full is followed by one for as much as there is room for, unless the user set the size: a backlog is taken with few statements, and an idle poller asks for little.
+ *
  * <p>Room is counted in events and in bytes. How large events are is only known afterwards, so the first look assumes the largest payload and later ones go by what came.
  */
 final class PollCycle {
@@ -27,26 +29,46 @@ final class PollCycle {
     private final EventSource source;
     private final OutboxPollerHandler handler;
     private final int batchSize;
+    private final int backlogBatchSize;
     private final MetricsExporter metrics;
     private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES; // per event; guarded by the poller's lock
+    private boolean backlog; // whether the last batch was full; guarded by the poller's lock
 
-    PollCycle(EventSource source, OutboxPollerHandler handler, int batchSize, MetricsExporter metrics) {
+    PollCycle(
+            EventSource source,
+            OutboxPollerHandler handler,
+            int batchSize,
+            int backlogBatchSize,
+            MetricsExporter metrics) {
         this.source = source;
         this.handler = handler;
         this.batchSize = batchSize;
+        this.backlogBatchSize = backlogBatchSize;
         this.metrics = GuardedMetrics.of(metrics);
     }
 
-    /** Answers whether the batch was full, so that another cycle should follow at once. */
-    boolean run() {
+    /** What a cycle tells about the next one. */
+    enum Result {
+        /** The batch was full: the next cycle should follow at once. */
+        FULL,
+        /** There were events, but not many. */
+        SOME,
+        /** There was nothing, or no room for it. */
+        NOTHING
+    }
+
+    Result run() {
         if (!handler.hasCapacity()) {
-            return false;
+            return Result.NOTHING;
         }
-        int left = batchSize;
+        int wanted = backlog ? backlogBatchSize : batchSize;
+        backlog = false;
+        int left = wanted;
         for (boolean first = true; left > 0; first = false) {
             int limit = limit(left);
             if (limit == 0) {
-                return false;
+                backlog = true; // most likely: it comes back when there is room
+                break;
             }
             Batch batch = source.next(limit);
             if (first) {
@@ -55,10 +77,11 @@ final class PollCycle {
             boolean allTaken = handOver(batch.events());
             left -= batch.events().size();
             if (!allTaken || batch.events().size() < limit || !source.takes()) {
-                return false;
+                return left < wanted ? Result.SOME : Result.NOTHING;
             }
         }
-        return true;
+        backlog = true;
+        return left == 0 ? Result.FULL : Result.NOTHING;
     }
 
     private int limit(int left) {

@@ -51,4 +51,7 @@ public interface LeasingEventStore extends EventStore {
 
     /** Writes outcomes; answers the events whose claim still held them, the only ones that were changed. */
     Set<String> mark(Connection conn, List<Mark> marks, Instant now);
+
+    /** Deletes delivered events instead of marking them DONE; answers those whose claim still held them, the only ones that were deleted. */
+    Set<String> remove(Connection conn, List<Mark> done);
 }

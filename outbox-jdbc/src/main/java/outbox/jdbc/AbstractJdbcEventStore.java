@@ -426,6 +426,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
         return held.mark(conn, marks, now);
     }
 
+    @Override
+    public Set<String> remove(Connection conn, List<Mark> done) {
+        return held.remove(conn, done);
+    }
+
     // ---- administration ----
 
     @Override

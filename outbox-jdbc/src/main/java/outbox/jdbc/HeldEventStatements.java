@@ -95,6 +95,19 @@ final class HeldEventStatements {
         });
     }
 
+    Set<String> remove(Connection conn, List<Mark> done) {
+        return store.run("delete " + done.size() + " delivered events", () -> {
+            Set<String> removed = new HashSet<>();
+            Map<String, List<String>> byToken = new TreeMap<>(); // in one order everywhere, against deadlocks
+            done.forEach(mark -> byToken.computeIfAbsent(mark.token(), token -> new ArrayList<>())
+                    .add(mark.eventId()));
+            for (Map.Entry<String, List<String>> of : byToken.entrySet()) {
+                removed.addAll(store.deleteHeld(conn, of.getKey(), of.getValue()));
+            }
+            return removed;
+        });
+    }
+
     private Set<String> markDone(Connection conn, String token, List<String> eventIds, Instant now)
             throws SQLException {
         int count = store.updateIds(

@@ -126,6 +126,17 @@ abstract class JdbcTable {
         return found;
     }
 
+    /** Deletes those of the events that the token holds, and answers them. */
+    Set<String> deleteHeld(Connection conn, String token, List<String> eventIds) throws SQLException {
+        Set<String> held = queryIds(
+                conn,
+                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status IN (0, 2) FOR UPDATE",
+                eventIds,
+                binder -> binder.text(token));
+        updateIds(conn, "DELETE FROM %1$s WHERE %2$s", held, binder -> {}, binder -> {});
+        return held;
+    }
+
     /** Sorted, so that concurrent statements lock rows in the same order; in portions of a power of two, filled up by repetition, so that few statements are ever prepared. */
     private static List<List<String>> portions(Collection<String> ids) {
         List<String> sorted = ids.stream().sorted().toList();
