@@ -32,6 +32,9 @@ abstract class BenchServer implements AutoCloseable {
     /** What the server did for a database so far. */
     abstract ServerCounters counters(String database) throws SQLException;
 
+    /** Waits until nobody is connected to a database, and so everybody has told what he did. */
+    abstract void awaitDisconnected(String database) throws SQLException;
+
     /** Writes what is dirty to disk, so that no measurement pays for the one before it. */
     abstract void settle() throws SQLException;
 

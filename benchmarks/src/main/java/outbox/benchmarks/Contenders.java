@@ -13,6 +13,8 @@ final class Contenders {
             new JdbcLimit(JdbcLimit.Variant.DELETE),
             new JdbcLimit(JdbcLimit.Variant.PIPELINED),
             new OurOutbox(OurOutbox.Variant.DEFAULTS),
+            new OurOutbox(OurOutbox.Variant.DELETE),
+            new OurOutbox(OurOutbox.Variant.VIRTUAL),
             new DbScheduler(),
             new Gruelbox(),
             new Namastack(),

@@ -93,7 +93,7 @@ final class JdbcLimit implements Contender {
         }
 
         @Override
-        public void start() {
+        public void start() throws Exception {
             delivery.start();
         }
 

@@ -23,6 +23,7 @@ final class LimitDelivery implements AutoCloseable {
     private final BlockingQueue<String> delivered = new LinkedBlockingQueue<>();
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean started;
+    private List<LimitRow> backlog = List.of(); // its first part; set before the threads start
 
     LimitDelivery(NodeSetup setup, LimitStatements statements, boolean pipelined) {
         this.setup = setup;
@@ -36,7 +37,13 @@ final class LimitDelivery implements AutoCloseable {
         }
     }
 
-    void start() {
+    /** A backlog is there before the start, or there is none: what is committed later comes through memory only. */
+    void start() throws SQLException {
+        try (Connection connection = setup.dataSource().getConnection()) {
+            connection.setAutoCommit(false);
+            backlog = claim(connection);
+            connection.setAutoCommit(true);
+        }
         started = true;
         startThread("limit-delivery", this::deliver);
         if (pipelined) {
@@ -69,7 +76,7 @@ final class LimitDelivery implements AutoCloseable {
     }
 
     private void deliver(Connection connection) throws InterruptedException, SQLException {
-        for (List<LimitRow> rows = claim(connection); !rows.isEmpty(); rows = claim(connection)) {
+        for (List<LimitRow> rows = backlog; !rows.isEmpty(); rows = claim(connection)) {
             deliver(connection, rows);
         }
         List<LimitRow> rows = new ArrayList<>();

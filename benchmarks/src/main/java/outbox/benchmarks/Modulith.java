@@ -46,7 +46,7 @@ final class Modulith implements Contender {
 
     @Override
     public String pendingSql() {
-        return "SELECT count(*) FROM event_publication WHERE completion_date IS NULL";
+        return "SELECT count(*) FROM EVENT_PUBLICATION WHERE completion_date IS NULL";
     }
 
     @Override

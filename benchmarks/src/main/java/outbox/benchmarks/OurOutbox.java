@@ -12,6 +12,7 @@ import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.JdbcTransactionManager;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.jdbc.ThreadLocalTxContext;
+import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.ConnectionProvider;
@@ -28,7 +29,22 @@ final class OurOutbox implements Contender {
 
     /** What is not left to the defaults. */
     enum Variant {
-        DEFAULTS("outbox", "defaults");
+        DEFAULTS("outbox", "defaults") {
+            @Override
+            void apply(OutboxDispatcher.Builder builder) {}
+        },
+        DELETE("outbox-delete", "done events are deleted") {
+            @Override
+            void apply(OutboxDispatcher.Builder builder) {
+                builder.deleteDone(true);
+            }
+        },
+        VIRTUAL("outbox-virtual", "workers are virtual threads") {
+            @Override
+            void apply(OutboxDispatcher.Builder builder) {
+                builder.virtualThreads(true);
+            }
+        };
 
         private final String title;
         private final String description;
@@ -38,10 +54,7 @@ final class OurOutbox implements Contender {
             this.description = description;
         }
 
-        private OutboxDispatcher.Builder apply(OutboxDispatcher.Builder builder, NodeSetup setup) {
-            setup.workers().ifPresent(builder::workerCount);
-            return builder;
-        }
+        abstract void apply(OutboxDispatcher.Builder builder);
     }
 
     OurOutbox(Variant variant) {
@@ -55,7 +68,7 @@ final class OurOutbox implements Contender {
 
     @Override
     public String description() {
-        return "this library: " + variant.description;
+        return "this library: %s; in order per aggregate in W5 and W9, 64 workers in W8".formatted(variant.description);
     }
 
     @Override
@@ -132,11 +145,16 @@ final class OurOutbox implements Contender {
         public void start() {
             DefaultListenerRegistry listeners = new DefaultListenerRegistry();
             listeners.register(AGGREGATE, TYPE, event -> setup.ledger().deliver(event.payloadJson()));
-            OutboxDispatcher dispatcher = variant.apply(OutboxDispatcher.builder(), setup)
+            OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
                     .connectionProvider(connections)
                     .eventStore(store)
-                    .listenerRegistry(listeners)
-                    .build();
+                    .listenerRegistry(listeners);
+            variant.apply(builder);
+            setup.workers().ifPresent(builder::workerCount);
+            if (setup.ordered()) {
+                builder.ordering(Ordering.perAggregate());
+            }
+            OutboxDispatcher dispatcher = builder.build();
             OutboxPoller poller = OutboxPoller.builder()
                     .connectionProvider(connections)
                     .eventStore(store)

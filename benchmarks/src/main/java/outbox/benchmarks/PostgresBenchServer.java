@@ -3,6 +3,7 @@ package outbox.benchmarks;
 import outbox.testing.PostgresServer;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -18,6 +19,8 @@ final class PostgresBenchServer extends BenchServer {
             "shared_preload_libraries", "pg_stat_statements",
             "pg_stat_statements.track", "top",
             "pg_stat_statements.track_utility", "off")); // BEGIN and COMMIT are no statements here
+
+    private static final Duration DISCONNECT = Duration.ofSeconds(5);
 
     private final PostgresServer server;
 
@@ -59,6 +62,15 @@ final class PostgresBenchServer extends BenchServer {
                 """.formatted(database));
         long logBytes = queryNumber("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn");
         return new ServerCounters(commits, statements, logBytes);
+    }
+
+    @Override
+    void awaitDisconnected(String database) throws SQLException {
+        long end = System.nanoTime() + DISCONNECT.toNanos();
+        String connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = '%s'".formatted(database);
+        while (queryNumber(connections) > 0 && System.nanoTime() < end) {
+            Pause.untilNanoTime(System.nanoTime() + 20_000_000);
+        }
     }
 
     @Override

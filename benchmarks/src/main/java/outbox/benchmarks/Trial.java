@@ -145,6 +145,7 @@ final class Trial implements AutoCloseable {
     ServerCounters end() throws SQLException {
         closeNodes();
         probe.close();
+        server.awaitDisconnected(database);
         return server.counters(database).minus(before).withoutProbes(probes);
     }
 

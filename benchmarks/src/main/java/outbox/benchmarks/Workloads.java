@@ -10,39 +10,45 @@ final class Workloads {
     private static final int SLOW_WORKERS = 64;
     private static final int SLOW_MILLIS = 20;
 
-    private static final List<String> PEERS = Contenders.peers();
-    private static final List<String> LIMITS = List.of("limit-update", "limit-delete", "limit-pipelined");
     private static final List<String> OURS = List.of("outbox");
+    private static final List<String> OURS_AND_PEERS = concat(OURS, Contenders.peers());
+    private static final List<String> LIMITS = List.of("limit-update", "limit-delete", "limit-pipelined");
+    private static final List<String> ALL = concat(LIMITS, concat(List.of("outbox-delete"), OURS_AND_PEERS));
+    private static final List<String> VIRTUAL =
+            Runtime.version().feature() >= 21 ? List.of("outbox-virtual") : List.of();
 
     private Workloads() {}
 
     static List<Workload> of(Sizes sizes) {
         Plan events = Plan.of(sizes.events(), sizes.aggregates());
+        Plan ordered = events.inOrder();
+        Plan slow = Plan.of(sizes.slowEvents(), sizes.aggregates()).withSlowListeners(SLOW_MILLIS, SLOW_WORKERS);
         return List.of(
                 new WriteCost(
                         "W1",
-                        "write cost: transactions/s with 8 writers, nothing delivered",
+                        "write cost: 8 writers, nothing delivered",
                         Plan.of(sizes.writes(), sizes.aggregates()),
-                        concat(List.of("no-event", "limit-update", "outbox"), PEERS)),
-                endToEnd(
-                        "W2",
-                        "end to end: 8 writers, until all events are done",
-                        events,
-                        concat(LIMITS, concat(OURS, PEERS))),
+                        concat(List.of("no-event", "limit-update"), OURS_AND_PEERS)),
+                endToEnd("W2", "end to end: 8 writers, until all events are done", events, ALL),
                 new EndToEnd(
                         "W3",
-                        "drain of a backlog",
+                        "drain of a backlog of %,d events".formatted(sizes.backlog()),
                         Plan.of(sizes.backlog(), sizes.aggregates()),
                         true,
                         CAP,
-                        concat(LIMITS, concat(OURS, PEERS))),
+                        ALL),
                 new Latency(
                         "W4",
-                        "commit to listener, ms, at 200 events/s",
+                        "milliseconds from commit to listener at 200 events/s",
                         200,
                         sizes.paceSeconds(),
                         Math.min(2, sizes.paceSeconds()),
-                        concat(LIMITS, concat(OURS, PEERS))),
+                        concat(LIMITS, OURS_AND_PEERS)),
+                endToEnd(
+                        "W5",
+                        "W2 in order per aggregate, %,d aggregates".formatted(sizes.aggregates()),
+                        ordered,
+                        List.of("limit-update", "outbox", "outbox-delete", "namastack")),
                 endToEnd(
                         "W6",
                         "W2 beside %,d done events".formatted(sizes.history()),
@@ -54,8 +60,9 @@ final class Workloads {
                 endToEnd(
                         "W8",
                         "W2 with listeners that take %d ms, %d at a time".formatted(SLOW_MILLIS, SLOW_WORKERS),
-                        Plan.of(sizes.slowEvents(), sizes.aggregates()).withSlowListeners(SLOW_MILLIS, SLOW_WORKERS),
-                        concat(OURS, PEERS)));
+                        slow,
+                        concat(VIRTUAL, OURS_AND_PEERS)),
+                endToEnd("W9", "W5 with an aggregate that always fails", ordered.withFailingAggregate(), OURS));
     }
 
     private static Workload endToEnd(String id, String title, Plan plan, List<String> contenders) {
