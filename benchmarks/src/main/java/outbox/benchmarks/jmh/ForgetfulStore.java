@@ -15,9 +15,13 @@ final class ForgetfulStore implements EventStore {
 
     static Connection connection() {
         return (Connection) Proxy.newProxyInstance(
-                ForgetfulStore.class.getClassLoader(),
-                new Class<?>[] {Connection.class},
-                (self, method, arguments) -> method.getReturnType() == boolean.class ? Boolean.FALSE : null);
+                ForgetfulStore.class.getClassLoader(), new Class<?>[] {Connection.class}, (self, method, arguments) -> {
+                    Class<?> type = method.getReturnType();
+                    if (type == boolean.class) {
+                        return false;
+                    }
+                    return type == int.class ? 0 : null;
+                });
     }
 
     @Override

@@ -9,7 +9,6 @@ import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Scope;
-import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
@@ -31,11 +30,10 @@ public class HandOverBenchmark {
     private static final String PAYLOAD = "x".repeat(200);
 
     private final AtomicLong delivered = new AtomicLong();
-    private OutboxDispatcher dispatcher; // set up before each trial
+    private final OutboxDispatcher dispatcher;
 
     /** Default settings. */
-    @Setup(Level.Trial)
-    public void start() {
+    public HandOverBenchmark() {
         DefaultListenerRegistry listeners = new DefaultListenerRegistry();
         listeners.register("OrderPlaced", event -> delivered.incrementAndGet());
         dispatcher = OutboxDispatcher.builder()
