@@ -20,6 +20,8 @@ import java.util.Set;
  *
  * <p>Outside a transaction, in a read-only one, or on a connection with auto-commit on, a write is refused with a {@link TransactionStateException} before any SQL. Events become
  * known to the hook after the commit; what a hook throws never reaches the caller. Thread-safe.
+ *
+ * <p>An event is inserted by the call that writes it. {@link #gathering()} gives a writer that inserts all events of a transaction together.
  */
 public final class OutboxWriter {
 
@@ -28,6 +30,7 @@ public final class OutboxWriter {
     private final TxContext txContext;
     private final EventStore eventStore;
     private final @Nullable AfterCommitHook afterCommitHook;
+    private final @Nullable GatheredWrites gathered; // null if every call inserts
 
     /** A writer whose events are left to a poller or to change data capture. */
     public OutboxWriter(TxContext txContext, EventStore eventStore) {
@@ -35,9 +38,29 @@ public final class OutboxWriter {
     }
 
     public OutboxWriter(TxContext txContext, EventStore eventStore, @Nullable AfterCommitHook afterCommitHook) {
+        this(txContext, eventStore, afterCommitHook, null);
+    }
+
+    private OutboxWriter(
+            TxContext txContext,
+            EventStore eventStore,
+            @Nullable AfterCommitHook afterCommitHook,
+            @Nullable GatheredWrites gathered) {
         this.txContext = Objects.requireNonNull(txContext, "txContext");
         this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
         this.afterCommitHook = afterCommitHook;
+        this.gathered = gathered;
+    }
+
+    /**
+     * The same writer, but it keeps the events of a transaction in memory and inserts them all, in one round trip, just before the commit. For transactions with many writes.
+     *
+     * <p>The price: inside the transaction the events cannot be read from the table yet, and what the database says against an event, such as an id that exists, comes from the commit
+     * instead of the write. Savepoints must be made through the transaction manager, not on the connection behind its back. Where the transaction context has no moment before the
+     * commit, every call inserts as before.
+     */
+    public OutboxWriter gathering() {
+        return new OutboxWriter(txContext, eventStore, afterCommitHook, new GatheredWrites(txContext));
     }
 
     /** Writes an event and answers its id. */
@@ -61,16 +84,31 @@ public final class OutboxWriter {
             return List.of();
         }
         refuseRepeatedIds(batch);
-        Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
-        if (eventStore instanceof LeasingEventStore leasing) {
-            leasing.insertAll(connection, batch, birth);
-            txContext.beforeCommit(() -> leasing.checkCommit(connection));
-        } else {
-            batch.forEach(event -> eventStore.insertNew(connection, event));
-            birth = null;
+        if (gathered == null || !gathered.add(batch, all -> insertBeforeCommit(connection, all))) {
+            insert(connection, batch);
+            if (eventStore instanceof LeasingEventStore leasing) {
+                txContext.beforeCommit(() -> leasing.checkCommit(connection));
+            }
         }
-        tellHookAfterCommit(batch, birth);
         return batch.stream().map(EventEnvelope::eventId).toList();
+    }
+
+    private void insertBeforeCommit(Connection connection, List<EventEnvelope> events) {
+        insert(connection, events);
+        if (eventStore instanceof LeasingEventStore leasing) {
+            leasing.checkCommit(connection);
+        }
+    }
+
+    private void insert(Connection connection, List<EventEnvelope> events) {
+        if (eventStore instanceof LeasingEventStore leasing) {
+            Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
+            leasing.insertAll(connection, events, birth);
+            tellHookAfterCommit(events, birth);
+        } else {
+            events.forEach(event -> eventStore.insertNew(connection, event));
+            tellHookAfterCommit(events, null);
+        }
     }
 
     private Connection writableConnection() {

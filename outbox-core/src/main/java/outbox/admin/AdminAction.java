@@ -5,5 +5,7 @@ public enum AdminAction {
     /** Makes dead events pending again, with all their attempts before them. */
     REPLAY,
     /** Deletes dead events for good. */
-    DISCARD
+    DISCARD,
+    /** Takes dead events out of the order of their aggregate for good, so that later ones go on; they stay dead. */
+    SKIP
 }

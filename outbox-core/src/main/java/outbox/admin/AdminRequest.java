@@ -55,6 +55,11 @@ public final class AdminRequest {
         return filter;
     }
 
+    /** Those of them that the action can change. */
+    EventFilter filter(AdminAction action) {
+        return action == AdminAction.SKIP ? filter.inOrder() : filter;
+    }
+
     public String actor() {
         return actor;
     }
@@ -92,11 +97,11 @@ public final class AdminRequest {
 
         private Builder() {}
 
-        /** Required: which of the dead events. A filter for any other status is refused, since only dead events can be replayed or discarded. */
+        /** Required: which of the dead events. A filter for any other status is refused, since only dead events can be replayed, discarded or skipped. */
         public Builder filter(EventFilter filter) {
             if (!filter.statuses().isEmpty() && !filter.statuses().equals(Set.of(EventStatus.DEAD))) {
                 throw new IllegalArgumentException("filter must be for DEAD events, not for " + filter.statuses()
-                        + ": only dead events can be replayed or discarded");
+                        + ": only dead events can be replayed, discarded or skipped");
             }
             this.filter = filter.dead();
             return this;

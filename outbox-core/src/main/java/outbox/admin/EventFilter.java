@@ -34,6 +34,7 @@ public final class EventFilter {
     private final @Nullable String aggregateId;
     private final @Nullable Instant createdFrom;
     private final @Nullable Instant createdBefore;
+    private final boolean inOrder;
 
     private EventFilter(Builder builder) {
         eventIds = Set.copyOf(builder.eventIds);
@@ -43,6 +44,7 @@ public final class EventFilter {
         aggregateId = builder.aggregateId;
         createdFrom = builder.createdFrom;
         createdBefore = builder.createdBefore;
+        inOrder = builder.inOrder;
     }
 
     /** Every event. */
@@ -91,17 +93,36 @@ public final class EventFilter {
         return createdBefore;
     }
 
+    /** Whether only events are meant that have a place in the order of an aggregate; asked of an {@link outbox.spi.OrderedEventStore} only. */
+    public boolean isInOrder() {
+        return inOrder;
+    }
+
     /** The same conditions, for dead events only. */
     EventFilter dead() {
+        Builder builder = copy();
+        builder.statuses = EnumSet.of(EventStatus.DEAD);
+        return new EventFilter(builder);
+    }
+
+    /** The same conditions, for events only that have a place in the order of an aggregate. */
+    EventFilter inOrder() {
+        Builder builder = copy();
+        builder.inOrder = true;
+        return new EventFilter(builder);
+    }
+
+    private Builder copy() {
         Builder builder = new Builder();
         builder.eventIds = eventIds;
-        builder.statuses = EnumSet.of(EventStatus.DEAD);
+        builder.statuses = statuses;
         builder.eventType = eventType;
         builder.aggregateType = aggregateType;
         builder.aggregateId = aggregateId;
         builder.createdFrom = createdFrom;
         builder.createdBefore = createdBefore;
-        return new EventFilter(builder);
+        builder.inOrder = inOrder;
+        return builder;
     }
 
     /** The filter in words, the same for equal filters, such as {@code DEAD events of type 'order.placed' created from 2026-01-01T00:00:00Z}. */
@@ -133,6 +154,9 @@ public final class EventFilter {
         if (createdBefore != null) {
             words.add("created before " + createdBefore);
         }
+        if (inOrder) {
+            words.add("in the order of an aggregate");
+        }
         if (!eventIds.isEmpty()) {
             words.add("with " + eventIds.size() + " ids: "
                     + join(eventIds.stream().sorted().map(EventRules::show), ", "));
@@ -154,6 +178,7 @@ public final class EventFilter {
         private @Nullable String aggregateId;
         private @Nullable Instant createdFrom;
         private @Nullable Instant createdBefore;
+        private boolean inOrder;
 
         private Builder() {}
 

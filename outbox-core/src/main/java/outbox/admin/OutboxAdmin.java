@@ -4,6 +4,7 @@ import outbox.internal.StoreAccess;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
+import outbox.spi.OrderedEventStore;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -17,6 +18,9 @@ import java.util.Optional;
  * <p>A failure of the database is always thrown, as an {@link outbox.OutboxException}; no number is ever made up for it. Who may call this is for the program around it to decide.
  */
 public final class OutboxAdmin {
+
+    /** How many blocked aggregates are shown at most. */
+    public static final int MAX_BLOCKED = 1000;
 
     private final StoreAccess access;
     private final AdminEventStore store;
@@ -78,6 +82,44 @@ public final class OutboxAdmin {
         return change(AdminAction.DISCARD, request);
     }
 
+    /**
+     * Takes dead events out of the order of their aggregates for good, so that later events need not wait for them, on the same terms as {@link #replay}. They stay dead; one that is
+     * replayed afterwards is delivered without order. Meant are only dead events that have a place in an order: not those without an aggregate id, nor those skipped before.
+     *
+     * @throws IllegalStateException if the store is not an {@link OrderedEventStore}
+     * @throws outbox.OutboxException if its table has no place for the order
+     */
+    public AdminResult skip(AdminRequest request) {
+        OrderedEventStore ordered = ordered(store);
+        access.inTransaction("find out whether there is an order", connection -> {
+            ordered.requireOrder(connection);
+            return ordered;
+        });
+        return change(AdminAction.SKIP, request);
+    }
+
+    /**
+     * Aggregates that have a dead event in their order, the longest blocked first.
+     *
+     * @param limit 1 to {@value #MAX_BLOCKED}
+     * @throws IllegalStateException if the store is not an {@link OrderedEventStore}
+     * @throws outbox.OutboxException if its table has no place for the order
+     */
+    public List<BlockedAggregate> blockedAggregates(int limit) {
+        Checks.range("limit", limit, 1, MAX_BLOCKED);
+        OrderedEventStore ordered = ordered(store);
+        return access.inTransaction(
+                "find blocked aggregates", connection -> ordered.blockedAggregates(connection, limit));
+    }
+
+    static OrderedEventStore ordered(AdminEventStore store) {
+        if (store instanceof OrderedEventStore ordered) {
+            return ordered;
+        }
+        throw new IllegalStateException("eventStore " + store.getClass().getName()
+                + " has no order: it does not implement " + OrderedEventStore.class.getName());
+    }
+
     /** Reads the audit record of a confirmed request; empty if there is none with this id. */
     public Optional<AuditEntry> audit(String requestId) {
         Checks.requestId(requestId);
@@ -94,8 +136,8 @@ public final class OutboxAdmin {
     }
 
     private AdminResult dryRun(AdminAction action, AdminRequest request) {
-        long matched =
-                access.inTransaction("count dead events", connection -> store.count(connection, request.filter()));
+        EventFilter filter = request.filter(action);
+        long matched = access.inTransaction("count dead events", connection -> store.count(connection, filter));
         return new AdminResult(
                 request.requestId(), action, true, matched, Math.min(matched, request.cap()), true, false);
     }

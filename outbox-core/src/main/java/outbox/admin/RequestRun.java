@@ -6,6 +6,7 @@ import outbox.spi.AdminEventStore;
 import java.sql.Connection;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -71,8 +72,9 @@ final class RequestRun {
     }
 
     private Start start(Connection connection) {
-        List<String> ids = store.findIds(connection, request.filter(), request.cap());
-        long matched = ids.size() < request.cap() ? ids.size() : store.count(connection, request.filter());
+        EventFilter filter = request.filter(action);
+        List<String> ids = store.findIds(connection, filter, request.cap());
+        long matched = ids.size() < request.cap() ? ids.size() : store.count(connection, filter);
         AuditEntry entry = new AuditEntry(
                 request.requestId(),
                 action,
@@ -94,8 +96,11 @@ final class RequestRun {
     private AuditEntry change(Connection connection, AuditEntry before, List<String> left) {
         Instant now = store.now(connection);
         List<String> batch = left.subList(0, Math.min(BATCH, left.size()));
-        int count =
-                action == AdminAction.REPLAY ? store.replay(connection, batch, now) : store.discard(connection, batch);
+        int count = switch (action) {
+            case REPLAY -> store.replay(connection, batch, now);
+            case DISCARD -> store.discard(connection, batch);
+            case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
+        };
         Instant finishedAt = left.size() <= BATCH ? now : null;
         store.progressAudit(connection, request.requestId(), count, finishedAt);
         return before.progressed(count, finishedAt);
@@ -107,6 +112,6 @@ final class RequestRun {
 
     @Override
     public String toString() {
-        return (action == AdminAction.REPLAY ? "replay" : "discard") + " dead events";
+        return action.name().toLowerCase(Locale.ROOT) + " dead events";
     }
 }

@@ -17,11 +17,16 @@ public final class TxCallbacks {
     private final List<Runnable> beforeCommit = new ArrayList<>();
     private final List<Runnable> afterCommit = new ArrayList<>();
     private final List<Runnable> afterRollback = new ArrayList<>();
-    private final IdentityHashMap<Object, Integer> savepoints =
-            new IdentityHashMap<>(); // → number of after-commit callbacks before it
+    private final IdentityHashMap<Object, Mark> savepoints = new IdentityHashMap<>();
+    private Object scope = new Object();
+    private boolean checked; // the callbacks before the commit have run
 
-    public void beforeCommit(Runnable callback) {
-        beforeCommit.add(callback);
+    /** How many callbacks there were when a savepoint was set. */
+    private record Mark(int beforeCommit, int afterCommit) {}
+
+    /** Answers false, and does not keep the callback, once {@link #committing} has run. */
+    public boolean beforeCommit(Runnable callback) {
+        return !checked && beforeCommit.add(callback);
     }
 
     public void afterCommit(Runnable callback) {
@@ -33,20 +38,35 @@ public final class TxCallbacks {
     }
 
     public void savepoint(Object savepoint) {
-        savepoints.put(savepoint, afterCommit.size());
+        savepoints.put(savepoint, new Mark(beforeCommit.size(), afterCommit.size()));
+        scope = new Object();
     }
 
     /** A savepoint that is not known was set before anything was registered. */
     public void savepointRollback(Object savepoint) {
-        int before = savepoints.getOrDefault(savepoint, 0);
-        if (before < afterCommit.size()) {
-            afterCommit.subList(before, afterCommit.size()).clear();
+        Mark mark = savepoints.getOrDefault(savepoint, new Mark(0, 0));
+        dropFrom(beforeCommit, mark.beforeCommit);
+        dropFrom(afterCommit, mark.afterCommit);
+        scope = new Object();
+    }
+
+    private static void dropFrom(List<Runnable> callbacks, int from) {
+        if (from < callbacks.size()) {
+            callbacks.subList(from, callbacks.size()).clear();
         }
     }
 
-    /** Runs what must happen inside the transaction; what it throws is for the caller, who rolls back. */
+    /** See {@link TxContext#scope()}. */
+    public Object scope() {
+        return scope;
+    }
+
+    /** Runs what must happen inside the transaction, also what is registered meanwhile; what it throws is for the caller, who rolls back. */
     public void committing() {
-        beforeCommit.forEach(Runnable::run);
+        for (int i = 0; i < beforeCommit.size(); i++) {
+            beforeCommit.get(i).run();
+        }
+        checked = true;
     }
 
     public void committed() {

@@ -1,5 +1,6 @@
 package outbox.spi;
 
+import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 
 import java.sql.Connection;
@@ -32,6 +33,15 @@ public interface TxContext {
      */
     default boolean beforeCommit(Runnable callback) {
         return false;
+    }
+
+    /**
+     * Names the part of the transaction that the thread is in: another object in every transaction, and after each savepoint that is set or rolled back.
+     *
+     * @return null if this context cannot tell
+     */
+    default @Nullable Object scope() {
+        return null;
     }
 
     /** Whether the transaction may not write. */

@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.admin.AuditEntry;
+import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -10,12 +11,14 @@ import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
+import outbox.order.Ordering;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ErrorText;
-import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
+import outbox.spi.OrderedEventStore;
+import outbox.spi.Position;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -29,6 +32,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -40,7 +44,7 @@ import java.util.stream.Collectors;
  *
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
-public abstract class AbstractJdbcEventStore extends JdbcTable implements LeasingEventStore, AdminEventStore {
+public abstract class AbstractJdbcEventStore extends JdbcTable implements OrderedEventStore, AdminEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -48,12 +52,14 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
     private static final Instant ANY_TIME = Instant.parse("9999-12-31T00:00:00Z");
 
     private final HeldEventStatements held;
+    private final OrderStatements order;
     private final AdminStatements admin;
     private final AuditStatements audit;
 
     protected AbstractJdbcEventStore(String tableName) {
         super(new TableName(tableName));
         this.held = new HeldEventStatements(this);
+        this.order = new OrderStatements(this);
         this.admin = new AdminStatements(this);
         this.audit = new AuditStatements(this);
     }
@@ -80,6 +86,16 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
     /** What makes an INSERT pass over a row whose key exists, where the error of a duplicate would abort the transaction; empty if it would not. */
     protected String passOverDuplicate() {
         return "";
+    }
+
+    /** How the INSERT of events ends. */
+    String afterInsert() {
+        return "";
+    }
+
+    /** How the order of events is asked for. */
+    final OrderStatements order() {
+        return order;
     }
 
     /**
@@ -280,17 +296,53 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
     @Override
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return run("claim events", () -> {
-            List<EventRows.Candidate> candidates =
-                    candidates(conn, now, lockExpiry, latestCreation(now, skipRecent), limit);
-            Set<String> ids = candidates.stream().map(c -> c.event().eventId()).collect(Collectors.toSet());
-            Set<String> taken = take(conn, claim.token(), ids, now, lockExpiry);
-            return claimed(
-                    candidates.stream()
-                            .filter(c -> taken.contains(c.event().eventId()))
-                            .toList(),
-                    claim);
-        });
+        return run(
+                "claim events",
+                () -> claimCandidates(
+                        conn,
+                        claim,
+                        now,
+                        lockExpiry,
+                        limit,
+                        (status, most) ->
+                                candidates(conn, status, now, lockExpiry, latestCreation(now, skipRecent), most)));
+    }
+
+    @Override
+    public List<ClaimedEvent> claimInOrder(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering) {
+        if (!ordering.isOn()) {
+            return claim(conn, claim, now, lockExpiry, skipRecent, limit);
+        }
+        return run(
+                "claim events in order",
+                () -> claimCandidates(
+                        conn,
+                        claim,
+                        now,
+                        lockExpiry,
+                        limit,
+                        (status, most) -> candidatesInOrder(
+                                conn, status, now, lockExpiry, latestCreation(now, skipRecent), most, ordering)));
+    }
+
+    private List<ClaimedEvent> claimCandidates(
+            Connection conn, Claim claim, Instant now, Instant lockExpiry, int limit, Candidates source)
+            throws SQLException {
+        List<EventRows.Candidate> candidates = candidates(limit, source);
+        Set<String> ids = candidates.stream().map(c -> c.event().eventId()).collect(Collectors.toSet());
+        Set<String> taken = take(conn, claim.token(), ids, now, lockExpiry);
+        return claimed(
+                candidates.stream()
+                        .filter(c -> taken.contains(c.event().eventId()))
+                        .toList(),
+                claim);
     }
 
     /** In the order of their due time, whatever order the database answered in. */
@@ -306,24 +358,31 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
      * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
      * Which status comes first changes by chance, so neither can starve the other.
      */
-    private List<EventRows.Candidate> candidates(
-            Connection conn, Instant now, Instant lockExpiry, Instant latestCreation, int limit) throws SQLException {
+    private static List<EventRows.Candidate> candidates(int limit, Candidates source) throws SQLException {
         boolean newFirst = ThreadLocalRandom.current().nextBoolean();
         List<EventRows.Candidate> found = new ArrayList<>();
         for (EventStatus status :
                 newFirst ? List.of(EventStatus.NEW, EventStatus.RETRY) : List.of(EventStatus.RETRY, EventStatus.NEW)) {
             if (found.size() < limit) {
-                found.addAll(candidates(conn, status, now, lockExpiry, latestCreation, limit - found.size()));
+                found.addAll(source.of(status, limit - found.size()));
             }
         }
         return found;
+    }
+
+    /** Finds candidates of one status. */
+    @FunctionalInterface
+    private interface Candidates {
+        List<EventRows.Candidate> of(EventStatus status, int limit) throws SQLException;
     }
 
     private List<EventRows.Candidate> candidates(
             Connection conn, EventStatus status, Instant now, Instant lockExpiry, Instant latestCreation, int limit)
             throws SQLException {
         // Binds: now, latest created_at, lock expiry, limit.
-        String sql = """
+        TableShape shape = shape(conn);
+        String sql = shape.text(
+                status, () -> """
                 SELECT %s, available_at, locked_by
                   FROM %s
                  WHERE status = %d
@@ -333,7 +392,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
                  ORDER BY available_at, created_at
                  LIMIT ?
                  %s
-                """.formatted(EventRows.columns(shape(conn), ""), table(), status.code(), lockCandidates());
+                """.formatted(EventRows.columns(shape, ""), table(), status.code(), lockCandidates()));
         return query(
                 conn,
                 sql,
@@ -341,7 +400,44 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
                         .time("created_at", latestCreation)
                         .time("locked_at", lockExpiry)
                         .number(limit),
-                row -> EventRows.candidate(row, shape(conn)));
+                row -> EventRows.candidate(row, shape));
+    }
+
+    private List<EventRows.Candidate> candidatesInOrder(
+            Connection conn,
+            EventStatus status,
+            Instant now,
+            Instant lockExpiry,
+            Instant latestCreation,
+            int limit,
+            Ordering ordering)
+            throws SQLException {
+        // Binds: now, latest created_at, lock expiry, those of the order, limit.
+        TableShape shape = order.require(conn);
+        String sql = shape.text(OrderStatements.Text.of("claim " + status, ordering, 0), () -> """
+                SELECT %s, e.available_at, e.locked_by
+                  FROM %s e
+                 WHERE e.status = %d
+                   AND e.available_at <= ?
+                   AND e.created_at <= ?
+                   AND (e.locked_at IS NULL OR e.locked_at < ?)
+                   AND %s
+                 ORDER BY e.available_at, e.created_at
+                 LIMIT ?
+                 %s
+                """.formatted(
+                EventRows.columns(shape, "e."), table(), status.code(), order.isNext(ordering), lockCandidates()));
+        return query(
+                conn,
+                sql,
+                binder -> {
+                    binder.time("available_at", now)
+                            .time("created_at", latestCreation)
+                            .time("locked_at", lockExpiry);
+                    order.bindNext(binder, ordering);
+                    binder.number(limit);
+                },
+                row -> EventRows.candidate(row, shape));
     }
 
     /** Takes those candidates that are still free and due, and answers them: one that failed since it was read waits for its retry. This alone decides who owns an event; a lock taken before only saves useless tries. */
@@ -429,6 +525,28 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Leasin
     @Override
     public Set<String> remove(Connection conn, List<Mark> done) {
         return held.remove(conn, done);
+    }
+
+    // ---- order ----
+
+    @Override
+    public void requireOrder(Connection conn) {
+        run("find out whether there is an order", () -> order.require(conn));
+    }
+
+    @Override
+    public Map<String, Position> positions(Connection conn, Collection<String> eventIds, Ordering ordering) {
+        return order.positions(conn, eventIds, ordering);
+    }
+
+    @Override
+    public List<BlockedAggregate> blockedAggregates(Connection conn, int limit) {
+        return order.blockedAggregates(conn, limit);
+    }
+
+    @Override
+    public int skip(Connection conn, Collection<String> eventIds) {
+        return order.skip(conn, eventIds);
     }
 
     // ---- administration ----

@@ -145,7 +145,7 @@ final class AuditStatements {
     private EventStoreException refusal(String why, @Nullable SQLException cause) {
         return new EventStoreException(
                 "Events of table " + store.table()
-                        + " cannot be replayed or discarded, because every such change is recorded and table "
+                        + " cannot be replayed, discarded or skipped, because every such change is recorded and table "
                         + table + " " + why
                         + ". Create it as in META-INF/outbox/schema/" + store.name()
                         + "/V1__outbox_event.sql of outbox-jdbc.",

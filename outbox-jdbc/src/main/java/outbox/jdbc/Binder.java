@@ -54,7 +54,12 @@ final class Binder {
 
     /** Binds an array of texts as one parameter. */
     Binder array(Collection<String> values) throws SQLException {
-        statement.setArray(++index, statement.getConnection().createArrayOf("varchar", values.toArray()));
+        return array("varchar", values);
+    }
+
+    /** Binds an array of values of the given SQL type as one parameter. */
+    Binder array(String type, Collection<?> values) throws SQLException {
+        statement.setArray(++index, statement.getConnection().createArrayOf(type, values.toArray()));
         return this;
     }
 }

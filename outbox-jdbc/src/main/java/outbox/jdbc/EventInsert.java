@@ -23,6 +23,8 @@ final class EventInsert {
 
     private static final int MAX_ROWS = 500;
     private static final int MAX_BYTES = 4 << 20;
+    private static final int MAX_KNOWN_ROWS =
+            32; // a text for more is long, and its making does not matter beside so many rows
 
     private final AbstractJdbcEventStore store;
     private final TableShape shape;
@@ -109,7 +111,15 @@ final class EventInsert {
         return event.payloadSize() + 3 * headers;
     }
 
+    private record Text(int rows, boolean leased) {}
+
     private String sql(int rows, boolean leased) {
+        return rows > MAX_KNOWN_ROWS
+                ? makeSql(rows, leased)
+                : shape.text(new Text(rows, leased), () -> makeSql(rows, leased));
+    }
+
+    private String makeSql(int rows, boolean leased) {
         boolean occurredAt = shape.has("occurred_at");
         boolean bytes = shape.has("payload_bytes");
         String row = "(?, ?, ?, ?, ?, " + store.jsonParameter(shape.typeOf("payload")) + ", "
@@ -119,13 +129,15 @@ final class EventInsert {
         return """
                 INSERT INTO %s (event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload, headers,
                     status, attempts, available_at, created_at%s%s%s)
-                VALUES %s%s""".formatted(
+                VALUES %s%s
+                %s""".formatted(
                         store.table(),
                         occurredAt ? ", occurred_at" : "",
                         bytes ? ", payload_bytes" : "",
                         leased ? ", locked_by, locked_at" : "",
                         row,
-                        (", " + row).repeat(rows - 1));
+                        (", " + row).repeat(rows - 1),
+                        store.afterInsert());
     }
 
     private String now(String column) {

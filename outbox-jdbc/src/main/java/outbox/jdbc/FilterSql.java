@@ -36,6 +36,9 @@ final class FilterSql {
         text("aggregate_id", filter.aggregateId());
         time("created_at >= ?", filter.createdFrom());
         time("created_at < ?", filter.createdBefore());
+        if (filter.isInOrder()) {
+            add("seq > 0 AND aggregate_id IS NOT NULL", binder -> {});
+        }
     }
 
     /** Only what comes behind the cursor. The first condition alone lets an index on created_at serve; the second decides among equal times. */

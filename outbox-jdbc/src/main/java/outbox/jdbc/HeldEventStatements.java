@@ -1,19 +1,19 @@
 package outbox.jdbc;
 
 import outbox.model.EventStatus;
-import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** The statements on events that a claim holds. Each names the token of its claim: whoever lost the event changes nothing. */
 final class HeldEventStatements {
@@ -78,30 +78,39 @@ final class HeldEventStatements {
     Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
         return store.run("write " + marks.size() + " outcomes", () -> {
             Set<String> written = new HashSet<>();
-            Map<String, List<String>> doneByToken = new TreeMap<>(); // in one order everywhere, against deadlocks
-            for (Mark mark : marks) {
-                if (mark.status() == EventStatus.DONE) {
-                    doneByToken
-                            .computeIfAbsent(mark.token(), token -> new ArrayList<>())
-                            .add(mark.eventId());
-                } else if (markFailed(conn, mark, now)) {
-                    written.add(mark.eventId());
+            for (EventStatus failed : List.of(EventStatus.RETRY, EventStatus.DEAD)) {
+                List<Mark> some = of(marks, failed);
+                if (!some.isEmpty()) {
+                    written.addAll(store.markFailed(conn, failed, some, now));
                 }
             }
-            for (Map.Entry<String, List<String>> done : doneByToken.entrySet()) {
+            for (Map.Entry<String, List<String>> done :
+                    idsByToken(of(marks, EventStatus.DONE)).entrySet()) {
                 written.addAll(markDone(conn, done.getKey(), done.getValue(), now));
             }
             return written;
         });
     }
 
+    /** In the order of their ids, so that concurrent groups lock rows in the same order. */
+    private static List<Mark> of(List<Mark> marks, EventStatus status) {
+        return marks.stream()
+                .filter(mark -> mark.status() == status)
+                .sorted(Comparator.comparing(Mark::eventId))
+                .toList();
+    }
+
+    /** Tokens in one order everywhere, against deadlocks. */
+    static Map<String, List<String>> idsByToken(List<Mark> marks) {
+        return marks.stream()
+                .collect(Collectors.groupingBy(
+                        Mark::token, TreeMap::new, Collectors.mapping(Mark::eventId, Collectors.toList())));
+    }
+
     Set<String> remove(Connection conn, List<Mark> done) {
         return store.run("delete " + done.size() + " delivered events", () -> {
             Set<String> removed = new HashSet<>();
-            Map<String, List<String>> byToken = new TreeMap<>(); // in one order everywhere, against deadlocks
-            done.forEach(mark -> byToken.computeIfAbsent(mark.token(), token -> new ArrayList<>())
-                    .add(mark.eventId()));
-            for (Map.Entry<String, List<String>> of : byToken.entrySet()) {
+            for (Map.Entry<String, List<String>> of : idsByToken(done).entrySet()) {
                 removed.addAll(store.deleteHeld(conn, of.getKey(), of.getValue()));
             }
             return removed;
@@ -127,26 +136,5 @@ final class HeldEventStatements {
                 "SELECT event_id FROM %1$s WHERE %2$s AND status = 1 AND done_at = ?",
                 eventIds,
                 binder -> binder.time("done_at", now));
-    }
-
-    private boolean markFailed(Connection conn, Mark mark, Instant now) throws SQLException {
-        boolean dead = mark.status() == EventStatus.DEAD;
-        // Binds: attempts to add, due time of a retry or time of death, last_error, event_id, token.
-        String sql = """
-                UPDATE %s
-                   SET status = %d, attempts = attempts + ?, %s = ?, last_error = ?, locked_by = NULL, locked_at = NULL
-                 WHERE event_id = ?
-                   AND locked_by = ?
-                   AND status IN (0, 2)
-                """.formatted(store.table(), mark.status().code(), dead ? "done_at" : "available_at");
-        return store.update(
-                        conn,
-                        sql,
-                        binder -> binder.number(mark.countsAttempt() ? 1 : 0)
-                                .time(dead ? "done_at" : "available_at", now.plus(mark.retryAfter()))
-                                .text(ErrorText.clean(mark.error()))
-                                .text(mark.eventId())
-                                .text(mark.token()))
-                > 0;
     }
 }

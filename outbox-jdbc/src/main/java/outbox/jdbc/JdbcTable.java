@@ -1,15 +1,20 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.model.EventStatus;
+import outbox.spi.ErrorText;
+import outbox.spi.Mark;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** A table and how to run statements on it: binding, mapping, many ids at a time, and errors that name the table. */
@@ -55,6 +60,16 @@ abstract class JdbcTable {
         return known;
     }
 
+    /** Looks at the table again if the shape that is known has no such column: it may have got one meanwhile. */
+    final TableShape shapeWith(Connection conn, String column) throws SQLException {
+        TableShape known = shape(conn);
+        if (!known.has(column)) {
+            known = TableShape.read(conn, table);
+            shape = known;
+        }
+        return known;
+    }
+
     final <T> T run(String what, Step<T> step) {
         try {
             return step.run();
@@ -65,15 +80,25 @@ abstract class JdbcTable {
 
     final <T> List<T> query(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
         try (PreparedStatement select = conn.prepareStatement(sql)) {
-            binds.to(new Binder(select, shape(conn)));
-            List<T> found = new ArrayList<>();
-            try (ResultSet rows = select.executeQuery()) {
-                while (rows.next()) {
-                    found.add(mapper.map(rows));
-                }
-            }
-            return found;
+            return query(conn, select, binds, mapper);
         }
+    }
+
+    final <T> List<T> query(Connection conn, PreparedStatement select, Binds binds, RowMapper<T> mapper)
+            throws SQLException {
+        binds.to(new Binder(select, shape(conn)));
+        List<T> found = new ArrayList<>();
+        try (ResultSet rows = select.executeQuery()) {
+            while (rows.next()) {
+                found.add(mapper.map(rows));
+            }
+        }
+        return found;
+    }
+
+    /** A query that is planned for each execution, where a plan of before could be kept too long. */
+    <T> List<T> queryAnew(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return query(conn, sql, binds, mapper);
     }
 
     final int update(Connection conn, String what, String sql, Binds binds) {
@@ -92,6 +117,11 @@ abstract class JdbcTable {
         return "event_id IN (?" + ", ?".repeat(count - 1) + ")";
     }
 
+    /** Whether {@link #idCondition} is the same for any number of ids, because they are bound as an array. */
+    boolean idsInArray() {
+        return false;
+    }
+
     /** Binds the ids of {@link #idCondition}. */
     void bindIds(Binder binder, List<String> ids) throws SQLException {
         binder.texts(ids);
@@ -102,7 +132,7 @@ abstract class JdbcTable {
             throws SQLException {
         int count = 0;
         for (List<String> some : portions(ids)) {
-            count += update(conn, sql.formatted(table, idCondition(some.size())), binder -> {
+            count += update(conn, idsText(conn, sql, some.size()), binder -> {
                 before.to(binder);
                 bindIds(binder, some);
                 after.to(binder);
@@ -116,7 +146,7 @@ abstract class JdbcTable {
         for (List<String> some : portions(ids)) {
             found.addAll(query(
                     conn,
-                    sql.formatted(table, idCondition(some.size())),
+                    idsText(conn, sql, some.size()),
                     binder -> {
                         bindIds(binder, some);
                         after.to(binder);
@@ -126,29 +156,103 @@ abstract class JdbcTable {
         return found;
     }
 
-    /** Deletes those of the events that the token holds, and answers them. */
-    Set<String> deleteHeld(Connection conn, String token, List<String> eventIds) throws SQLException {
-        Set<String> held = queryIds(
+    private record IdsText(String sql, int ids) {}
+
+    private String idsText(Connection conn, String sql, int ids) throws SQLException {
+        return shape(conn).text(new IdsText(sql, idsInArray() ? 0 : ids), () -> sql.formatted(table, idCondition(ids)));
+    }
+
+    /** Locks those of the events that the token holds, and answers them. Waits for who works on one of them. */
+    Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
+        return queryIds(
                 conn,
                 "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status IN (0, 2) FOR UPDATE",
                 eventIds,
                 binder -> binder.text(token));
+    }
+
+    /** Deletes those of the events that the token holds, and answers them. */
+    Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
+        Set<String> held = lockHeld(conn, token, eventIds);
         updateIds(conn, "DELETE FROM %1$s WHERE %2$s", held, binder -> {}, binder -> {});
         return held;
     }
 
-    /** Sorted, so that concurrent statements lock rows in the same order; in portions of a power of two, filled up by repetition, so that few statements are ever prepared. */
-    private static List<List<String>> portions(Collection<String> ids) {
+    /** Where a failed event keeps the time of its outcome: when a RETRY is due, or when it became DEAD. */
+    static String failureTime(EventStatus status) {
+        return status == EventStatus.DEAD ? "done_at" : "available_at";
+    }
+
+    /**
+     * Writes outcomes of one status other than DONE, and answers those whose token still held the event. Which ones is told by the lock, not by the counts of the batch: a driver that
+     * sends it in one go may not know them.
+     */
+    Set<String> markFailed(Connection conn, EventStatus status, List<Mark> marks, Instant now) throws SQLException {
+        TableShape shape = shape(conn);
+        // Binds: attempts to add, time, last_error, event_id, token.
+        String sql = shape.text("mark " + status, () -> """
+                UPDATE %s
+                   SET status = %d, attempts = attempts + ?, %s = ?, last_error = ?, locked_by = NULL, locked_at = NULL
+                 WHERE event_id = ?
+                   AND locked_by = ?
+                   AND status IN (0, 2)
+                """.formatted(table, status.code(), failureTime(status)));
+        if (marks.size() == 1) {
+            return update(conn, sql, binder -> bindFailed(binder, marks.get(0), now)) > 0
+                    ? Set.of(marks.get(0).eventId())
+                    : Set.of();
+        }
+        Set<String> held = new HashSet<>();
+        for (Map.Entry<String, List<String>> of :
+                HeldEventStatements.idsByToken(marks).entrySet()) {
+            held.addAll(lockHeld(conn, of.getKey(), of.getValue()));
+        }
+        List<Mark> ours =
+                marks.stream().filter(mark -> held.contains(mark.eventId())).toList();
+        if (!ours.isEmpty()) {
+            updateBatch(conn, sql, ours, now);
+        }
+        return held;
+    }
+
+    private void updateBatch(Connection conn, String sql, List<Mark> marks, Instant now) throws SQLException {
+        try (PreparedStatement update = conn.prepareStatement(sql)) {
+            for (Mark mark : marks) {
+                bindFailed(new Binder(update, shape(conn)), mark, now);
+                update.addBatch();
+            }
+            update.executeBatch();
+        }
+    }
+
+    private static void bindFailed(Binder binder, Mark mark, Instant now) throws SQLException {
+        binder.number(mark.countsAttempt() ? 1 : 0)
+                .time(failureTime(mark.status()), now.plus(mark.retryAfter()))
+                .text(ErrorText.clean(mark.error()))
+                .text(mark.eventId())
+                .text(mark.token());
+    }
+
+    /**
+     * Sorted, so that concurrent statements lock rows in the same order. Where each id is a parameter, in portions of a power of two, filled up by repetition, so that few
+     * statements are ever prepared.
+     */
+    final List<List<String>> portions(Collection<String> ids) {
         List<String> sorted = ids.stream().sorted().toList();
         List<List<String>> portions = new ArrayList<>();
         for (int start = 0; start < sorted.size(); start += MAX_IDS) {
-            List<String> portion = new ArrayList<>(sorted.subList(start, Math.min(sorted.size(), start + MAX_IDS)));
-            int size = Math.min(MAX_IDS, Integer.highestOneBit(portion.size() * 2 - 1));
-            while (portion.size() < size) {
-                portion.add(portion.get(portion.size() - 1));
-            }
-            portions.add(portion);
+            List<String> portion = sorted.subList(start, Math.min(sorted.size(), start + MAX_IDS));
+            portions.add(idsInArray() ? portion : filledUp(portion));
         }
         return portions;
+    }
+
+    private static List<String> filledUp(List<String> portion) {
+        int size = Math.min(MAX_IDS, Integer.highestOneBit(portion.size() * 2 - 1));
+        List<String> filled = new ArrayList<>(portion);
+        while (filled.size() < size) {
+            filled.add(portion.get(portion.size() - 1));
+        }
+        return filled;
     }
 }

@@ -9,6 +9,7 @@ import java.sql.Statement;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 
 /** MySQL 8 and MariaDB 10.6 or newer; TiDB speaks the same language. */
 public final class MySqlEventStore extends AbstractJdbcEventStore {
@@ -77,6 +78,23 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
     int deleteDead(Connection conn, Collection<String> eventIds) throws SQLException {
         String sql = "SELECT event_id FROM %1$s WHERE %2$s AND status = 3 FOR UPDATE SKIP LOCKED";
         return deleteLocked(conn, queryIds(conn, sql, eventIds, binder -> {}));
+    }
+
+    /** By the primary key whatever the size of the table: reading a small one as a whole, it would wait for every row that a business transaction has just written. */
+    @Override
+    Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
+        return queryIds(
+                conn,
+                "SELECT event_id FROM %1$s FORCE INDEX (PRIMARY) WHERE %2$s AND locked_by = ? AND status IN (0, 2) FOR UPDATE",
+                eventIds,
+                binder -> binder.text(token));
+    }
+
+    @Override
+    Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
+        Set<String> held = lockHeld(conn, token, eventIds);
+        deleteLocked(conn, held);
+        return held;
     }
 
     /**

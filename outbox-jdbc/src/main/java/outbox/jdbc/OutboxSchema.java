@@ -9,16 +9,27 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /** The DDL that ships with the library, for programs that create their table themselves. Migration tools read the same files from {@code META-INF/outbox/schema}. */
 public final class OutboxSchema {
 
+    private static final String TABLE = "V1__outbox_event.sql";
+
+    /** The migration that makes order possible. */
+    static final String ORDER = "V2__outbox_order.sql";
+
     private OutboxSchema() {}
 
-    /** The statements that create the table of the given store, and the audit table beside it. */
+    /** The statements that create the table of the given store, and the audit table beside it: all migrations, in their order, for a database that has none of them yet. */
     public static List<String> statements(AbstractJdbcEventStore store) {
-        String script = read("META-INF/outbox/schema/" + store.name() + "/V1__outbox_event.sql");
+        return Stream.concat(statements(store, TABLE).stream(), statements(store, ORDER).stream())
+                .toList();
+    }
+
+    private static List<String> statements(AbstractJdbcEventStore store, String migration) {
+        String script = read("META-INF/outbox/schema/" + store.name() + "/" + migration);
         String name = store.table().simpleName();
         String withoutComments = script.replaceAll("--[^\\n]*", "");
         return Arrays.stream(withoutComments.split(";"))
@@ -26,7 +37,7 @@ public final class OutboxSchema {
                 .filter(statement -> !statement.isEmpty())
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
-                        .replaceAll("\\boutbox_event_(due|status|lease)\\b", name + "_$1")
+                        .replaceAll("\\boutbox_event_(due|status|lease|seq|order)\\b", name + "_$1")
                         .replaceAll(
                                 "\\boutbox_audit\\b",
                                 AuditStatements.table(store).value()))
@@ -37,17 +48,46 @@ public final class OutboxSchema {
     public static void create(DataSource dataSource, AbstractJdbcEventStore store) {
         try (Connection connection = dataSource.getConnection()) {
             boolean autoCommit = connection.getAutoCommit();
-            connection.setAutoCommit(true);
-            try (Statement statement = connection.createStatement()) {
-                for (String sql : statements(store)) {
-                    execute(statement, sql);
+            try {
+                connection.setAutoCommit(true);
+                try (Statement statement = connection.createStatement()) {
+                    for (String sql : statements(store, TABLE)) {
+                        execute(statement, sql);
+                    }
+                }
+                if (!hasOrder(connection, store)) {
+                    addOrder(connection, store);
                 }
             } finally {
                 connection.setAutoCommit(autoCommit);
             }
-            TableShape.read(connection, store.table());
         } catch (SQLException e) {
             throw new EventStoreException("Cannot create table " + store.table() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static boolean hasOrder(Connection connection, AbstractJdbcEventStore store) throws SQLException {
+        return TableShape.read(connection, store.table()).has(OrderStatements.COLUMN);
+    }
+
+    /**
+     * Asked for only while the column is missing: MySQL has no IF NOT EXISTS for it, and PostgreSQL would lock the whole table to find out. In one transaction, so that where DDL
+     * takes part in it nobody sees the column without its index.
+     */
+    private static void addOrder(Connection connection, AbstractJdbcEventStore store) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            for (String sql : statements(store, ORDER)) {
+                statement.execute(sql);
+            }
+            connection.commit();
+        } catch (SQLException e) {
+            connection.rollback();
+            if (!hasOrder(connection, store)) { // else another node was faster
+                throw e;
+            }
+        } finally {
+            connection.setAutoCommit(true);
         }
     }
 

@@ -2,8 +2,11 @@ package outbox.jdbc;
 
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
+import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.ErrorText;
+import outbox.spi.Mark;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -12,7 +15,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /** PostgreSQL 12 or newer: a claim is a single statement, and a duplicate id does not abort the caller's transaction. */
 public final class PostgresEventStore extends AbstractJdbcEventStore {
@@ -59,12 +65,16 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         }
     }
 
+    @Override
+    String afterInsert() {
+        return "ON CONFLICT (event_id) DO NOTHING RETURNING event_id";
+    }
+
     /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. */
     @Override
     void insertChunk(Connection conn, String sql, List<EventEnvelope> events, Binding binding) throws SQLException {
         List<String> inserted = new ArrayList<>();
-        try (PreparedStatement insert =
-                conn.prepareStatement(sql + " ON CONFLICT (event_id) DO NOTHING RETURNING event_id")) {
+        try (PreparedStatement insert = conn.prepareStatement(sql)) {
             binding.bind(insert);
             try (ResultSet rows = insert.executeQuery()) {
                 while (rows.next()) {
@@ -93,7 +103,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
         return run("claim events", () -> {
-            String sql = """
+            TableShape shape = shape(conn);
+            String sql = shape.text("claim", () -> """
                     WITH due AS MATERIALIZED (
                         SELECT event_id, locked_by
                           FROM %1$s
@@ -112,8 +123,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        AND e.status IN (0, 2)
                        AND (e.locked_at IS NULL OR e.locked_at < ?)
                     RETURNING %2$s, e.available_at, due.locked_by
-                    """.formatted(table(), EventRows.columns(shape(conn), "e."));
-            List<EventRows.Candidate> taken = query(
+                    """.formatted(table(), EventRows.columns(shape, "e.")));
+            List<EventRows.Candidate> taken = queryAnew(
                     conn,
                     sql,
                     binder -> binder.time("available_at", now)
@@ -123,9 +134,123 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                             .text(claim.token())
                             .time("locked_at", now)
                             .time("locked_at", lockExpiry),
-                    row -> EventRows.candidate(row, shape(conn)));
+                    row -> EventRows.candidate(row, shape));
             return claimed(taken, claim);
         });
+    }
+
+    /** Binds: now, latest created_at, lock expiry, those of the order, limit, token, now, lock expiry. The look at other events takes no lock and waits for none. */
+    @Override
+    public List<ClaimedEvent> claimInOrder(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering) {
+        if (!ordering.isOn()) {
+            return claim(conn, claim, now, lockExpiry, skipRecent, limit);
+        }
+        return run("claim events in order", () -> {
+            TableShape shape = order().require(conn);
+            String sql = shape.text(OrderStatements.Text.of("claim", ordering, 0), () ->
+                    """
+                    WITH due AS MATERIALIZED (
+                        SELECT e.event_id, e.locked_by
+                          FROM %1$s AS e
+                         WHERE e.status IN (0, 2)
+                           AND e.available_at <= ?
+                           AND e.created_at <= ?
+                           AND (e.locked_at IS NULL OR e.locked_at < ?)
+                           AND %3$s
+                         ORDER BY e.available_at, e.created_at
+                         LIMIT ?
+                           FOR UPDATE OF e SKIP LOCKED
+                    )
+                    UPDATE %1$s AS e
+                       SET locked_by = ?, locked_at = ?
+                      FROM due
+                     WHERE e.event_id = due.event_id
+                       AND e.status IN (0, 2)
+                       AND (e.locked_at IS NULL OR e.locked_at < ?)
+                    RETURNING %2$s, e.available_at, due.locked_by
+                    """.formatted(table(), EventRows.columns(shape, "e."), order().isNext(ordering)));
+            List<EventRows.Candidate> taken = queryAnew(
+                    conn,
+                    sql,
+                    binder -> {
+                        binder.time("available_at", now)
+                                .time("created_at", latestCreation(now, skipRecent))
+                                .time("locked_at", lockExpiry);
+                        order().bindNext(binder, ordering);
+                        binder.number(limit)
+                                .text(claim.token())
+                                .time("locked_at", now)
+                                .time("locked_at", lockExpiry);
+                    },
+                    row -> EventRows.candidate(row, shape));
+            return claimed(taken, claim);
+        });
+    }
+
+    /** Tells the driver not to keep the statement prepared: the plan that the server would keep for it was made when the table was small, and reads it as a whole. */
+    @Override
+    <T> List<T> queryAnew(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        try (PreparedStatement select = conn.prepareStatement(sql)) {
+            PostgresStatement.planEachTime(select);
+            return query(conn, select, binds, mapper);
+        }
+    }
+
+    @Override
+    Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
+        return queryIds(
+                conn,
+                "DELETE FROM %1$s WHERE %2$s AND locked_by = ? AND status IN (0, 2) RETURNING event_id",
+                eventIds,
+                binder -> binder.text(token));
+    }
+
+    /** Binds: now, ids, tokens, whether to count the attempt, microseconds to add to now, errors. */
+    @Override
+    Set<String> markFailed(Connection conn, EventStatus status, List<Mark> marks, Instant now) throws SQLException {
+        TableShape shape = shape(conn);
+        String timeColumn = failureTime(status);
+        String sql = shape.text("mark " + status, () -> """
+                UPDATE %1$s AS e
+                   SET status = %2$d, attempts = e.attempts + m.counted, %3$s = CAST(? AS %4$s) + m.wait * INTERVAL '1 microsecond',
+                       last_error = m.error, locked_by = NULL, locked_at = NULL
+                  FROM unnest(CAST(? AS varchar[]), CAST(? AS varchar[]), CAST(? AS int[]), CAST(? AS bigint[]), CAST(? AS text[]))
+                       AS m (event_id, token, counted, wait, error)
+                 WHERE e.event_id = m.event_id
+                   AND e.locked_by = m.token
+                   AND e.status IN (0, 2)
+                RETURNING e.event_id
+                """.formatted(
+                        table(), status.code(), timeColumn, shape.isZoned(timeColumn) ? "timestamptz" : "timestamp"));
+        List<String> written = query(
+                conn,
+                sql,
+                binder -> binder.time(timeColumn, now)
+                        .array(marks.stream().map(Mark::eventId).toList())
+                        .array(marks.stream().map(Mark::token).toList())
+                        .array(
+                                "int4",
+                                marks.stream()
+                                        .map(mark -> mark.countsAttempt() ? 1 : 0)
+                                        .toList())
+                        .array(
+                                "int8",
+                                marks.stream()
+                                        .map(mark -> TimeUnit.NANOSECONDS.toMicros(
+                                                mark.retryAfter().toNanos()))
+                                        .toList())
+                        .array(marks.stream()
+                                .map(mark -> ErrorText.clean(mark.error()))
+                                .toList()),
+                row -> row.getString(1));
+        return Set.copyOf(written);
     }
 
     @Override
@@ -147,6 +272,11 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                       LIMIT ?
                         FOR UPDATE SKIP LOCKED))
                 """.formatted(table(), terminal.code());
+    }
+
+    @Override
+    boolean idsInArray() {
+        return true;
     }
 
     @Override

@@ -7,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.sql.Types;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -18,6 +19,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 /**
  * The columns that an outbox table really has. The 15 of the specification are required; what goes beyond is used where it is there. Times are bound and read according to the
@@ -44,6 +47,8 @@ final class TableShape {
 
     private final Map<String, String> typeNames; // column → type name of the database, both in lower case
     private final Map<String, Boolean> zoned;
+    private final Map<Object, String> texts =
+            new ConcurrentHashMap<>(); // few: a key says which statement, and for how many rows
 
     private TableShape(Map<String, String> typeNames, Map<String, Boolean> zoned) {
         this.typeNames = typeNames;
@@ -67,8 +72,8 @@ final class TableShape {
     static TableShape readAny(Connection connection, TableName table) throws SQLException {
         Map<String, String> typeNames = new HashMap<>();
         Map<String, Boolean> zoned = new HashMap<>();
-        try (PreparedStatement select = connection.prepareStatement("SELECT * FROM " + table + " WHERE 1 = 0");
-                ResultSet none = select.executeQuery()) {
+        try (Statement select = connection.createStatement(); // a prepared one would remember the columns of before
+                ResultSet none = select.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
             ResultSetMetaData columns = none.getMetaData();
             for (int i = 1; i <= columns.getColumnCount(); i++) {
                 String name = columns.getColumnName(i).toLowerCase(Locale.ROOT);
@@ -96,6 +101,12 @@ final class TableShape {
 
     boolean isZoned(String column) {
         return Objects.requireNonNull(zoned.get(column), column);
+    }
+
+    /** The text of a statement for a table of this shape, made once for each key. */
+    String text(Object key, Supplier<String> make) {
+        String known = texts.get(key);
+        return known != null ? known : texts.computeIfAbsent(key, any -> make.get());
     }
 
     void bind(PreparedStatement statement, int index, String column, Instant value) throws SQLException {

@@ -42,8 +42,12 @@ public final class ThreadLocalTxContext implements TxContext {
 
     @Override
     public boolean beforeCommit(Runnable callback) {
-        current().callbacks().beforeCommit(callback);
-        return true;
+        return current().callbacks().beforeCommit(callback);
+    }
+
+    @Override
+    public Object scope() {
+        return current().callbacks().scope();
     }
 
     @Override

@@ -4,13 +4,17 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
+import outbox.internal.SqlErrors;
 import outbox.model.EventStatus;
+import outbox.spi.Claim;
+import outbox.spi.Mark;
 import outbox.testing.StoreFixture;
 
 import java.sql.SQLException;
 import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /** A table that cannot hold every error text: the text is given up, the outcome is not, and no other event suffers. */
@@ -39,6 +43,31 @@ class NarrowTableTest {
                 SpecificationTable.INDEX);
 
         deadWithText(database.fixture(narrow, false), "");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"MARIADB", "MYSQL"})
+    void one_text_of_a_group_that_the_charset_cannot_hold_is_a_refusal_of_the_group(Databases database)
+            throws SQLException {
+        List<String> latin1 = List.of(
+                SpecificationTable.TEXT.get(0).replace("last_error TEXT", "last_error TEXT CHARACTER SET latin1"),
+                SpecificationTable.INDEX);
+        StoreFixture db = database.fixture(latin1, false);
+        List<EventEnvelope> events = List.of(
+                EventEnvelope.ofJson("T", "{}"), EventEnvelope.ofJson("T", "{}"), EventEnvelope.ofJson("T", "{}"));
+        db.inTransaction(connection -> db.store().insertAll(connection, events, new Claim("ours", Long.MAX_VALUE)));
+        List<Mark> marks = List.of(
+                Mark.dead(events.get(0).eventId(), "ours", true, "fine"),
+                Mark.dead(events.get(1).eventId(), "ours", true, "支付失败"),
+                Mark.dead(events.get(2).eventId(), "ours", true, "fine"));
+
+        assertThatThrownBy(() -> db.inTransaction(connection ->
+                        db.store().mark(connection, marks, db.store().now(connection))))
+                .matches(SqlErrors::isRefusal);
+
+        assertThat(db.count("status = 0 AND locked_by = 'ours'")).isEqualTo(3);
     }
 
     private static void deadWithText(StoreFixture db, String text) {

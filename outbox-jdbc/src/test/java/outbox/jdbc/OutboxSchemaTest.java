@@ -5,18 +5,27 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
+import outbox.order.Ordering;
+import outbox.spi.Position;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -28,22 +37,20 @@ class OutboxSchemaTest {
     @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
     void several_nodes_may_create_the_table_at_the_same_time(Databases database) throws Exception {
         DataSource pool = Databases.newPool(database.url(), 6, true);
-        ExecutorService nodes = Executors.newFixedThreadPool(4);
+        inParallel(4, () -> OutboxSchema.create(pool, database.store()));
+        new StoreFixture(pool, database.store(), "outbox_event", false).insert(EventEnvelope.ofJson("T", "{}"));
+    }
+
+    private static void inParallel(int threads, Runnable task) throws Exception {
+        ExecutorService nodes = Executors.newFixedThreadPool(threads);
         try {
-            List<Callable<Boolean>> starts = new ArrayList<>();
-            for (int i = 0; i < 4; i++) {
-                starts.add(() -> {
-                    OutboxSchema.create(pool, database.store());
-                    return true;
-                });
-            }
-            for (Future<Boolean> start : nodes.invokeAll(starts, 30, TimeUnit.SECONDS)) {
-                assertThat(start.get()).isTrue();
+            List<Callable<Object>> starts = Collections.nCopies(threads, Executors.callable(task));
+            for (Future<Object> start : nodes.invokeAll(starts, 30, TimeUnit.SECONDS)) {
+                start.get();
             }
         } finally {
             nodes.shutdownNow();
         }
-        new StoreFixture(pool, database.store(), "outbox_event", false).insert(EventEnvelope.ofJson("T", "{}"));
     }
 
     @ParameterizedTest
@@ -65,6 +72,90 @@ class OutboxSchemaTest {
         assertThat(billing.row(event.eventId()).status()).isEqualTo(EventStatus.NEW);
         assertThat(new StoreFixture(pool, database.store(), "outbox_event", false).count("1 = 1"))
                 .isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
+    void several_nodes_may_add_the_order_to_a_table_with_events_at_the_same_time(Databases database) throws Exception {
+        List<String> ddl = database == Databases.POSTGRES
+                ? SpecificationTable.POSTGRES_WITHOUT_ZONE
+                : database == Databases.H2 ? SpecificationTable.CLOB_AND_TIMESTAMP : SpecificationTable.TEXT;
+        StoreFixture db = database.fixture(ddl, false);
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        EventEnvelope before = ofAggregate();
+        db.insert(before);
+        assertThatThrownBy(() -> db.inTransaction(store::requireOrder))
+                .isInstanceOf(EventStoreException.class)
+                .hasMessageContainingAll("outbox_event", "V2__outbox_order.sql");
+        assertThatThrownBy(() -> positions(db, before)).isInstanceOf(EventStoreException.class);
+
+        inParallel(4, () -> OutboxSchema.create(db.dataSource(), database.store()));
+        OutboxSchema.create(db.dataSource(), database.store());
+
+        db.inTransaction(store::requireOrder); // the store that refused before
+        EventEnvelope after = ofAggregate();
+        db.insert(after);
+        Map<String, Position> positions = positions(db, before, after);
+        assertThat(Objects.requireNonNull(positions.get(after.eventId())).unfinishedBefore())
+                .isEqualTo(
+                        Objects.requireNonNull(positions.get(before.eventId())).number())
+                .isPositive();
+        assertThat(indexes(db)).contains("outbox_event_order");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"H2", "POSTGRES"})
+    void a_table_in_a_schema_of_its_own_has_an_order_too(Databases database) throws SQLException {
+        DataSource pool = Databases.newPool(database.url(), 2, true);
+        try (Connection connection = pool.getConnection();
+                Statement statement = connection.createStatement()) {
+            statement.execute("CREATE SCHEMA billing");
+        }
+        AbstractJdbcEventStore store = database == Databases.H2
+                ? new H2EventStore("billing.invoices_outbox")
+                : new PostgresEventStore("billing.invoices_outbox");
+        OutboxSchema.create(pool, database.store());
+        OutboxSchema.create(pool, store);
+        StoreFixture db = new StoreFixture(pool, store, "billing.invoices_outbox", false);
+        EventEnvelope event = ofAggregate();
+        db.insert(event);
+
+        assertThat(positions(db, event)).containsOnlyKeys(event.eventId());
+        assertThat(indexes(db)).contains("outbox_event_order", "invoices_outbox_order");
+    }
+
+    private static EventEnvelope ofAggregate() {
+        return EventEnvelope.builder("T").aggregateId("7").payloadJson("{}").build();
+    }
+
+    private static Map<String, Position> positions(StoreFixture db, EventEnvelope... events) {
+        List<String> ids = Stream.of(events).map(EventEnvelope::eventId).toList();
+        return db.call(connection ->
+                ((AbstractJdbcEventStore) db.store()).positions(connection, ids, Ordering.perAggregate()));
+    }
+
+    private static Set<String> indexes(StoreFixture db) throws SQLException {
+        Set<String> names = new HashSet<>();
+        try (Connection connection = db.dataSource().getConnection()) {
+            boolean upper = connection.getMetaData().storesUpperCaseIdentifiers();
+            for (String table : List.of("outbox_event", "invoices_outbox")) {
+                try (ResultSet rows = connection
+                        .getMetaData()
+                        .getIndexInfo(
+                                connection.getCatalog(),
+                                null,
+                                upper ? table.toUpperCase(Locale.ROOT) : table,
+                                false,
+                                true)) {
+                    while (rows.next()) {
+                        names.add(String.valueOf(rows.getString("INDEX_NAME")).toLowerCase(Locale.ROOT));
+                    }
+                }
+            }
+        }
+        return names;
     }
 
     @Test

@@ -84,8 +84,23 @@ public final class SpringTxContext implements TxContext {
     @Override
     public boolean beforeCommit(Runnable callback) {
         requireTransaction();
-        callbacks().beforeCommit(callback);
-        return true;
+        return callbacks().beforeCommit(callback);
+    }
+
+    /** Only where it is sure that our callback before the commit will run: one that is registered while such callbacks run already never does. */
+    @Override
+    public @Nullable Object scope() {
+        requireTransaction();
+        TxSynchronization known = registered();
+        if (known != null && known.isInTime()) {
+            return known.callbacks().scope();
+        }
+        if (CallOrigin.current() != CallOrigin.BUSINESS) {
+            return null;
+        }
+        TxSynchronization ours = synchronization();
+        ours.setInTime();
+        return ours.callbacks().scope();
     }
 
     @Override
@@ -111,12 +126,16 @@ public final class SpringTxContext implements TxContext {
     }
 
     private TxCallbacks callbacks() {
+        return synchronization().callbacks();
+    }
+
+    private TxSynchronization synchronization() {
         TxSynchronization known = registered();
         if (known == null) {
             known = new TxSynchronization(dataSource);
             TransactionSynchronizationManager.registerSynchronization(known);
         }
-        return known.callbacks();
+        return known;
     }
 
     private @Nullable TxSynchronization registered() {
@@ -134,6 +153,6 @@ public final class SpringTxContext implements TxContext {
      */
     private boolean isCommitting() {
         TxSynchronization known = registered();
-        return known != null ? known.isCompleting() : AfterCommitCall.isNearest();
+        return known != null ? known.isCompleting() : CallOrigin.current() == CallOrigin.AFTER_COMMIT;
     }
 }

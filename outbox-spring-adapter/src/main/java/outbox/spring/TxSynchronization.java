@@ -18,6 +18,7 @@ final class TxSynchronization implements TransactionSynchronization {
     private final DataSource dataSource;
     private final TxCallbacks callbacks = new TxCallbacks();
     private boolean completing; // thread of the transaction only
+    private boolean inTime; // thread of the transaction only
 
     TxSynchronization(DataSource dataSource) {
         this.dataSource = dataSource;
@@ -29,6 +30,15 @@ final class TxSynchronization implements TransactionSynchronization {
 
     TxCallbacks callbacks() {
         return callbacks;
+    }
+
+    /** It was registered before the callbacks before the commit began to run, for all we know. */
+    void setInTime() {
+        inTime = true;
+    }
+
+    boolean isInTime() {
+        return inTime;
     }
 
     boolean isCompleting() {

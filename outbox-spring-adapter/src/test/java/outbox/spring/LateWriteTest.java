@@ -2,6 +2,7 @@ package outbox.spring;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ApplicationEventPublisher;
@@ -25,10 +26,16 @@ import java.util.List;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /** What is written after the commit comes too late for the transaction; it is refused, unless it has a transaction of its own. */
+@ParameterizedClass(name = "gathering = {0}")
+@ValueSource(booleans = {false, true})
 class LateWriteTest {
 
-    private final SpringRig rig = new SpringRig();
+    private final SpringRig rig;
     private final List<Exception> refusals = new ArrayList<>();
+
+    LateWriteTest(boolean gathering) {
+        rig = new SpringRig(gathering);
+    }
 
     @AfterEach
     void close() {

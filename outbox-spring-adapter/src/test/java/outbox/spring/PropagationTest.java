@@ -2,8 +2,10 @@ package outbox.spring;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.transaction.IllegalTransactionStateException;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.UnexpectedRollbackException;
@@ -13,9 +15,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /** The seven propagations, inside a transaction and without one, with every outcome of both. */
+@ParameterizedClass(name = "gathering = {0}")
+@ValueSource(booleans = {false, true})
 class PropagationTest {
 
-    private final SpringRig rig = new SpringRig();
+    private final SpringRig rig;
+
+    PropagationTest(boolean gathering) {
+        rig = new SpringRig(gathering);
+    }
 
     @AfterEach
     void close() {

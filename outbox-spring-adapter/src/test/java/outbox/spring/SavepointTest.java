@@ -2,14 +2,22 @@ package outbox.spring;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.transaction.TransactionDefinition;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /** An event of a savepoint that is rolled back is neither stored nor delivered. */
+@ParameterizedClass(name = "gathering = {0}")
+@ValueSource(booleans = {false, true})
 class SavepointTest {
 
-    private final SpringRig rig = new SpringRig();
+    private final SpringRig rig;
+
+    SavepointTest(boolean gathering) {
+        rig = new SpringRig(gathering);
+    }
 
     @AfterEach
     void close() {

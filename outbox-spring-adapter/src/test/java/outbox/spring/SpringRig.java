@@ -31,10 +31,18 @@ final class SpringRig implements AutoCloseable {
     final List<String> told = new CopyOnWriteArrayList<>();
 
     SpringRig() {
-        this(config -> {});
+        this(false);
+    }
+
+    SpringRig(boolean gathering) {
+        this(gathering, config -> {});
     }
 
     SpringRig(Consumer<HikariConfig> settings) {
+        this(false, settings);
+    }
+
+    private SpringRig(boolean gathering, Consumer<HikariConfig> settings) {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl("jdbc:h2:mem:spring" + NUMBER.incrementAndGet() + ";DB_CLOSE_DELAY=-1");
         config.setMaximumPoolSize(4);
@@ -45,7 +53,8 @@ final class SpringRig implements AutoCloseable {
         manager = new DataSourceTransactionManager(pool);
         tx = new TransactionTemplate(manager);
         context = new SpringTxContext(pool);
-        writer = new OutboxWriter(context, store, event -> told.add(event.eventType()));
+        OutboxWriter inserting = new OutboxWriter(context, store, event -> told.add(event.eventType()));
+        writer = gathering ? inserting.gathering() : inserting;
     }
 
     String write(String eventType) {

@@ -9,6 +9,7 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminRequestFailedException;
 import outbox.admin.AdminResult;
 import outbox.admin.AuditEntry;
+import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventPage;
@@ -469,8 +470,10 @@ public abstract class AdminContract {
             long start = System.nanoTime();
 
             AdminResult replay = admin.replay(request(EventFilter.all()).cap(10).build());
+            AdminResult skip = admin.skip(request(EventFilter.all()).build());
             AdminResult discard = admin.discard(request(EventFilter.all()).build());
 
+            assertThat(skip.affected()).isZero(); // they have no aggregate
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
             assertThat(replay.affected()).isEqualTo(10);
             assertThat(discard.affected()).isEqualTo(10);
@@ -596,6 +599,70 @@ public abstract class AdminContract {
                 .startsWith("DEAD events with 1000 ids: 'ünbekannt-0', ")
                 .endsWith("…");
         assertThat(admin.replay(request).repeated()).isTrue();
+    }
+
+    // ---- order ----
+
+    @Test
+    void a_skipped_event_blocks_its_aggregate_no_longer_and_is_skipped_once() {
+        List<String> dead = givenDeadOfOneAggregate(3);
+        rows.given("without-aggregate", 1, EventStatus.DEAD);
+        rows.given("new", 1, EventStatus.NEW);
+
+        AdminResult dryRun =
+                admin.skip(request(EventFilter.all()).confirmed(false).build());
+        assertThat(dryRun.affected()).isEqualTo(3);
+        assertThat(admin.blockedAggregates(10))
+                .extracting(BlockedAggregate::eventId)
+                .containsExactly(dead.get(0));
+
+        AdminResult first = admin.skip(request(EventFilter.all()).cap(1).build());
+        assertThat(first.action()).isEqualTo(AdminAction.SKIP);
+        assertThat(first.matched()).isEqualTo(3);
+        assertThat(first.affected()).isEqualTo(1);
+        assertThat(admin.blockedAggregates(10))
+                .extracting(BlockedAggregate::eventId)
+                .containsExactly(dead.get(1));
+
+        AdminRequest rest = request(EventFilter.all()).build();
+        assertThat(admin.skip(rest).affected()).isEqualTo(2);
+        assertThat(admin.skip(rest).repeated()).isTrue();
+        assertThat(admin.blockedAggregates(1000)).isEmpty();
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(4);
+        AuditEntry record = admin.audit(rest.requestId()).orElseThrow();
+        assertThat(record.action()).isEqualTo(AdminAction.SKIP);
+        assertThat(record.affected()).isEqualTo(2);
+        assertThatThrownBy(() -> admin.discard(rest)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    private List<String> givenDeadOfOneAggregate(int count) {
+        List<String> ids = rows.given("dead", count, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET aggregate_type = 'Order', aggregate_id = '7' WHERE event_id LIKE 'dead-%%'");
+        return ids;
+    }
+
+    @Test
+    void blocked_aggregates_are_shown_within_a_bound() {
+        for (int limit : new int[] {0, 1001}) {
+            assertThatThrownBy(() -> admin.blockedAggregates(limit))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("limit");
+        }
+        assertThat(admin.blockedAggregates(1)).isEmpty();
+    }
+
+    @Test
+    void a_table_without_numbers_has_no_order_and_says_what_is_missing() {
+        givenTableOfTheSpecification();
+        OutboxAdmin admin = adminOf(SPECIFICATION_TABLE);
+        AdminRequest request = request(EventFilter.all()).build();
+
+        assertThatThrownBy(() -> admin.blockedAggregates(10))
+                .isInstanceOf(OutboxException.class)
+                .hasMessageContainingAll(SPECIFICATION_TABLE, "V2__outbox_order.sql");
+        assertThatThrownBy(() -> admin.skip(request))
+                .isInstanceOf(OutboxException.class)
+                .hasMessageContainingAll(SPECIFICATION_TABLE, "V2__outbox_order.sql");
     }
 
     // ---- a table of the specification, and nothing else ----

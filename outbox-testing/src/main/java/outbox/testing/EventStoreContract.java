@@ -688,6 +688,115 @@ public abstract class EventStoreContract {
     }
 
     @Test
+    void a_group_of_failures_is_written_each_with_its_own_text_and_time_and_tells_which_were_ours() {
+        List<EventEnvelope> events = givenEvents(1300);
+        db.insert(events);
+        claim(OURS, db.now(), 600);
+        claim(THEIRS, db.now(), 600);
+        Set<String> ours = db.lockedBy(OURS.token());
+        Set<String> theirs = db.lockedBy(THEIRS.token());
+        List<Mark> marks = new ArrayList<>();
+        for (int i = 0; i < events.size(); i++) {
+            String id = events.get(i).eventId();
+            String token = (i % 10 == 0) == ours.contains(id) ? THEIRS.token() : OURS.token(); // some not the holder's
+            marks.add(
+                    i % 3 == 0
+                            ? Mark.dead(id, token, i % 2 == 0, "dead " + i)
+                            : Mark.retry(id, token, i % 2 == 0, Duration.ofMinutes(i), "failed " + i));
+        }
+        Set<String> held = marks.stream()
+                .filter(mark -> (mark.token().equals(OURS.token()) ? ours : theirs).contains(mark.eventId()))
+                .map(Mark::eventId)
+                .collect(Collectors.toSet());
+        Instant now = db.now();
+
+        Set<String> written = db.call(connection -> store.mark(connection, marks, now));
+
+        assertThat(held).hasSizeBetween(600, 1199);
+        assertThat(written).isEqualTo(held);
+        for (int i = 0; i < 1300; i += 25) {
+            Mark mark = marks.get(i);
+            StoreFixture.Row row = db.row(mark.eventId());
+            if (held.contains(mark.eventId())) {
+                assertThat(row)
+                        .isEqualTo(
+                                new StoreFixture.Row(mark.status(), mark.countsAttempt() ? 1 : 0, mark.error(), null));
+            } else {
+                assertThat(row.status()).isEqualTo(EventStatus.NEW);
+                assertThat(row.attempts()).isZero();
+            }
+        }
+        assertThat(db.count("status = 3 AND done_at IS NULL")).isZero();
+        Mark retry = marks.stream()
+                .filter(mark -> mark.status() == EventStatus.RETRY && held.contains(mark.eventId()))
+                .reduce((first, second) -> second)
+                .orElseThrow();
+        Claim late = new Claim("late/1", Long.MAX_VALUE);
+        assertThat(dueAt(late, now.plus(retry.retryAfter()).minusSeconds(1))).doesNotContain(retry.eventId());
+        assertThat(dueAt(late, now.plus(retry.retryAfter()).plusSeconds(1))).contains(retry.eventId());
+    }
+
+    private List<String> dueAt(Claim claim, Instant now) {
+        return claim(claim, now, 10_000).stream()
+                .map(event -> event.event().eventId())
+                .toList();
+    }
+
+    @Test
+    void delivered_events_are_deleted_only_for_who_holds_them() {
+        List<EventEnvelope> events = givenEvents(1100);
+        db.insert(events);
+        claim(OURS, db.now(), 1050);
+        List<String> ours = new ArrayList<>(db.lockedBy(OURS.token()));
+        mark(Mark.done(ours.get(0), OURS.token()));
+        mark(Mark.dead(ours.get(1), OURS.token(), true, "boom"));
+        List<Mark> marks = new ArrayList<>();
+        events.forEach(event -> marks.add(Mark.done(event.eventId(), OURS.token())));
+        marks.add(Mark.done(ours.get(2), THEIRS.token()));
+        marks.add(Mark.done("no-such-event", OURS.token()));
+
+        Set<String> removed = db.call(connection -> store.remove(connection, marks));
+
+        assertThat(removed).hasSize(1048).isSubsetOf(ours).doesNotContain(ours.get(0), ours.get(1));
+        assertThat(db.count("1 = 1")).isEqualTo(52);
+        assertThat(db.lockedBy(OURS.token())).isEmpty();
+        Set<String> again = db.call(connection -> store.remove(connection, marks));
+        assertThat(again).isEmpty();
+    }
+
+    @Test
+    void a_group_of_outcomes_does_not_wait_for_a_business_transaction() throws SQLException {
+        List<EventEnvelope> events = givenEvents(6);
+        db.insert(events);
+        claim(OURS, db.now(), 6);
+        List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
+        Instant now = db.now();
+        try (Connection business = db.open()) {
+            store.insertAll(business, givenEvents(3), null);
+            long start = System.nanoTime();
+
+            db.inTransaction(connection -> {
+                store.mark(
+                        connection,
+                        List.of(
+                                Mark.retry(ids.get(0), OURS.token(), true, Duration.ZERO, "boom"),
+                                Mark.retry(ids.get(1), OURS.token(), true, Duration.ZERO, "boom"),
+                                Mark.dead(ids.get(2), OURS.token(), true, "boom"),
+                                Mark.dead(ids.get(3), OURS.token(), true, "boom")),
+                        now);
+                store.remove(
+                        connection, List.of(Mark.done(ids.get(4), OURS.token()), Mark.done(ids.get(5), OURS.token())));
+            });
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+            business.rollback();
+        }
+        assertThat(db.count("status = 2")).isEqualTo(2);
+        assertThat(db.count("status = 3")).isEqualTo(2);
+        assertThat(db.count("1 = 1")).isEqualTo(4);
+    }
+
+    @Test
     void an_error_text_of_any_kind_is_stored() {
         String hostile = "NUL \u0000, lone \ud800, bell \u0007, emoji 🎉, " + "x".repeat(10_000);
         EventEnvelope event = givenClaimed(OURS);

@@ -1,0 +1,226 @@
+package outbox.jdbc;
+
+import outbox.admin.BlockedAggregate;
+import outbox.order.Ordering;
+import outbox.order.WhenDead;
+import outbox.spi.Position;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The statements about the order of events, which is that of the column {@value #COLUMN}. Only its positive numbers are places in an order.
+ *
+ * <p>Whatever is asked about other events of an aggregate is asked for one status at a time, as the first or last row of the index (aggregate_type, aggregate_id, status, seq), so
+ * that neither a long history nor a long queue of the aggregate matters. It is asked by a scalar sub-select with LIMIT 1 rather than by EXISTS, which a planner may turn into a join
+ * of everything with everything; and with all columns of the index in its ORDER BY, without which MySQL sorts.
+ */
+final class OrderStatements {
+
+    /** Its number makes the order. */
+    static final String COLUMN = "seq";
+
+    private final AbstractJdbcEventStore store;
+
+    OrderStatements(AbstractJdbcEventStore store) {
+        this.store = store;
+    }
+
+    /** Which statement, and what its text depends on besides the table. */
+    record Text(String statement, int types, boolean typesAreExceptions, boolean deadBlocks, int ids) {
+
+        static Text of(String statement, Ordering ordering, int ids) {
+            boolean deadBlocks = ordering.whenDead() == WhenDead.BLOCK;
+            return new Text(statement, ordering.types().size(), ordering.typesAreExceptions(), deadBlocks, ids);
+        }
+    }
+
+    /** The shape of a table that has a place for the number; looks again before it refuses. */
+    TableShape require(Connection conn) throws SQLException {
+        TableShape shape = store.shapeWith(conn, COLUMN);
+        if (!shape.has(COLUMN)) {
+            throw new EventStoreException(
+                    "Table " + store.table() + " has no column " + COLUMN
+                            + ", so its events have no order. Add it as in META-INF/outbox/schema/" + store.name() + "/"
+                            + OutboxSchema.ORDER + " of outbox-jdbc.",
+                    null);
+        }
+        return shape;
+    }
+
+    // ---- claiming ----
+
+    /**
+     * The condition that event e has no unfinished predecessor, and no dead one where that blocks. It holds for an event without an aggregate id, which is in no aggregate, and for
+     * one that left the order, whose number is below all others. Binds: see {@link #bindNext}.
+     */
+    String isNext(Ordering ordering) {
+        String next = isNotBehind(ordering, 0) + " AND " + isNotBehind(ordering, 2)
+                + (ordering.whenDead() == WhenDead.BLOCK ? " AND " + isNotBehind(ordering, 3) : "");
+        return ordering.types().isEmpty() ? next : "(NOT " + isOrdered("e", ordering) + " OR " + next + ")";
+    }
+
+    void bindNext(Binder binder, Ordering ordering) throws SQLException {
+        bindTypes(binder, ordering, ordering.whenDead() == WhenDead.BLOCK ? 4 : 3);
+    }
+
+    private String isNotBehind(Ordering ordering, int status) {
+        return "COALESCE(" + first(ordering, status) + ", e.seq) >= e.seq";
+    }
+
+    // ---- places ----
+
+    Map<String, Position> positions(Connection conn, Collection<String> eventIds, Ordering ordering) {
+        return store.run("find the places of " + eventIds.size() + " events", () -> {
+            TableShape shape = require(conn);
+            Map<String, Position> positions = new HashMap<>();
+            for (List<String> some : store.portions(eventIds)) {
+                String sql = shape.text(
+                        Text.of("positions", ordering, store.idsInArray() ? 0 : some.size()),
+                        () -> positionsSql(ordering, some.size()));
+                store.queryAnew(
+                        conn,
+                        sql,
+                        binder -> {
+                            bindTypes(binder, ordering, 6);
+                            store.bindIds(binder, some);
+                        },
+                        row -> positions.put(row.getString("event_id"), position(row)));
+            }
+            return positions;
+        });
+    }
+
+    /** Binds: the types for each of six sub-selects, ids. */
+    private String positionsSql(Ordering ordering, int ids) {
+        return """
+                SELECT e.event_id,
+                       e.seq,
+                       %s AS new_before,
+                       %s AS retry_before,
+                       %s AS dead_before
+                  FROM %s e
+                 WHERE e.%s
+                """.formatted(
+                        nearest(ordering, 0),
+                        nearest(ordering, 2),
+                        nearest(ordering, 3),
+                        store.table(),
+                        store.idCondition(ids));
+    }
+
+    /** MySQL and MariaDB search the nearest from the end of the aggregate; the look at its first event saves them the way for the next one to be delivered. */
+    private String nearest(Ordering ordering, int status) {
+        return "CASE WHEN " + first(ordering, status) + " < e.seq THEN " + last(ordering, status) + " END";
+    }
+
+    private static Position position(ResultSet row) throws SQLException {
+        long unfinished = Math.max(row.getLong("new_before"), row.getLong("retry_before")); // NULL reads as 0
+        return new Position(row.getLong("seq"), unfinished, row.getLong("dead_before"));
+    }
+
+    /** The first event of the aggregate of e with the status. Binds: the types. */
+    private String first(Ordering ordering, int status) {
+        return """
+                (SELECT p.seq
+                          FROM %s p
+                         WHERE p.aggregate_type = e.aggregate_type
+                           AND p.aggregate_id = e.aggregate_id
+                           AND p.status = %d
+                           AND p.seq > 0
+                           AND %s
+                         ORDER BY p.aggregate_type, p.aggregate_id, p.status, p.seq
+                         LIMIT 1)""".formatted(store.table(), status, isOrdered("p", ordering));
+    }
+
+    /** The last event of the aggregate of e with the status before e. Binds: the types. */
+    private String last(Ordering ordering, int status) {
+        return """
+                (SELECT p.seq
+                          FROM %s p
+                         WHERE p.aggregate_type = e.aggregate_type
+                           AND p.aggregate_id = e.aggregate_id
+                           AND p.status = %d
+                           AND p.seq > 0
+                           AND p.seq < e.seq
+                           AND %s
+                         ORDER BY p.aggregate_type DESC, p.aggregate_id DESC, p.status DESC, p.seq DESC
+                         LIMIT 1)""".formatted(store.table(), status, isOrdered("p", ordering));
+    }
+
+    private static String isOrdered(String alias, Ordering ordering) {
+        if (ordering.types().isEmpty()) {
+            return "1 = 1";
+        }
+        String names = "(?" + ", ?".repeat(ordering.types().size() - 1) + ")";
+        return alias + ".event_type " + (ordering.typesAreExceptions() ? "NOT IN " : "IN ") + names;
+    }
+
+    private static void bindTypes(Binder binder, Ordering ordering, int times) throws SQLException {
+        for (int i = 0; i < times; i++) {
+            binder.texts(ordering.types());
+        }
+    }
+
+    // ---- administration ----
+
+    /** Counts only for those that are shown; so the choice comes first, in a table of its own. */
+    List<BlockedAggregate> blockedAggregates(Connection conn, int limit) {
+        // Binds: limit.
+        String sql = """
+                SELECT d.aggregate_type, d.aggregate_id, d.event_id, d.event_type, d.done_at, d.last_error,
+                       (SELECT COUNT(*) FROM %1$s w WHERE %2$s AND w.status IN (0, 2)) AS waiting,
+                       (SELECT COUNT(*) FROM %1$s w WHERE %2$s AND w.status = 3) AS also_dead,
+                       (SELECT MIN(w.created_at) FROM %1$s w WHERE %2$s AND w.status IN (0, 2)) AS created_at
+                  FROM (SELECT e.aggregate_type, e.aggregate_id, e.event_id, e.event_type, e.done_at, e.last_error, e.seq,
+                               COALESCE(e.done_at, e.created_at) AS since
+                          FROM %1$s e
+                         WHERE e.status = 3
+                           AND e.seq > 0
+                           AND e.seq = %3$s
+                         ORDER BY COALESCE(e.done_at, e.created_at), e.seq
+                         LIMIT ?) d
+                 ORDER BY d.since, d.seq
+                """.formatted(
+                        store.table(),
+                        "w.aggregate_type = d.aggregate_type AND w.aggregate_id = d.aggregate_id AND w.seq > d.seq",
+                        first(Ordering.perAggregate(), 3));
+        return store.run("find blocked aggregates", () -> {
+            TableShape shape = require(conn);
+            return store.query(conn, sql, binder -> binder.number(limit), row -> blocked(row, shape));
+        });
+    }
+
+    private static BlockedAggregate blocked(ResultSet row, TableShape shape) throws SQLException {
+        return new BlockedAggregate(
+                row.getString("aggregate_type"),
+                row.getString("aggregate_id"),
+                row.getString("event_id"),
+                row.getString("event_type"),
+                shape.read(row, "done_at"),
+                row.getString("last_error"),
+                row.getLong("waiting"),
+                row.getLong("also_dead"),
+                shape.read(row, "created_at"));
+    }
+
+    /** An UPDATE, unlike a DELETE, waits on MySQL for no row but those it changes, so it can name them all at once. */
+    int skip(Connection conn, Collection<String> eventIds) {
+        return store.run("skip " + eventIds.size() + " events", () -> {
+            require(conn);
+            return store.updateIds(conn, """
+                    UPDATE %1$s
+                       SET seq = -seq
+                     WHERE %2$s
+                       AND status = 3
+                       AND seq > 0
+                       AND aggregate_id IS NOT NULL
+                    """, eventIds, binder -> {}, binder -> {});
+        });
+    }
+}

@@ -1,0 +1,42 @@
+package outbox.spring;
+
+import java.lang.StackWalker.StackFrame;
+import java.util.Objects;
+
+/** From which part of a Spring transaction the current call comes. Spring itself has no answer, so the stack tells, by what is nearest. */
+enum CallOrigin {
+    /** The code inside the transaction. */
+    BUSINESS,
+    /** A callback before the commit: a synchronization that is registered there misses its own. */
+    BEFORE_COMMIT,
+    /** A callback after the commit. */
+    AFTER_COMMIT,
+    UNKNOWN;
+
+    private static final String SUPPORT = "org.springframework.transaction.";
+    private static final int MAX_FRAMES = 200; // looking further costs more than it finds
+
+    static CallOrigin current() {
+        return StackWalker.getInstance()
+                .walk(frames -> frames.limit(MAX_FRAMES)
+                        .filter(frame -> frame.getClassName().startsWith(SUPPORT))
+                        .map(CallOrigin::of)
+                        .filter(origin -> origin != UNKNOWN)
+                        .findFirst()
+                        .orElse(UNKNOWN));
+    }
+
+    private static CallOrigin of(StackFrame frame) {
+        String type = frame.getClassName().substring(SUPPORT.length());
+        String method = Objects.requireNonNullElse(frame.getMethodName(), "");
+        if (type.equals("support.TransactionTemplate") || type.equals("interceptor.TransactionAspectSupport")) {
+            return BUSINESS;
+        }
+        if (type.equals("support.TransactionSynchronizationUtils")) {
+            return method.startsWith("invokeAfter")
+                    ? AFTER_COMMIT
+                    : method.startsWith("triggerBefore") ? BEFORE_COMMIT : UNKNOWN;
+        }
+        return type.startsWith("jta.") && method.equals("beforeCompletion") ? BEFORE_COMMIT : UNKNOWN;
+    }
+}
