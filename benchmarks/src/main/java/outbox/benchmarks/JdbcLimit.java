@@ -4,7 +4,7 @@ import java.util.List;
 import javax.sql.DataSource;
 
 /**
- * Raw JDBC on the table of the library, written by hand for this benchmark and for nothing else: no retry, no second node, no lost events to find again. What it reaches is the limit.
+ * Raw JDBC on the columns and the index that a claim needs, written by hand for this benchmark and for nothing else: no retry, no second node, no lost events to find again. What it reaches is the limit.
  */
 final class JdbcLimit implements Contender {
     private final Variant variant;
@@ -45,7 +45,7 @@ final class JdbcLimit implements Contender {
 
     @Override
     public void createSchema(Product product, DataSource dataSource) {
-        OutboxTable.create(dataSource);
+        OutboxTable.createForLimit(product, dataSource);
     }
 
     @Override

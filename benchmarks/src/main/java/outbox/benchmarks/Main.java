@@ -36,7 +36,9 @@ public final class Main {
     private static Results measure(Options options, BenchServer server) {
         List<Workload> workloads =
                 Workloads.of(options.sizes()).stream().filter(options::wants).toList();
-        warmUp(options, server, workloads);
+        if (!options.quick()) {
+            warmUp(options, server, workloads);
+        }
         Results results = new Results();
         for (int round = 1; round <= options.rounds(); round++) {
             for (int i = 0; i < workloads.size(); i++) {

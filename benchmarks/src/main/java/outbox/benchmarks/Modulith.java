@@ -5,6 +5,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.ClassPathResource;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.init.ResourceDatabasePopulator;
 import org.springframework.modulith.events.ApplicationModuleListener;
 import org.springframework.modulith.events.IncompleteEventPublications;
@@ -20,6 +21,7 @@ import javax.sql.DataSource;
 /** The JDBC registry of Spring Modulith. */
 final class Modulith implements Contender {
     private static final int THREADS = 10;
+    private static final String PENDING = "SELECT count(*) FROM EVENT_PUBLICATION WHERE completion_date IS NULL";
 
     @Override
     public String name() {
@@ -46,7 +48,7 @@ final class Modulith implements Contender {
 
     @Override
     public String pendingSql() {
-        return "SELECT count(*) FROM EVENT_PUBLICATION WHERE completion_date IS NULL";
+        return PENDING;
     }
 
     @Override
@@ -76,8 +78,16 @@ final class Modulith implements Contender {
         @Override
         public void start() {
             context.getBean(GatedExecutor.class).open();
+            if (backlogIsEmpty()) {
+                return; // a resubmission would find events that are on their way
+            }
             IncompleteEventPublications backlog = context.getBean(IncompleteEventPublications.class);
             new Thread(() -> backlog.resubmitIncompletePublications(publication -> true), "resubmission").start();
+        }
+
+        private boolean backlogIsEmpty() {
+            Integer pending = context.getBean(JdbcTemplate.class).queryForObject(PENDING, Integer.class);
+            return pending == null || pending == 0;
         }
     }
 

@@ -1,12 +1,14 @@
 package outbox.benchmarks;
 
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.jdbc.datasource.init.ResourceDatabasePopulator;
 import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.OutboxSchema;
 
 import javax.sql.DataSource;
 
-/** The table of the library, which raw JDBC uses too. */
+/** The table of the library; raw JDBC has the part of it that a claim needs. */
 final class OutboxTable {
     static final String PENDING = "SELECT count(*) FROM outbox_event WHERE status IN (0, 2)";
 
@@ -15,6 +17,14 @@ final class OutboxTable {
     static void create(DataSource dataSource) {
         AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource);
         OutboxSchema.create(dataSource, store);
+    }
+
+    /** Columns and index as a claim needs them, without what order needs: raw JDBC must not pay for that. */
+    static void createForLimit(Product product, DataSource dataSource) {
+        String directory = product == Product.POSTGRESQL ? "postgresql" : "mysql";
+        new ResourceDatabasePopulator(
+                        new ClassPathResource("META-INF/outbox/schema/%s/V1__outbox_event.sql".formatted(directory)))
+                .execute(dataSource);
     }
 
     /** Binds nothing. The ids are in the order of time, as those that the library makes. */

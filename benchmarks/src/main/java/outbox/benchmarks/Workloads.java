@@ -19,6 +19,7 @@ final class Workloads {
 
     private Workloads() {}
 
+    /** In the order of a round: those that are compared with each other stand together, and W7x1 is W2 once more, for them. */
     static List<Workload> of(Sizes sizes) {
         Plan events = Plan.of(sizes.events(), sizes.aggregates());
         Plan ordered = events.inOrder();
@@ -45,24 +46,24 @@ final class Workloads {
                         Math.min(2, sizes.paceSeconds()),
                         concat(LIMITS, OURS_AND_PEERS)),
                 endToEnd(
+                        "W8",
+                        "W2 with listeners that take %d ms, %d at a time".formatted(SLOW_MILLIS, SLOW_WORKERS),
+                        slow,
+                        concat(VIRTUAL, OURS_AND_PEERS)),
+                endToEnd("W7x1", "W2 on one node", events, OURS),
+                endToEnd(
                         "W5",
                         "W2 in order per aggregate, %,d aggregates".formatted(sizes.aggregates()),
                         ordered,
                         List.of("limit-update", "outbox", "outbox-delete", "namastack")),
+                endToEnd("W9", "W5 with an aggregate that always fails", ordered.withFailingAggregate(), OURS),
                 endToEnd(
                         "W6",
                         "W2 beside %,d done events".formatted(sizes.history()),
                         events.withHistory(sizes.history()),
                         List.of("limit-update", "outbox")),
-                endToEnd("W7x1", "W2 on one node", events, OURS),
                 endToEnd("W7x2", "W2 on two nodes", events.withNodes(2), OURS),
-                endToEnd("W7x4", "W2 on four nodes", events.withNodes(4), OURS),
-                endToEnd(
-                        "W8",
-                        "W2 with listeners that take %d ms, %d at a time".formatted(SLOW_MILLIS, SLOW_WORKERS),
-                        slow,
-                        concat(VIRTUAL, OURS_AND_PEERS)),
-                endToEnd("W9", "W5 with an aggregate that always fails", ordered.withFailingAggregate(), OURS));
+                endToEnd("W7x4", "W2 on four nodes", events.withNodes(4), OURS));
     }
 
     private static Workload endToEnd(String id, String title, Plan plan, List<String> contenders) {

@@ -11,7 +11,7 @@ import java.util.concurrent.Future;
 
 /** The threads that make business changes. Writer w makes the changes w, w + 8, w + 16 and so on, one after the other. */
 final class Writers {
-    private static final int TRIES = 10;
+    private static final int TRIES = 100;
 
     private Writers() {}
 
