@@ -1,0 +1,104 @@
+package outbox.benchmarks;
+
+import outbox.benchmarks.Results.Spread;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** The bars that the library sets itself, and how it stands to them. */
+final class Acceptance {
+    private static final String OURS = Contenders.OURS;
+    private static final String LIMIT = Contenders.LIMIT;
+
+    private Acceptance() {}
+
+    /** A figure and its bar: it is at least or at most the bound. */
+    private record Bar(String name, Spread figure, boolean atLeast, double bound) {
+
+        static Bar atLeast(String name, Spread figure, double bound) {
+            return new Bar(name, figure, true, bound);
+        }
+
+        static Bar atMost(String name, Spread figure, double bound) {
+            return new Bar(name, figure, false, bound);
+        }
+
+        String verdict() {
+            if (!figure.isKnown()) {
+                return "not measured";
+            }
+            return (atLeast ? figure.median() >= bound : figure.median() <= bound) ? "pass" : "**missed**";
+        }
+
+        String row() {
+            return "| %s | %s %s | %s | %s |"
+                    .formatted(name, atLeast ? "≥" : "≤", Text.number(bound), Text.spread(figure), verdict());
+        }
+    }
+
+    static String table(Product product, Results results) {
+        List<String> lines = new ArrayList<>();
+        lines.add("| bar | bound | measured: median (range) | |");
+        lines.add("|---|---:|---:|---|");
+        bars(product, results).forEach(bar -> lines.add(bar.row()));
+        return String.join("\n", lines) + "\n";
+    }
+
+    private static List<Bar> bars(Product product, Results results) {
+        return switch (product) {
+            case POSTGRESQL -> postgres(results);
+            case MARIADB ->
+                List.of(
+                        Bar.atLeast("W2 against raw JDBC", rate(results, "W2", OURS, "W2", LIMIT), 0.8),
+                        Bar.atLeast("W3 against raw JDBC", rate(results, "W3", OURS, "W3", LIMIT), 0.7));
+        };
+    }
+
+    private static List<Bar> postgres(Results results) {
+        List<String> peers = Contenders.peers();
+        String base = results.has("W7x1", OURS) ? "W7x1" : "W2"; // W2 once more, near in time
+        return List.of(
+                Bar.atLeast(
+                        "W1 against raw JDBC with one insert per event", rate(results, "W1", OURS, "W1", LIMIT), 0.95),
+                Bar.atLeast("W2 against raw JDBC with grouped UPDATE", rate(results, "W2", OURS, "W2", LIMIT), 1.0),
+                Bar.atLeast("W2 against the best peer", results.ratioToBest(Metric.RATE, "W2", OURS, peers), 1.6),
+                Bar.atMost("W2 commits per event", results.spread("W2", OURS, Metric.COMMITS), 1.25),
+                Bar.atMost("W2 statements per event", results.spread("W2", OURS, Metric.STATEMENTS), 2.3),
+                Bar.atLeast(
+                        "W3 against raw claim by lease and grouped UPDATE",
+                        rate(results, "W3", OURS, "W3", LIMIT),
+                        0.8),
+                Bar.atLeast("W3 against the best peer", results.ratioToBest(Metric.RATE, "W3", OURS, peers), 3),
+                Bar.atMost(
+                        "W4 p50 against raw JDBC with two threads",
+                        results.ratio(Metric.P50, "W4", OURS, "W4", "limit-pipelined"),
+                        2),
+                Bar.atMost(
+                        "W4 p99 against raw JDBC with two threads",
+                        results.ratio(Metric.P99, "W4", OURS, "W4", "limit-pipelined"),
+                        2),
+                Bar.atLeast("W5 ordered against W2", rate(results, "W5", OURS, base, OURS), 0.8),
+                Bar.atMost("W5 out of order", worst(results, "W5", Metric.OUT_OF_ORDER), 0),
+                Bar.atMost("W5 duplicates", worst(results, "W5", Metric.DUPLICATES), 0),
+                Bar.atLeast("W6 against W2", rate(results, "W6", OURS, base, OURS), 0.95),
+                Bar.atMost(
+                        "W6 log bytes per event against W2",
+                        results.ratio(Metric.LOG_BYTES, "W6", OURS, base, OURS),
+                        1.05),
+                Bar.atLeast("W7 four nodes against one", rate(results, "W7x4", OURS, "W7x1", OURS), 0.9),
+                Bar.atMost("W7 duplicates on two nodes", worst(results, "W7x2", Metric.DUPLICATES), 0),
+                Bar.atMost("W7 duplicates on four nodes", worst(results, "W7x4", Metric.DUPLICATES), 0),
+                Bar.atLeast("W9 ordered, one aggregate fails, against W5", rate(results, "W9", OURS, "W5", OURS), 0.9));
+    }
+
+    private static Spread rate(
+            Results results, String workload, String contender, String otherWorkload, String otherContender) {
+        return results.ratio(Metric.RATE, workload, contender, otherWorkload, otherContender);
+    }
+
+    /** Where none is allowed, the worst round counts. */
+    private static Spread worst(Results results, String workload, Metric metric) {
+        Spread spread = results.spread(workload, OURS, metric);
+        return new Spread(spread.most(), spread.most(), spread.most());
+    }
+}

@@ -1,0 +1,95 @@
+package outbox.benchmarks;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+
+/** Measures what was asked for, writes the report and prints how the library stands to its bars. */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] arguments) throws Exception {
+        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere
+        Options options;
+        try {
+            options = Options.parse(arguments);
+        } catch (IllegalArgumentException e) {
+            System.err.println("benchmarks/run: " + e.getMessage());
+            System.exit(2);
+            return;
+        }
+        for (Product product : options.products()) {
+            try (BenchServer server = BenchServer.start(product)) {
+                System.out.printf("%s %s%n", product.title(), server.version());
+                Results results = measure(options, server);
+                Report report = new Report(options, product, server.version(), server.settings(), results);
+                report.write();
+                System.out.println();
+                System.out.println(Acceptance.table(product, results));
+                System.out.println("Written to " + report.file());
+            }
+        }
+        System.exit(0); // whatever threads a contender left behind
+    }
+
+    private static Results measure(Options options, BenchServer server) {
+        List<Workload> workloads =
+                Workloads.of(options.sizes()).stream().filter(options::wants).toList();
+        if (!options.quick()) {
+            warmUp(options, server, workloads);
+        }
+        Results results = new Results();
+        for (int round = 1; round <= options.rounds(); round++) {
+            for (int i = 0; i < workloads.size(); i++) {
+                Workload workload = workloads.get(i);
+                List<Contender> contenders = contenders(options, workload);
+                Collections.rotate(contenders, round - 1 + i); // nobody is always the first
+                for (Contender contender : contenders) {
+                    Measured measured = run(workload, server, contender, round);
+                    results.add(measured);
+                    System.out.println(Text.progress(measured));
+                }
+            }
+        }
+        return results;
+    }
+
+    private static List<Contender> contenders(Options options, Workload workload) {
+        List<Contender> contenders = new ArrayList<>();
+        for (String name : workload.contenders()) {
+            Contender contender = Contenders.named(name);
+            if (options.wants(contender)) {
+                contenders.add(contender);
+            }
+        }
+        return contenders;
+    }
+
+    /** A small run of each contender, so that the first round is not the one that compiles. */
+    private static void warmUp(Options options, BenchServer server, List<Workload> wanted) {
+        List<Workload> small = Workloads.of(Sizes.QUICK).stream()
+                .filter(workload -> workload.id().equals("W2") || workload.id().equals("W3"))
+                .toList();
+        for (Contender contender : Contenders.all()) {
+            boolean isWanted = wanted.stream()
+                    .anyMatch(workload -> contenders(options, workload).contains(contender));
+            for (Workload workload : small) {
+                if (isWanted && workload.contenders().contains(contender.name())) {
+                    Measured measured = run(workload, server, contender, 0);
+                    System.out.println("warm-up " + Text.progress(measured));
+                }
+            }
+        }
+    }
+
+    /** A contender that fails, or whose classes are not there, spoils its own figure only. */
+    private static Measured run(Workload workload, BenchServer server, Contender contender, int round) {
+        try {
+            return workload.run(server, contender, round);
+        } catch (Exception | LinkageError e) {
+            e.printStackTrace();
+            return Measured.failed(workload.id(), contender.name(), round, e);
+        }
+    }
+}

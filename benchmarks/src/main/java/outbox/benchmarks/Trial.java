@@ -1,0 +1,170 @@
+package outbox.benchmarks;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import outbox.benchmarks.Contender.Node;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
+import javax.sql.DataSource;
+
+/**
+ * One measurement: a fresh database with the tables of a contender, and fresh nodes with fresh pools.
+ *
+ * <p>The counters are read when the nodes and their pools are closed: a PostgreSQL backend tells what it did only when it has been idle for a while, or ends.
+ */
+final class Trial implements AutoCloseable {
+    private static final int BACKLOG_CHUNK = 500;
+
+    private final BenchServer server;
+    private final Contender contender;
+    private final Plan plan;
+    private final String database;
+    private final Ledger ledger;
+    private final Connection probe;
+    private final List<HikariDataSource> pools = new ArrayList<>();
+    private final List<Node> nodes = new ArrayList<>();
+    private ServerCounters before = new ServerCounters(0, 0, 0); // set by begin
+    private int probes; // queries that were asked since begin
+
+    Trial(BenchServer server, Contender contender, Plan plan) throws Exception {
+        this.server = server;
+        this.contender = contender;
+        this.plan = plan;
+        ledger = plan.ledger();
+        database = server.createDatabase();
+        BenchServer.execute(url(), Business.CREATE);
+        try (HikariDataSource pool = pool(2)) {
+            contender.createSchema(server.product(), pool);
+        }
+        if (plan.history() > 0) {
+            BenchServer.execute(url(), contender.historySql(server.product(), plan.history()));
+            server.analyze(database);
+        }
+        probe = DriverManager.getConnection(url());
+    }
+
+    private String url() {
+        return server.url(database);
+    }
+
+    private HikariDataSource pool(int size) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(url());
+        config.setMaximumPoolSize(size);
+        HikariDataSource pool = new HikariDataSource(config);
+        Pause.until(() -> pool.getHikariPoolMXBean().getTotalConnections() == size, Duration.ofSeconds(30));
+        return pool;
+    }
+
+    /** Writes all events of the plan before anything is delivered, by a node that is gone afterwards. */
+    void writeBacklog() throws Exception {
+        try (HikariDataSource pool = pool(2);
+                Node node = contender.node(setup(pool))) {
+            for (int from = 0; from < plan.events(); from += BACKLOG_CHUNK) {
+                node.writeBacklog(IntStream.range(from, Math.min(from + BACKLOG_CHUNK, plan.events()))
+                        .mapToObj(plan::event)
+                        .toList());
+            }
+        }
+        String makeDue = contender.makeDueSql(server.product());
+        if (!makeDue.isEmpty()) {
+            BenchServer.execute(url(), makeDue);
+        }
+        server.analyze(database);
+    }
+
+    /** Creates the nodes, which deliver nothing yet. */
+    void createNodes(UnaryOperator<DataSource> around) throws Exception {
+        for (int i = 0; i < plan.nodes(); i++) {
+            HikariDataSource pool = pool(Plan.CONNECTIONS / plan.nodes());
+            pools.add(pool);
+            nodes.add(contender.node(setup(around.apply(pool))));
+        }
+    }
+
+    private NodeSetup setup(DataSource dataSource) {
+        return new NodeSetup(server.product(), dataSource, ledger, plan.ordered(), plan.workers());
+    }
+
+    /** From here on the server's work counts. */
+    void begin() throws SQLException {
+        server.settle();
+        before = server.counters(database);
+        probes = 0;
+    }
+
+    void startNodes() throws Exception {
+        for (Node node : nodes) {
+            node.start();
+        }
+    }
+
+    /** The node that a writer writes to. */
+    Node node(int writer) {
+        return nodes.get(writer % nodes.size());
+    }
+
+    Ledger ledger() {
+        return ledger;
+    }
+
+    /** Waits until the listener saw every event and the database has none left to do; false if the time ran out before. */
+    boolean awaitDone(long untilNanoTime) throws InterruptedException, SQLException {
+        if (!ledger.awaitAll(untilNanoTime)) {
+            return false;
+        }
+        while (pending() > plan.hopeless()) {
+            if (System.nanoTime() > untilNanoTime) {
+                return false;
+            }
+            Thread.sleep(10);
+        }
+        return true;
+    }
+
+    /** How many events the database says are not done. */
+    long pending() throws SQLException {
+        probes++;
+        try (Statement statement = probe.createStatement();
+                ResultSet rows = statement.executeQuery(contender.pendingSql())) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    /** Ends the nodes and answers what the server did since {@link #begin()}. */
+    ServerCounters end() throws SQLException {
+        closeNodes();
+        probe.close();
+        server.awaitDisconnected(database);
+        return server.counters(database).minus(before).withoutProbes(probes);
+    }
+
+    private void closeNodes() {
+        for (Node node : nodes) {
+            node.close();
+        }
+        nodes.clear();
+        pools.forEach(HikariDataSource::close);
+        pools.clear();
+    }
+
+    @Override
+    public void close() throws SQLException {
+        try {
+            closeNodes();
+        } finally {
+            probe.close();
+            server.dropDatabase(database);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** The library side by side with raw JDBC and with its peers, on real databases. */
+@NullMarked
+package outbox.benchmarks;
+
+import org.jspecify.annotations.NullMarked;
