@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -97,7 +98,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         return new Position(number, unfinished, dead);
     }
 
-    private TreeMap<Long, EventStatus> rowsOf(String aggregate) {
+    private NavigableMap<Long, EventStatus> rowsOf(String aggregate) {
         return table.computeIfAbsent(aggregate, none -> new TreeMap<>());
     }
 
@@ -160,10 +161,11 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         AtomicReference<Delivery> added = new AtomicReference<>();
         duringQuestion.set(() -> {
             await(() -> added.get() != null);
-            lose(added.get());
+            lose(Objects.requireNonNull(added.get()));
         });
-        added.set(adding.get());
-        return added.get();
+        Delivery delivery = adding.get();
+        added.set(delivery);
+        return delivery;
     }
 
     /** The lease of an event that has not started is lost. */

@@ -101,8 +101,7 @@ class OrderGateTest {
         rig.dead(first);
 
         rig.await(() -> rig.parked.size() == 1);
-        Mark mark = rig.parked.get(second);
-        assertThat(mark.error()).startsWith("Parked: event number 1 ");
+        assertThat(rig.parked.get(second)).extracting(Mark::error).asString().startsWith("Parked: event number 1 ");
         rig.assertEmpty();
     }
 
