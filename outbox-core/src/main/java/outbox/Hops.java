@@ -1,10 +1,11 @@
 package outbox;
 
-import org.jspecify.annotations.Nullable;
 import outbox.internal.CurrentEvent;
 import outbox.internal.EventRules;
 
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Counts, in a header, the listeners between an event and its first cause. What a listener writes carries one hop more than what it received, so a cycle of listeners that
@@ -19,11 +20,12 @@ final class Hops {
 
     /** The events as the answer of the listener that runs on this thread; unchanged if none does. */
     static List<EventEnvelope> count(List<EventEnvelope> events) {
-        EventEnvelope cause = CurrentEvent.get();
-        if (cause == null) {
+        Optional<EventEnvelope> longest = CurrentEvent.all().stream().max(Comparator.comparingInt(Hops::hopsOf));
+        if (longest.isEmpty()) {
             return events;
         }
-        int before = hopsOf(cause.headers().get(HEADER));
+        EventEnvelope cause = longest.get(); // which of them it answers is not known
+        int before = hopsOf(cause);
         if (before >= MAX) {
             throw new InvalidEventException("Event " + cause.eventId() + " (type " + EventRules.show(cause.eventType())
                     + ") is the end of a chain of " + MAX + " listeners that each wrote an event. Break the cycle.");
@@ -34,7 +36,8 @@ final class Hops {
                 .toList();
     }
 
-    private static int hopsOf(@Nullable String header) {
+    private static int hopsOf(EventEnvelope event) {
+        String header = event.headers().get(HEADER);
         try {
             return header == null ? 0 : Math.max(0, Integer.parseInt(header));
         } catch (NumberFormatException e) {

@@ -53,7 +53,7 @@ public final class OutboxWriter {
     }
 
     /**
-     * The same writer, but it keeps the events of a transaction in memory and inserts them all, in one round trip, just before the commit. For transactions with many writes.
+     * The same writer, but it keeps the events of a transaction in memory and inserts them together, with as few statements as their size allows, just before the commit. For transactions with many writes.
      *
      * <p>The price: inside the transaction the events cannot be read from the table yet, and what the database says against an event, such as an id that exists, comes from the commit
      * instead of the write. Savepoints must be made through the transaction manager, not on the connection behind its back. Where the transaction context has no moment before the

@@ -44,6 +44,13 @@ class HopsTest {
     }
 
     @Test
+    void what_is_written_in_a_call_with_several_events_counts_from_the_one_with_the_longest_chain() {
+        CurrentEvent.set(List.of(EventEnvelope.ofJson("fresh", "{}"), received("41"), received("7")));
+
+        assertThat(headersOf(writer.write("t", "{}"))).containsOnly(Map.entry("outbox-hops", "42"));
+    }
+
+    @Test
     void everything_else_of_the_event_stays_as_it_was() {
         EventEnvelope event = EventEnvelope.builder("t")
                 .eventId("id")

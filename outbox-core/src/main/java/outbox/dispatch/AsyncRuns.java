@@ -7,10 +7,10 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -29,27 +29,34 @@ final class AsyncRuns {
 
     private final DeliveryQueues queues;
     private final IdentityHashMap<AsyncEventListener, Load> loads = new IdentityHashMap<>();
-    private final Set<Delivery> granted = new HashSet<>(); // back in the queues, with a place
+    private final Map<Delivery, AsyncEventListener> granted = new HashMap<>(); // back in the queues, with a place
 
     AsyncRuns(DeliveryQueues queues) {
         this.queues = queues;
     }
 
     /** Takes a place for the delivery; false if there is none, and then it waits for one. */
-    boolean enter(AsyncEventListener listener, Delivery delivery) {
-        int bound = Math.max(1, listener.maxInFlight());
-        synchronized (this) {
-            if (granted.remove(delivery)) {
-                return true;
-            }
-            Load load = loads.computeIfAbsent(listener, none -> new Load());
-            if (load.inFlight < bound) {
-                load.inFlight++;
-                return true;
-            }
-            queues.setAside(delivery);
-            load.waiting.add(delivery);
-            return false;
+    synchronized boolean enter(AsyncEventListener listener, int bound, Delivery delivery) {
+        Load load = loads.computeIfAbsent(listener, none -> new Load());
+        if (load.inFlight < bound) {
+            load.inFlight++;
+            return true;
+        }
+        queues.setAside(delivery);
+        load.waiting.add(delivery);
+        return false;
+    }
+
+    /** The listener at which the delivery has waited for its place, if it has one now; whoever asks must use it or {@link #leave}. A registry may know another listener by now. */
+    synchronized @Nullable AsyncEventListener takeGranted(Delivery delivery) {
+        return granted.remove(delivery);
+    }
+
+    /** The delivery will not be run: its place is free, if it had one. */
+    synchronized void giveUpPlace(Delivery delivery) {
+        AsyncEventListener listener = granted.remove(delivery);
+        if (listener != null) {
+            leave(listener);
         }
     }
 
@@ -61,7 +68,7 @@ final class AsyncRuns {
         }
         Delivery next = load.waiting.poll();
         if (next != null) {
-            granted.add(next);
+            granted.put(next, listener);
             queues.resume(next);
         } else if (--load.inFlight == 0) {
             loads.remove(listener);

@@ -50,7 +50,7 @@ final class DeliveryChain {
     /** Runs everything for one event and answers why it failed, or null. */
     @Nullable
     Throwable run(EventEnvelope event) {
-        return contained(event, () -> {
+        return contained(List.of(event), () -> {
             before(event);
             routed(event).onEvent(event);
         });
@@ -59,7 +59,7 @@ final class DeliveryChain {
     /** Runs the first half for an asynchronous listener, and answers why that failed, or null; {@link #after} is left to whoever learns the end. */
     @Nullable
     Throwable start(EventEnvelope event, AsyncEventListener listener, StageConsumer started) {
-        return contained(event, () -> {
+        return contained(List.of(event), () -> {
             before(event);
             CompletionStage<?> stage = listener.onEventAsync(event);
             if (stage == null) {
@@ -79,7 +79,7 @@ final class DeliveryChain {
         Map<String, Throwable> failures = new HashMap<>();
         List<EventEnvelope> passed = new ArrayList<>();
         for (EventEnvelope event : events) {
-            Throwable refused = contained(event, () -> before(event));
+            Throwable refused = contained(List.of(event), () -> before(event));
             if (refused == null) {
                 passed.add(event);
             } else {
@@ -87,7 +87,7 @@ final class DeliveryChain {
             }
         }
         if (!passed.isEmpty()) {
-            Throwable thrown = contained(passed.get(0), () -> {
+            Throwable thrown = contained(passed, () -> {
                 BatchOutcome outcome = listener.onEvents(List.copyOf(passed));
                 if (outcome == null) {
                     throw new NullPointerException("The batch listener returned null instead of an outcome");
@@ -102,17 +102,18 @@ final class DeliveryChain {
     }
 
     /** Answers what was thrown, Errors included: the attempt counts and the worker lives on. */
-    private static @Nullable Throwable contained(EventEnvelope event, Step step) {
+    private static @Nullable Throwable contained(List<EventEnvelope> events, Step step) {
         Thread thread = Thread.currentThread();
         ClassLoader loader = thread.getContextClassLoader();
-        CurrentEvent.set(event);
+        List<EventEnvelope> outer = CurrentEvent.all(); // a listener may end the asynchronous run of another event
+        CurrentEvent.set(events);
         try {
             step.run();
             return null;
         } catch (Throwable e) {
             return e;
         } finally {
-            CurrentEvent.clear();
+            CurrentEvent.set(outer);
             thread.setContextClassLoader(loader);
         }
     }
@@ -141,7 +142,7 @@ final class DeliveryChain {
                 : new ListenerErrorException(failure);
         for (int i = interceptors.size() - 1; i >= 0; i--) {
             EventInterceptor interceptor = interceptors.get(i);
-            Throwable thrown = contained(event, () -> interceptor.afterDispatch(event, error));
+            Throwable thrown = contained(List.of(event), () -> interceptor.afterDispatch(event, error));
             if (thrown != null) {
                 LOG.log(
                         Level.WARNING,

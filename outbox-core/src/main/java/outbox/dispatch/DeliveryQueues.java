@@ -228,11 +228,11 @@ final class DeliveryQueues {
         }
     }
 
-    /** Whether nothing is ready. */
+    /** Whether nothing waits, ready or not. */
     boolean isEmpty() {
         lock.lock();
         try {
-            return hot.ready.isEmpty() && cold.ready.isEmpty() && resumed.isEmpty();
+            return hot.held == 0 && cold.held == 0;
         } finally {
             lock.unlock();
         }

@@ -3,7 +3,10 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 
-/** Code around every delivery, for audit, logging and metrics. Called on worker threads, by several at once. */
+/**
+ * Code around every delivery, for audit, logging and metrics. Called on worker threads, by several at once; after an asynchronous listener, on the thread that
+ * completes its stage.
+ */
 public interface EventInterceptor {
 
     /** Before the listener, in the order of registration. What it throws is a failed attempt: neither later interceptors nor the listener run. */

@@ -16,6 +16,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntSupplier;
 
 /** Runs events on a worker thread: claims them if needed, runs their listener, decides the outcome and hands it to the marker. One way for each kind of listener. */
 final class EventRun implements Worker.Deliverer {
@@ -54,7 +55,7 @@ final class EventRun implements Worker.Deliverer {
     public void deliver(Worker worker, Delivery delivery) {
         try {
             deliverByKind(worker, delivery);
-        } catch (RuntimeException | Error e) { // of a listener's own settings, for one
+        } catch (RuntimeException | Error e) { // none is known: user code is contained further in
             LOG.log(
                     Level.ERROR,
                     "Cannot deliver event " + delivery.eventId() + "; it is given back, no attempt is lost",
@@ -65,11 +66,22 @@ final class EventRun implements Worker.Deliverer {
     }
 
     private void deliverByKind(Worker worker, Delivery delivery) {
+        AsyncEventListener waitedFor = asyncRuns.takeGranted(delivery);
+        if (waitedFor != null) {
+            startAsync(worker, delivery, waitedFor);
+            return;
+        }
         EventListener listener = chain.listenerOf(delivery.envelope());
         if (listener instanceof AsyncEventListener async) {
-            deliverAsync(worker, delivery, async);
+            int bound = setting(worker, delivery, async::maxInFlight);
+            if (bound > 0 && asyncRuns.enter(async, bound, delivery)) {
+                startAsync(worker, delivery, async);
+            }
         } else if (listener instanceof BatchEventListener batch) {
-            deliverBatch(worker, delivery, batch);
+            int limit = setting(worker, delivery, batch::maxBatchSize);
+            if (limit > 0) {
+                deliverBatch(worker, delivery, batch, limit);
+            }
         } else if (isOurs(worker, delivery) && enterListener(delivery)) {
             @Nullable Throwable failure;
             try {
@@ -79,6 +91,18 @@ final class EventRun implements Worker.Deliverer {
                 delivery.leaveListener();
             }
             settle(delivery, failure);
+        }
+    }
+
+    /** What a listener says about itself, at least 1. One that throws instead has failed, like one that throws when it is called: the attempt counts, and the answer is 0. */
+    private int setting(Worker worker, Delivery delivery, IntSupplier question) {
+        try {
+            return Math.max(1, question.getAsInt());
+        } catch (RuntimeException | Error e) {
+            if (isOurs(worker, delivery)) {
+                settle(delivery, e);
+            }
+            return 0;
         }
     }
 
@@ -140,14 +164,14 @@ final class EventRun implements Worker.Deliverer {
         }
     }
 
-    private void deliverBatch(Worker worker, Delivery first, BatchEventListener listener) {
+    private void deliverBatch(Worker worker, Delivery first, BatchEventListener listener, int limit) {
         List<Delivery> batch = new ArrayList<>();
-        int limit = Math.max(1, listener.maxBatchSize());
         for (Delivery next = first; next != null; next = batch.size() < limit ? nextFor(listener) : null) {
-            if (isOurs(worker, next) && enterListener(next)) {
+            if (isOurs(worker, next)) {
                 batch.add(next);
             }
         }
+        batch.removeIf(delivery -> !enterListener(delivery)); // not before: an interrupt must not hit a claim
         if (batch.isEmpty()) {
             return;
         }
@@ -160,8 +184,14 @@ final class EventRun implements Worker.Deliverer {
         } finally {
             batch.forEach(Delivery::leaveListener);
         }
+        boolean cutShort = batch.stream().anyMatch(Delivery::isCutShort); // the interrupt of one hits the whole call
         for (Delivery delivery : batch) {
-            settle(delivery, failures.get(delivery.eventId()));
+            Throwable failure = failures.get(delivery.eventId());
+            if (failure != null && cutShort) {
+                giveBack(delivery);
+            } else {
+                settle(delivery, failure);
+            }
         }
     }
 
@@ -176,10 +206,8 @@ final class EventRun implements Worker.Deliverer {
         return next;
     }
 
-    private void deliverAsync(Worker worker, Delivery delivery, AsyncEventListener listener) {
-        if (!asyncRuns.enter(listener, delivery)) {
-            return;
-        }
+    /** Starts an asynchronous run that has its place. */
+    private void startAsync(Worker worker, Delivery delivery, AsyncEventListener listener) {
         AsyncRun run = new AsyncRun(delivery, listener);
         if (!isOurs(worker, delivery) || !enterListener(delivery)) {
             asyncRuns.leave(listener);

@@ -33,11 +33,20 @@ final class Marker implements Runnable {
 
     /** Told when an outcome is in the database, or was found to be no longer ours to write. */
     interface Listener {
-        void marked(Delivery delivery, Mark mark, boolean stillOurs);
+        void marked(Delivery delivery, Mark mark, Written written);
 
         void released(Delivery delivery, String token);
 
         void markFailed();
+    }
+
+    /** What became of an outcome. */
+    enum Written {
+        YES,
+        /** Its claim was not found; but a try before may have written it, and then its claim ended with that. */
+        PROBABLY,
+        /** Its claim was lost. */
+        NO
     }
 
     /** What to write for an event; without a mark it is given back as if it had never been claimed. */
@@ -239,12 +248,9 @@ final class Marker implements Runnable {
         List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant
         Set<String> ours = store.write(marks, releases);
         for (int i = 0; i < marks.size(); i++) {
-            // After a failure that left the outcome unknown, not finding the claim means that the first try was
-            // written.
-            listener.marked(
-                    marked.get(i),
-                    marks.get(i),
-                    repeated || ours.contains(marks.get(i).eventId()));
+            Written notFound = repeated ? Written.PROBABLY : Written.NO;
+            boolean found = ours.contains(marks.get(i).eventId());
+            listener.marked(marked.get(i), marks.get(i), found ? Written.YES : notFound);
         }
         for (int i = 0; i < releases.size(); i++) {
             listener.released(releases.get(i), tokens.get(i));

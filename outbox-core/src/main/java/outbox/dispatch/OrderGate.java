@@ -120,12 +120,12 @@ final class OrderGate implements Runnable {
         return ended.await(patience.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** The outcome of an event is in the database, or was no longer ours to write. */
-    void marked(Delivery delivery, Mark mark, boolean stillOurs) {
+    /** The outcome of an event is in the database for sure, or its claim was not found there. */
+    void marked(Delivery delivery, Mark mark, boolean found) {
         if (delivery.number() <= 0) {
             return;
         }
-        if (!stillOurs) {
+        if (!found) {
             gone(delivery);
             return;
         }
@@ -202,9 +202,9 @@ final class OrderGate implements Runnable {
         if (!waiting.isEmpty()) {
             Waiting first = waiting.get(0);
             strays.removeAll(waiting);
-            pass(lane, first.delivery());
             waiting.subList(1, waiting.size())
                     .forEach(one -> lane.add(one.behind(first.delivery().number())));
+            pass(lane, first.delivery()); // the last step: if it was lost, the others are asked about again
         }
         forgetIfEmpty(delivery, lane);
     }

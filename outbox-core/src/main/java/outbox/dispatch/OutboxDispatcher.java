@@ -119,7 +119,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     /** Takes an event from a poller; false if its queue is full or the dispatcher is closing. Never blocks. */
     public boolean enqueueCold(QueuedEvent event) {
-        ClaimInHand inHand = ClaimInHand.of(event.envelope().eventId());
+        ClaimInHand inHand = ClaimInHand.take(event.envelope().eventId());
         if (inHand != null) {
             store.limitLease(inHand.lease());
         }
@@ -247,14 +247,19 @@ public final class OutboxDispatcher implements AutoCloseable {
                 order.close(); // what waits for its turn is for another node
             }
             boolean drained = waitFor(() -> pool.liveWorkers() > 0 && drain(), interrupted);
-            Stream.concat(queues.drain().stream(), asyncRuns.drain().stream())
-                    .filter(Delivery::giveUp)
-                    .forEach(this::giveBack);
-            if (!waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted)) {
+            giveBackWaiting();
+            boolean stopped = waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted);
+            giveBackWaiting(); // what workers set aside, or ends of asynchronous runs resumed, meanwhile
+            if (!stopped) {
                 LOG.log(
                         Level.WARNING,
                         "Listeners still run after the drain time of " + drainTimeout
                                 + " and an interrupt; their events will be delivered again after their lease");
+            }
+            if (order != null) {
+                waitFor(
+                        () -> order.awaitEnd(STOP_GRACE),
+                        interrupted); // it may give back what it was just asking about
             }
             if (!waitFor(() -> marker.close(MARK_GRACE), interrupted)) {
                 LOG.log(
@@ -269,6 +274,16 @@ public final class OutboxDispatcher implements AutoCloseable {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    private void giveBackWaiting() {
+        List<Delivery> setAside =
+                asyncRuns.drain(); // first, so that no place that is given up below goes to one of them
+        List<Delivery> queued = queues.drain();
+        queued.forEach(asyncRuns::giveUpPlace);
+        Stream.concat(queued.stream(), setAside.stream())
+                .filter(Delivery::giveUp)
+                .forEach(this::giveBack);
     }
 
     private boolean drain() throws InterruptedException {
@@ -315,13 +330,13 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final class Reports implements Marker.Listener, LeaseKeeper.Listener {
 
         @Override
-        public void marked(Delivery delivery, Mark mark, boolean stillOurs) {
+        public void marked(Delivery delivery, Mark mark, Marker.Written written) {
             if (order != null) {
-                order.marked(delivery, mark, stillOurs);
+                order.marked(delivery, mark, written == Marker.Written.YES);
                 wakeForSuccessors(delivery, mark);
             }
             held.letGo(delivery, mark.token());
-            if (!stillOurs) {
+            if (written == Marker.Written.NO) {
                 metrics.incrementLostClaims();
                 LOG.log(
                         Level.WARNING,

@@ -61,6 +61,9 @@ final class WorkerPool implements Executor {
     void replace(Worker worker) {
         lock.lock();
         try {
+            if (worker.isReplaced()) { // for another event of the same call
+                return;
+            }
             worker.replace();
             if (!stopped && !draining) {
                 startUnlessTooManyAreStuck();
@@ -141,7 +144,7 @@ final class WorkerPool implements Executor {
                 // Looks up now and then: a worker that was about to wait when it was woken sees the state by itself.
                 long waited = Math.min(left, TimeUnit.MILLISECONDS.toNanos(100));
                 left -= waited - Math.max(0, someEnded.awaitNanos(waited));
-                queues.wakeAll(1);
+                queues.wakeAll(workers.size());
             }
             return true;
         } finally {

@@ -3,15 +3,26 @@ package outbox.internal;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 
-/** The event whose listener runs on this thread; what that listener writes is caused by it. */
+import java.util.List;
+
+/** The event whose listener runs on this thread, or the events of one call; what that listener writes is caused by them. */
 public final class CurrentEvent {
 
-    private static final ThreadLocal<@Nullable EventEnvelope> CURRENT = new ThreadLocal<>();
+    private static final ThreadLocal<@Nullable List<EventEnvelope>> CURRENT = new ThreadLocal<>();
 
     private CurrentEvent() {}
 
     public static void set(EventEnvelope event) {
-        CURRENT.set(event);
+        CURRENT.set(List.of(event));
+    }
+
+    /** Of one call, or what {@link #all} answered before; none is like {@link #clear}. */
+    public static void set(List<EventEnvelope> events) {
+        if (events.isEmpty()) {
+            CURRENT.remove();
+        } else {
+            CURRENT.set(events);
+        }
     }
 
     public static void clear() {
@@ -19,6 +30,13 @@ public final class CurrentEvent {
     }
 
     public static @Nullable EventEnvelope get() {
-        return CURRENT.get();
+        List<EventEnvelope> events = CURRENT.get();
+        return events == null ? null : events.get(0);
+    }
+
+    /** Empty if no listener runs on this thread. */
+    public static List<EventEnvelope> all() {
+        List<EventEnvelope> events = CURRENT.get();
+        return events == null ? List.of() : events;
     }
 }

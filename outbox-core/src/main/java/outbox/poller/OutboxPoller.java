@@ -205,7 +205,7 @@ public final class OutboxPoller implements AutoCloseable {
         try {
             return state.get() == State.CLOSED ? PollCycle.Result.NOTHING : cycle.run();
         } catch (RuntimeException | Error e) {
-            trouble.log(Level.ERROR, "A poll cycle failed; the next one comes in about " + intervalMs + " ms", e);
+            trouble.log(Level.ERROR, "A poll cycle failed; the next one comes in " + intervalMs + " ms or sooner", e);
             return PollCycle.Result.NOTHING;
         } finally {
             polling.unlock();

@@ -10,8 +10,7 @@ public interface OutboxPollerHandler {
     /**
      * Takes one event; false, for lack of room, ends the current cycle and leaves the event where it is.
      *
-     * <p>The claim of the event travels with it on the poller's thread. A handler that hands events to a dispatcher from another thread loses the claim: the dispatcher does not
-     * deliver the event, and the same happens after each lease. Where every node does so, it is never delivered: hand over on the poller's thread.
+     * <p>The claim of the event goes with it to the dispatcher that gets the event in the end, on this thread or on another one. Between the two, nobody renews the lease.
      */
     boolean handle(EventEnvelope event, int attempts);
 
@@ -20,7 +19,7 @@ public interface OutboxPollerHandler {
         return true;
     }
 
-    /** How many events can be taken now: the poller claims no more. */
+    /** How many events the poller may bring now; it claims no more. A handler may answer 0 until it has room for many, and wake the poller then. */
     default int room() {
         return hasCapacity() ? Integer.MAX_VALUE : 0;
     }

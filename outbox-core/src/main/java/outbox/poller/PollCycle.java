@@ -145,14 +145,20 @@ final class PollCycle {
     }
 
     private boolean handOver(Found found, EventEnvelope event) {
-        ClaimInHand.set(source.inHand(found));
+        ClaimInHand inHand = source.inHand(found);
+        boolean taken = false;
         try {
-            return handler.handle(event, found.row().attempts());
+            if (inHand != null) {
+                inHand.offer();
+            }
+            taken = handler.handle(event, found.row().attempts());
         } catch (RuntimeException | Error e) {
             LOG.log(Level.ERROR, "The handler failed to take event " + event.eventId() + "; it stays in the table", e);
-            return false;
         } finally {
-            ClaimInHand.set(null);
+            if (inHand != null) {
+                inHand.end(taken);
+            }
         }
+        return taken;
     }
 }

@@ -53,7 +53,7 @@ public interface AdminEventStore extends EventStore {
     /** Counts the events that pass the filter. */
     long count(Connection conn, EventFilter filter);
 
-    /** The ids of events that pass the filter, the oldest first. */
+    /** The ids of events that pass the filter, the oldest first, by their numbers if they have any. */
     List<String> findIds(Connection conn, EventFilter filter, int limit);
 
     /** Makes those of the events that are DEAD pending again, due at {@code now} and with no attempt made; keeps their last error. Answers how many. */

@@ -38,6 +38,9 @@ class DispatcherSettingsTest {
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ZERO)),
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ofMillis(-1))),
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ofSeconds(Long.MAX_VALUE))),
+                wrong(
+                        "deleteDone",
+                        builder -> complete(builder).deleteDone(true).build()),
                 wrong("ownerId", builder -> complete(builder).ownerId("").build()),
                 wrong(
                         "ownerId",

@@ -113,26 +113,31 @@ final class AdminStatements {
                 () -> store.query(conn, sql, where::bind, row -> row.getLong(1)).get(0));
     }
 
+    /**
+     * The oldest first: by their numbers where they have any, so that what is changed in portions never leaves a dead event before one of its aggregate that is pending again, and
+     * would be parked behind it anew. One that was skipped has its number with a minus sign.
+     */
     List<String> findIds(Connection conn, EventFilter filter, int limit) {
         FilterSql where = new FilterSql(store, filter);
-        // Binds: those of the conditions, limit.
-        String sql = """
-                SELECT event_id
-                  FROM %s
-                 %s
-                 ORDER BY created_at, event_id
-                 LIMIT ?
-                """.formatted(store.table(), where.sql());
-        return store.run(
-                "find events",
-                () -> store.query(
-                        conn,
-                        sql,
-                        binder -> {
-                            where.bind(binder);
-                            binder.number(limit);
-                        },
-                        row -> row.getString(1)));
+        return store.run("find events", () -> {
+            boolean numbered = store.shapeWith(conn, OrderStatements.COLUMN).has(OrderStatements.COLUMN);
+            // Binds: those of the conditions, limit.
+            String sql = """
+                    SELECT event_id
+                      FROM %s
+                     %s
+                     ORDER BY %s
+                     LIMIT ?
+                    """.formatted(store.table(), where.sql(), numbered ? "ABS(seq)" : "created_at, event_id");
+            return store.query(
+                    conn,
+                    sql,
+                    binder -> {
+                        where.bind(binder);
+                        binder.number(limit);
+                    },
+                    row -> row.getString(1));
+        });
     }
 
     int replay(Connection conn, Collection<String> eventIds, Instant now) {

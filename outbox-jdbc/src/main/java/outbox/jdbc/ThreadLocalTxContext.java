@@ -57,7 +57,7 @@ public final class ThreadLocalTxContext implements TxContext {
 
     /**
      * An interceptor for dispatchers whose listeners use transactions of this context: one that a listener began and left open is rolled back, with an error in the log, so that the
-     * next event on the same thread does not run inside it.
+     * next event on the same thread does not run inside it. Not for asynchronous listeners, which end on another thread.
      */
     public EventInterceptor leakGuard() {
         return EventInterceptor.after((event, error) -> {

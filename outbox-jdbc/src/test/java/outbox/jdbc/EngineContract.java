@@ -196,6 +196,25 @@ abstract class EngineContract {
         assertThat(node.counts.lostClaims).hasValue(0);
     }
 
+    @Test
+    void a_handler_may_hand_over_later_and_from_another_thread() {
+        Node node = started(new Node(db.dataSource(), db.store()));
+        List<QueuedEvent> later = new ArrayList<>();
+        OutboxPoller lambda = OutboxPoller.builder()
+                .connectionProvider(db.dataSource()::getConnection)
+                .eventStore(db.store())
+                .handler((event, attempts) -> later.add(new QueuedEvent(event, QueuedEvent.Source.COLD, attempts)))
+                .build();
+        EventEnvelope event = node.writeCold("{}");
+
+        lambda.poll();
+        later.forEach(node.dispatcher::enqueueCold);
+
+        awaitRow(event, DONE);
+        assertThat(node.delivered).containsExactly(event);
+        assertThat(node.counts.lostClaims).hasValue(0);
+    }
+
     // ---- what is refused ----
 
     @Test

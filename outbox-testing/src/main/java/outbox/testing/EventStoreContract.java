@@ -766,34 +766,35 @@ public abstract class EventStoreContract {
 
     @Test
     void a_group_of_outcomes_does_not_wait_for_a_business_transaction() throws SQLException {
-        List<EventEnvelope> events = givenEvents(6);
+        List<EventEnvelope> events = givenEvents(60);
         db.insert(events);
-        claim(OURS, db.now(), 6);
-        List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
+        claim(OURS, db.now(), 60);
+        List<Mark> failed = new ArrayList<>();
+        List<Mark> delivered = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            String id = events.get(i).eventId();
+            switch (i % 3) {
+                case 0 -> failed.add(Mark.retry(id, OURS.token(), true, Duration.ZERO, "boom"));
+                case 1 -> failed.add(Mark.dead(id, OURS.token(), true, "boom"));
+                default -> delivered.add(Mark.done(id, OURS.token()));
+            }
+        }
         Instant now = db.now();
         try (Connection business = db.open()) {
             store.insertAll(business, givenEvents(3), null);
             long start = System.nanoTime();
 
             db.inTransaction(connection -> {
-                store.mark(
-                        connection,
-                        List.of(
-                                Mark.retry(ids.get(0), OURS.token(), true, Duration.ZERO, "boom"),
-                                Mark.retry(ids.get(1), OURS.token(), true, Duration.ZERO, "boom"),
-                                Mark.dead(ids.get(2), OURS.token(), true, "boom"),
-                                Mark.dead(ids.get(3), OURS.token(), true, "boom")),
-                        now);
-                store.remove(
-                        connection, List.of(Mark.done(ids.get(4), OURS.token()), Mark.done(ids.get(5), OURS.token())));
+                store.mark(connection, failed, now);
+                store.remove(connection, delivered);
             });
 
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
             business.rollback();
         }
-        assertThat(db.count("status = 2")).isEqualTo(2);
-        assertThat(db.count("status = 3")).isEqualTo(2);
-        assertThat(db.count("1 = 1")).isEqualTo(4);
+        assertThat(db.count("status = 2")).isEqualTo(20);
+        assertThat(db.count("status = 3")).isEqualTo(20);
+        assertThat(db.count("1 = 1")).isEqualTo(40);
     }
 
     @Test

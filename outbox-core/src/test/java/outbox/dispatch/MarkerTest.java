@@ -1,0 +1,107 @@
+package outbox.dispatch;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import outbox.EventEnvelope;
+import outbox.OutboxException;
+import outbox.dispatch.Marker.Written;
+import outbox.fake.FakeConnections;
+import outbox.spi.Claim;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.Mark;
+
+import java.lang.reflect.Proxy;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+@Timeout(30)
+class MarkerTest {
+
+    private final Deque<Object> answers = new ArrayDeque<>(); // of the store, set before an outcome is handed over
+    private final LinkedBlockingQueue<Written> told = new LinkedBlockingQueue<>();
+
+    @Test
+    void an_outcome_is_written_or_its_claim_was_lost() throws InterruptedException {
+        assertThat(mark(Set.of("it"))).isEqualTo(Written.YES);
+        assertThat(mark(Set.of())).isEqualTo(Written.NO);
+    }
+
+    @Test
+    void an_outcome_whose_claim_is_gone_after_a_broken_connection_was_probably_written() throws InterruptedException {
+        SQLException broken = new SQLException("cut", "08006");
+
+        assertThat(mark(broken, Set.of("it"))).isEqualTo(Written.YES);
+        assertThat(mark(broken, Set.of())).isEqualTo(Written.PROBABLY);
+    }
+
+    @Test
+    void an_outcome_that_was_never_sent_was_not_written_before() throws InterruptedException {
+        assertThat(mark(new SQLException("refused", "08001"), Set.of())).isEqualTo(Written.NO);
+    }
+
+    /** Hands over an outcome while the store answers so; answers what the marker makes of it. */
+    private Written mark(Object... storeAnswers) throws InterruptedException {
+        answers.addAll(List.of(storeAnswers));
+        LeasingEventStore store = (LeasingEventStore) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {LeasingEventStore.class},
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "mark" -> answer();
+                    case "now" -> Instant.EPOCH;
+                    default -> null;
+                });
+        Marker marker = new Marker(
+                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), false),
+                new Told(),
+                task -> new Thread(task, "marker"));
+        marker.start();
+        Delivery delivery = new Delivery(
+                new QueuedEvent(
+                        EventEnvelope.builder("T")
+                                .eventId("it")
+                                .payloadJson("{}")
+                                .build(),
+                        QueuedEvent.Source.HOT,
+                        0),
+                Claim.startingNow("token", Duration.ofMinutes(5)),
+                false);
+        delivery.start(null);
+
+        marker.settle(delivery, Mark.done("it", "token"));
+
+        Written written = told.poll(10, TimeUnit.SECONDS);
+        assertThat(marker.close(Duration.ofSeconds(5))).isTrue();
+        return written;
+    }
+
+    private Object answer() {
+        Object next = answers.remove();
+        if (next instanceof SQLException failure) {
+            throw new OutboxException("failed", failure);
+        }
+        return next;
+    }
+
+    private final class Told implements Marker.Listener {
+
+        @Override
+        public void marked(Delivery delivery, Mark mark, Written written) {
+            told.add(written);
+        }
+
+        @Override
+        public void released(Delivery delivery, String token) {}
+
+        @Override
+        public void markFailed() {}
+    }
+}

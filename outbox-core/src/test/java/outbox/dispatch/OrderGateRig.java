@@ -1,0 +1,307 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.dispatch.QueuedEvent.Source;
+import outbox.fake.Eventually;
+import outbox.fake.FakeConnections;
+import outbox.model.EventStatus;
+import outbox.order.Ordering;
+import outbox.spi.Claim;
+import outbox.spi.Mark;
+import outbox.spi.OrderedEventStore;
+import outbox.spi.Position;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/** An order gate between real queues and a table in memory, whose events are named by aggregate and number. Closing it ends the gate's thread. */
+final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
+
+    static final int CAPACITY = 50;
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    final List<Delivery> givenBack = new CopyOnWriteArrayList<>();
+    final List<Delivery> vanished = new CopyOnWriteArrayList<>();
+    final Map<Delivery, Mark> parked = new ConcurrentHashMap<>();
+    final OrderGate gate;
+    private final DeliveryQueues queues = new DeliveryQueues(CAPACITY, CAPACITY, Long.MAX_VALUE);
+    private final Map<String, TreeMap<Long, EventStatus>> table = new HashMap<>(); // guarded by itself, as what follows
+    private final Set<String> hidden = new HashSet<>();
+    private final AtomicInteger asked = new AtomicInteger();
+    private final AtomicInteger toFail = new AtomicInteger();
+    private final AtomicInteger failed = new AtomicInteger();
+    private final AtomicReference<Runnable> duringQuestion = new AtomicReference<>(() -> {});
+
+    OrderGateRig(Ordering ordering) {
+        OrderedEventStore store = (OrderedEventStore) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {OrderedEventStore.class},
+                (proxy, method, arguments) -> method.getName().equals("positions") ? answer(arguments[1]) : null);
+        gate = new OrderGate(
+                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), false), ordering, this);
+        new Thread(gate, "gate").start();
+    }
+
+    private Map<String, Position> answer(Object eventIds) {
+        if (toFail.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+            failed.incrementAndGet();
+            throw new IllegalStateException("The database does not answer");
+        }
+        Map<String, Position> positions = new HashMap<>();
+        Collection<?> ids = (Collection<?>) eventIds;
+        synchronized (table) {
+            ids.stream()
+                    .map(String.class::cast)
+                    .filter(id -> !hidden.contains(id))
+                    .forEach(id -> positions.put(id, position(id)));
+        }
+        duringQuestion.getAndSet(() -> {}).run();
+        asked.addAndGet(ids.size());
+        return positions;
+    }
+
+    private Position position(String id) {
+        String aggregate = id.substring(0, id.indexOf('-'));
+        long number = Long.parseLong(id.substring(id.indexOf('-') + 1));
+        long unfinished = 0;
+        long dead = 0;
+        for (Map.Entry<Long, EventStatus> before :
+                rowsOf(aggregate).headMap(number).entrySet()) {
+            if (hidden.contains(aggregate + "-" + before.getKey())) {
+                continue;
+            }
+            switch (before.getValue()) {
+                case NEW, RETRY -> unfinished = before.getKey();
+                case DEAD -> dead = before.getKey();
+                default -> {}
+            }
+        }
+        return new Position(number, unfinished, dead);
+    }
+
+    private TreeMap<Long, EventStatus> rowsOf(String aggregate) {
+        return table.computeIfAbsent(aggregate, none -> new TreeMap<>());
+    }
+
+    private void set(String aggregate, long number, EventStatus status) {
+        synchronized (table) {
+            rowsOf(aggregate).put(number, status);
+        }
+    }
+
+    // ---- the table ----
+
+    void hide(String aggregate, long number) {
+        synchronized (table) {
+            hidden.add(aggregate + "-" + number);
+        }
+    }
+
+    void show(String aggregate, long number) {
+        synchronized (table) {
+            hidden.remove(aggregate + "-" + number);
+        }
+    }
+
+    /** An event that another node holds. */
+    void foreign(String aggregate, long number) {
+        set(aggregate, number, EventStatus.NEW);
+    }
+
+    void finishedElsewhere(String aggregate, long number) {
+        set(aggregate, number, EventStatus.DONE);
+    }
+
+    void failQuestions(int times) {
+        toFail.set(times);
+    }
+
+    int questionsFailed() {
+        return failed.get();
+    }
+
+    // ---- events ----
+
+    Delivery add(String aggregate, long number) {
+        set(aggregate, number, EventStatus.NEW);
+        EventEnvelope event = EventEnvelope.builder("T")
+                .eventId(aggregate + "-" + number)
+                .aggregateType("A")
+                .aggregateId(aggregate)
+                .payloadJson("{}")
+                .build();
+        Delivery delivery = new Delivery(
+                new QueuedEvent(event, Source.HOT, 0), Claim.startingNow("token", Duration.ofMinutes(5)), false);
+        assertThat(queues.reserve(delivery)).isTrue();
+        gate.add(delivery);
+        return delivery;
+    }
+
+    /** Adds an event whose lease is lost while the database is asked about it. */
+    Delivery loseDuringQuestion(Supplier<Delivery> adding) {
+        AtomicReference<Delivery> added = new AtomicReference<>();
+        duringQuestion.set(() -> {
+            await(() -> added.get() != null);
+            lose(added.get());
+        });
+        added.set(adding.get());
+        return added.get();
+    }
+
+    /** The lease of an event that has not started is lost. */
+    void lose(Delivery delivery) {
+        if (delivery.giveUp()) {
+            gate.gone(delivery);
+        }
+    }
+
+    void done(Delivery delivery) {
+        set(aggregate(delivery), delivery.number(), EventStatus.DONE);
+        end(delivery, Mark.done(delivery.eventId(), "token"), true);
+    }
+
+    void retry(Delivery delivery) {
+        set(aggregate(delivery), delivery.number(), EventStatus.RETRY);
+        end(delivery, Mark.retry(delivery.eventId(), "token", true, Duration.ZERO, "boom"), true);
+    }
+
+    void dead(Delivery delivery) {
+        set(aggregate(delivery), delivery.number(), EventStatus.DEAD);
+        end(delivery, Mark.dead(delivery.eventId(), "token", true, "boom"), true);
+    }
+
+    void lostBeforeMark(Delivery delivery) {
+        end(delivery, Mark.done(delivery.eventId(), "token"), false);
+    }
+
+    private void end(Delivery delivery, Mark mark, boolean stillOurs) {
+        gate.marked(delivery, mark, stillOurs);
+        gate.gone(delivery);
+    }
+
+    private static String aggregate(Delivery delivery) {
+        return Objects.requireNonNull(delivery.envelope().aggregateId());
+    }
+
+    // ---- what comes out ----
+
+    /** The next delivery that a worker gets. */
+    Delivery awaitReady() {
+        return awaitReady(null);
+    }
+
+    /** The same, without one that no worker would start any more. */
+    Delivery awaitReady(@Nullable Delivery lost) {
+        AtomicReference<@Nullable Delivery> next = new AtomicReference<>(lost);
+        await(() -> {
+            next.set(queues.takeNow());
+            return next.get() != null && next.get() != lost;
+        });
+        Delivery ready = Objects.requireNonNull(next.get());
+        assertThat(ready.start(null)).isTrue();
+        return ready;
+    }
+
+    boolean isNothingReady() {
+        return queues.isEmpty();
+    }
+
+    /** Waits until the gate has had answers about so many events, counted from the start, and has used them. */
+    void awaitAsked(int events) {
+        await(() -> asked.get() >= events);
+        await(() -> {
+            synchronized (gate) { // it decides under its lock, so it is done with the answer or waits for it
+                return !Boolean.TRUE.equals(read("asking"));
+            }
+        });
+    }
+
+    void await(BooleanSupplier condition) {
+        Eventually.eventually(() -> assertThat(condition.getAsBoolean()).isTrue());
+    }
+
+    /** All room is free again, and the gate remembers nothing. Its memory is looked at from outside, since nobody else may need to. */
+    void assertEmpty() {
+        await(() -> queues.depth(Source.HOT) == 0);
+        assertThat(queues.room(Source.HOT)).isEqualTo(CAPACITY);
+        assertThat(queues.byteRoom()).isEqualTo(Long.MAX_VALUE);
+        synchronized (gate) {
+            assertThat((Map<?, ?>) read("lanes")).isEmpty();
+            assertThat((Collection<?>) read("strays")).isEmpty();
+            assertThat((Collection<?>) read("arrivals")).isEmpty();
+        }
+    }
+
+    private Object read(String field) {
+        try {
+            Field found = OrderGate.class.getDeclaredField(field);
+            found.setAccessible(true);
+            return found.get(gate);
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Override
+    public void ready(Delivery delivery) {
+        queues.ready(delivery);
+    }
+
+    @Override
+    public void drop(Delivery delivery) {
+        queues.free(delivery);
+    }
+
+    @Override
+    public void giveBack(Delivery delivery) {
+        if (delivery.giveUp()) {
+            gate.gone(delivery);
+            givenBack.add(delivery);
+        }
+    }
+
+    @Override
+    public void vanished(Delivery delivery) {
+        if (delivery.giveUp()) {
+            gate.gone(delivery);
+            vanished.add(delivery);
+        }
+    }
+
+    @Override
+    public void park(Delivery delivery, Mark mark) {
+        if (delivery.start(null)) {
+            parked.put(delivery, mark);
+            set(aggregate(delivery), delivery.number(), EventStatus.DEAD);
+            end(delivery, mark, true);
+        }
+    }
+
+    @Override
+    public void close() {
+        gate.close();
+        try {
+            assertThat(gate.awaitEnd(PATIENCE)).isTrue();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

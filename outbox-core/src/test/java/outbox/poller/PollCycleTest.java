@@ -1,0 +1,208 @@
+package outbox.poller;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
+import outbox.internal.ClaimInHand;
+import outbox.model.OutboxEvent;
+import outbox.poller.PollCycle.Result;
+import outbox.spi.MetricsExporter;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/** How much a cycle asks for, and what it tells about the next one. */
+class PollCycleTest {
+
+    private static final int DEFAULT = 50;
+    private static final int BACKLOG = 1000;
+
+    private final Source source = new Source();
+    private final Handler handler = new Handler();
+
+    @Test
+    void an_idle_cycle_asks_for_little_and_finds_nothing() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+
+        assertThat(cycle.run()).isEqualTo(Result.NOTHING);
+        assertThat(cycle.run()).isEqualTo(Result.NOTHING);
+
+        assertThat(source.limits).containsExactly(50, 50);
+    }
+
+    @Test
+    void after_a_full_batch_the_next_asks_for_as_much_as_a_backlog_may() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 2000;
+
+        assertThat(cycle.run()).isEqualTo(Result.FULL);
+        assertThat(cycle.run()).isEqualTo(Result.FULL);
+        assertThat(cycle.run()).isEqualTo(Result.SOME);
+        assertThat(cycle.run()).isEqualTo(Result.NOTHING);
+
+        assertThat(source.limits).containsExactly(50, 1000, 1000, 50);
+    }
+
+    @Test
+    void a_backlog_is_asked_for_within_the_room() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 2000;
+        cycle.run();
+        handler.room = 300;
+
+        Result result = cycle.run();
+
+        assertThat(source.limits).containsExactly(50, 300);
+        assertThat(handler.room).isZero();
+        assertThat(result).isEqualTo(Result.NOTHING); // until there is room again
+        handler.room = 5000;
+        assertThat(cycle.run()).isEqualTo(Result.FULL);
+        assertThat(source.limits).containsExactly(50, 300, 1000);
+    }
+
+    @Test
+    void a_size_that_the_user_set_is_never_exceeded() {
+        PollCycle cycle = cycle(7, 7);
+        source.waiting = 100;
+
+        for (int i = 0; i < 5; i++) {
+            assertThat(cycle.run()).isEqualTo(Result.FULL);
+        }
+
+        assertThat(source.limits).containsOnly(7);
+    }
+
+    @Test
+    void the_first_look_is_careful_about_bytes_and_later_ones_know_better() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 2000;
+        handler.byteRoom = 10L * EventEnvelope.MAX_PAYLOAD_BYTES;
+
+        cycle.run();
+
+        assertThat(source.limits.get(0)).isEqualTo(10);
+        assertThat(source.limits).hasSizeGreaterThan(1);
+        assertThat(50 - source.limits.get(0))
+                .isEqualTo(source.limits.stream().skip(1).mapToInt(i -> i).sum());
+    }
+
+    @Test
+    void without_any_capacity_the_table_is_not_asked() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 10;
+        handler.room = 0;
+
+        assertThat(cycle.run()).isEqualTo(Result.NOTHING);
+
+        assertThat(source.limits).isEmpty();
+    }
+
+    @Test
+    void what_the_handler_refuses_after_all_is_given_back() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 40;
+        handler.refuseFrom = 15;
+
+        assertThat(cycle.run()).isEqualTo(Result.SOME);
+
+        assertThat(handler.taken).hasSize(15);
+        assertThat(source.givenBack).isEqualTo(25);
+    }
+
+    @Test
+    void a_source_that_does_not_take_is_not_asked_again_at_once() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 2000;
+        source.takes = false;
+
+        assertThat(cycle.run()).isEqualTo(Result.SOME);
+        assertThat(cycle.run()).isEqualTo(Result.SOME);
+
+        assertThat(source.limits).containsExactly(50, 50);
+    }
+
+    private PollCycle cycle(int batchSize, int backlogBatchSize) {
+        return new PollCycle(source, handler, batchSize, backlogBatchSize, MetricsExporter.NOOP);
+    }
+
+    /** Has so many events, and notes what it is asked for. */
+    private static final class Source implements EventSource {
+
+        private final List<Integer> limits = new ArrayList<>();
+        private int waiting;
+        private int givenBack;
+        private boolean takes = true;
+
+        @Override
+        public Batch next(int limit) {
+            limits.add(limit);
+            int found = Math.min(limit, waiting);
+            waiting -= takes ? found : 0;
+            Instant now = Instant.now();
+            return new Batch(
+                    IntStream.range(0, found)
+                            .mapToObj(i -> new Found(
+                                    new OutboxEvent("e" + i, "t", null, null, null, "{}", "{}", 0, now), null, false))
+                            .toList(),
+                    now);
+        }
+
+        @Override
+        public boolean takes() {
+            return takes;
+        }
+
+        @Override
+        public @Nullable ClaimInHand inHand(Found event) {
+            return null;
+        }
+
+        @Override
+        public void giveBack(List<Found> events) {
+            givenBack += events.size();
+        }
+
+        @Override
+        public void markDead(Found event, String error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    /** Takes what there is room for. */
+    private static final class Handler implements OutboxPollerHandler {
+
+        private final List<EventEnvelope> taken = new ArrayList<>();
+        private int room = 100_000;
+        private long byteRoom = Long.MAX_VALUE;
+        private int refuseFrom = Integer.MAX_VALUE;
+
+        @Override
+        public boolean handle(EventEnvelope event, int attempts) {
+            if (taken.size() >= refuseFrom) {
+                return false;
+            }
+            taken.add(event);
+            room--;
+            return true;
+        }
+
+        @Override
+        public boolean hasCapacity() {
+            return room > 0;
+        }
+
+        @Override
+        public int room() {
+            return room;
+        }
+
+        @Override
+        public long byteRoom() {
+            return byteRoom;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package outbox.poller;
+
+import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
+import outbox.fake.FakeConnections;
+import outbox.fake.MemoryEventStore;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static outbox.fake.Eventually.eventually;
+
+/** How long a poller pauses; only what cannot be wrong on a slow machine is asserted exactly, and that is that it does not come early. */
+class PollerPauseTest {
+
+    private static final long INTERVAL = 1600;
+    private static final double SPREAD = 0.8; // the shortest of what a pause may be
+
+    private final MemoryEventStore store = new MemoryEventStore();
+    private final FakeConnections connections = new FakeConnections();
+    private final List<Long> cycles = new CopyOnWriteArrayList<>(); // when they began
+
+    @Test
+    void a_poller_comes_back_soon_after_it_found_something_and_then_less_and_less_often() {
+        EventEnvelope event = store.given("t");
+        store.beforeEachCall(call -> {
+            if (call.equals("pollPending")) {
+                cycles.add(System.nanoTime());
+            }
+        });
+
+        try (OutboxPoller poller = poller(
+                (found, attempts) -> store.markDone(connections.connection(false, false), event.eventId()) == 1)) {
+            poller.start();
+            eventually(() -> assertThat(cycles).hasSize(5));
+        }
+
+        assertThat(millisBefore(1)).isLessThan((long) (INTERVAL * SPREAD)); // a sixteenth, in truth
+        for (int i = 1, pause = (int) INTERVAL / 16; i < 5; i++, pause *= 2) {
+            assertThat(millisBefore(i)).as("pause %d", i).isGreaterThanOrEqualTo((long) (pause * SPREAD) - 1);
+        }
+    }
+
+    @Test
+    void an_idle_poller_keeps_to_its_interval_from_the_start() {
+        store.beforeEachCall(call -> cycles.add(System.nanoTime()));
+
+        try (OutboxPoller poller = poller((found, attempts) -> true)) {
+            poller.start();
+            eventually(() -> assertThat(cycles).hasSize(2));
+        }
+
+        assertThat(millisBefore(1)).isGreaterThanOrEqualTo((long) (INTERVAL * SPREAD) - 1);
+    }
+
+    private long millisBefore(int cycle) {
+        return TimeUnit.NANOSECONDS.toMillis(cycles.get(cycle) - cycles.get(cycle - 1));
+    }
+
+    private OutboxPoller poller(OutboxPollerHandler handler) {
+        return OutboxPoller.builder()
+                .connectionProvider(connections)
+                .eventStore(store)
+                .handler(handler)
+                .intervalMs(INTERVAL)
+                .build();
+    }
+}

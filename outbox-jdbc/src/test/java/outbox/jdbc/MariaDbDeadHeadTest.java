@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbDeadHeadTest extends DeadHeadContract {
+
+    MariaDbDeadHeadTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbKindsTest extends KindsContract {
+
+    MariaDbKindsTest() {
+        super(Databases.MARIADB);
+    }
+}

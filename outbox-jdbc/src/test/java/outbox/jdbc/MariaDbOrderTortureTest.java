@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbOrderTortureTest extends OrderTortureContract {
+
+    MariaDbOrderTortureTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbOrderedDeliveryTest extends OrderedDeliveryContract {
+
+    MariaDbOrderedDeliveryTest() {
+        super(Databases.MARIADB);
+    }
+}

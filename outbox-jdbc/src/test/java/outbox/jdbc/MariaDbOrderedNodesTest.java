@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbOrderedNodesTest extends OrderedNodesContract {
+
+    MariaDbOrderedNodesTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,133 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import outbox.order.Ordering;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+import outbox.spi.Position;
+import outbox.testing.StoreFixture;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.IntStream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/** What is asked about an aggregate costs the same however many events it has: 20,000 pending ones of a single aggregate beside as many of others, in all statuses. */
+@Timeout(120)
+class OrderPlanTest {
+
+    private static final int EVENTS = 40_000;
+    private static final Claim CLAIM = new Claim("plan", Long.MAX_VALUE);
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"POSTGRES", "MARIADB", "MYSQL"})
+    void places_are_found_by_the_index_of_the_order(Databases database) throws SQLException {
+        StoreFixture db = givenEvents(database);
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        List<String> ids =
+                IntStream.range(0, 100).mapToObj(i -> id(i * 2)).toList(); // the first ones of the long queue
+
+        for (Ordering ordering :
+                List.of(Ordering.perAggregate(), Ordering.perAggregate().onlyTypes(List.of("T", "U")))) {
+            String plan = planOf(db, connection -> store.positions(connection, ids, ordering));
+
+            assertThat(lines(plan, database == Databases.POSTGRES ? "Scan" : "| p |"))
+                    .hasSizeGreaterThanOrEqualTo(6)
+                    .allMatch(line -> line.contains("outbox_event_pkey")
+                            || line.matches(
+                                    database == Databases.POSTGRES
+                                            ? ".*Index (Only )?Scan.* using outbox_event_order .*"
+                                            : ".*\\| outbox_event_order \\| 775 \\|.*")); // by type, id and status
+            assertThat(plan).doesNotContain("filesort", "Seq Scan", "Sort");
+        }
+        Map<String, Position> positions = db.call(connection -> store.positions(
+                connection, List.of(id(0), id(2), id(EVENTS - 4), id(EVENTS - 2)), Ordering.perAggregate()));
+        assertThat(positions.get(id(2))).isEqualTo(new Position(3, 1, 0));
+        long beforeLast = Objects.requireNonNull(positions.get(id(EVENTS - 4))).number();
+        assertThat(Objects.requireNonNull(positions.get(id(EVENTS - 2))).unfinishedBefore())
+                .isEqualTo(beforeLast);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"POSTGRES", "MARIADB", "MYSQL"})
+    void a_claim_in_order_uses_the_indexes_of_the_claim_and_of_the_order(Databases database) throws SQLException {
+        StoreFixture db = givenEvents(database);
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        Instant now = db.now();
+
+        String plan = planOf(
+                db,
+                connection ->
+                        store.claimInOrder(connection, CLAIM, now, now, Duration.ZERO, 50, Ordering.perAggregate()));
+
+        assertThat(plan).contains("outbox_event_due", "outbox_event_order");
+        assertThat(plan).doesNotContain("filesort", "Seq Scan", "Sort", "| ALL |");
+        List<ClaimedEvent> claimed = db.call(connection -> store.claimInOrder(
+                connection, CLAIM, now, now.minusSeconds(60), Duration.ZERO, 50, Ordering.perAggregate()));
+        assertThat(claimed).hasSize(50);
+    }
+
+    private static String planOf(StoreFixture db, StoreFixture.Work use) {
+        return db.call(connection -> {
+            PlanRecorder recorder = new PlanRecorder(connection);
+            use.on(recorder.connection());
+            connection.rollback();
+            return String.join(
+                    "\n",
+                    recorder.plans().stream()
+                            .filter(plan -> plan.contains("seq"))
+                            .toList());
+        });
+    }
+
+    private static List<String> lines(String plan, String marker) {
+        return plan.lines().filter(line -> line.contains(marker)).toList();
+    }
+
+    private static String id(int number) {
+        return "e-%06d".formatted(number);
+    }
+
+    private static StoreFixture givenEvents(Databases database) throws SQLException {
+        StoreFixture db = database.fixture(
+                database == Databases.MYSQL ? "rewriteBatchedStatements=true" : ""); // only to be quick
+        String now = database == Databases.POSTGRES ? "now()" : "UTC_TIMESTAMP(6)";
+        try (Connection connection = db.open();
+                PreparedStatement insert = connection.prepareStatement("""
+                        INSERT INTO outbox_event (event_id, event_type, aggregate_type, aggregate_id, payload, status, available_at, created_at)
+                        VALUES (?, 'T', 'Order', ?, '{}', ?, %1$s, %1$s)
+                        """.formatted(now))) {
+            for (int i = 0; i < EVENTS; i++) {
+                boolean ofTheLongQueue = i % 2 == 0;
+                insert.setString(1, id(i));
+                insert.setString(2, ofTheLongQueue ? "long" : "short-" + i % 2001);
+                insert.setInt(3, ofTheLongQueue ? 0 : i / 2 % 4); // all statuses
+                insert.addBatch();
+                if (i % 1000 == 999) {
+                    insert.executeBatch();
+                }
+            }
+            connection.commit();
+            try (Statement statement = connection.createStatement()) {
+                statement.execute(
+                        database == Databases.POSTGRES ? "ANALYZE outbox_event" : "ANALYZE TABLE outbox_event");
+            }
+            connection.commit();
+        }
+        return db;
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresDeadHeadTest extends DeadHeadContract {
+
+    PostgresDeadHeadTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresKindsTest extends KindsContract {
+
+    PostgresKindsTest() {
+        super(Databases.POSTGRES);
+    }
+}

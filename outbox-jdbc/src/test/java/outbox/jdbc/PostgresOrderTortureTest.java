@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresOrderTortureTest extends OrderTortureContract {
+
+    PostgresOrderTortureTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresOrderedDeliveryTest extends OrderedDeliveryContract {
+
+    PostgresOrderedDeliveryTest() {
+        super(Databases.POSTGRES);
+    }
+}

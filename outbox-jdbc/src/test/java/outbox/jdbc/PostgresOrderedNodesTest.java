@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresOrderedNodesTest extends OrderedNodesContract {
+
+    PostgresOrderedNodesTest() {
+        super(Databases.POSTGRES);
+    }
+}
