@@ -5,6 +5,7 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A server of our own that syncs every commit to disk. */
@@ -31,6 +32,11 @@ abstract class BenchServer implements AutoCloseable {
 
     /** What the server did for a database so far. */
     abstract ServerCounters counters(String database) throws SQLException;
+
+    /** The statements that took the server most of its time in a database, a line for each; empty if it does not know. */
+    List<String> busiest(String database) throws SQLException {
+        return List.of();
+    }
 
     /** Waits until nobody is connected to a database, and so everybody has told what he did. */
     abstract void awaitDisconnected(String database) throws SQLException;

@@ -60,8 +60,7 @@ final class LimitDelivery implements AutoCloseable {
         Thread thread = new Thread(
                 () -> {
                     try (Connection connection = setup.dataSource().getConnection()) {
-                        connection.setTransactionIsolation(
-                                Connection.TRANSACTION_READ_COMMITTED); // fewer locks on MariaDB
+                        statements.prepare(connection);
                         connection.setAutoCommit(false);
                         loop.run(connection);
                     } catch (InterruptedException e) {

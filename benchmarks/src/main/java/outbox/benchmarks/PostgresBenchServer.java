@@ -2,8 +2,14 @@ package outbox.benchmarks;
 
 import outbox.testing.PostgresServer;
 
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -62,6 +68,32 @@ final class PostgresBenchServer extends BenchServer {
                 """.formatted(database));
         long logBytes = queryNumber("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn");
         return new ServerCounters(commits, statements, logBytes);
+    }
+
+    @Override
+    List<String> busiest(String database) throws SQLException {
+        List<String> lines = new ArrayList<>();
+        try (Connection connection = DriverManager.getConnection(adminUrl());
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("""
+                        SELECT s.total_exec_time, s.calls, s.rows, s.max_exec_time, s.query
+                          FROM pg_stat_statements AS s
+                          JOIN pg_database AS d ON d.oid = s.dbid
+                         WHERE d.datname = '%s'
+                         ORDER BY s.total_exec_time DESC
+                         LIMIT 6
+                        """.formatted(database))) {
+            while (rows.next()) {
+                lines.add("%,9.0f ms, %,7d calls, %,7d rows, longest %,7.1f ms: %s"
+                        .formatted(
+                                rows.getDouble(1),
+                                rows.getLong(2),
+                                rows.getLong(3),
+                                rows.getDouble(4),
+                                rows.getString(5).replaceAll("\\s+", " ")));
+            }
+        }
+        return lines;
     }
 
     @Override

@@ -23,6 +23,7 @@ import javax.sql.DataSource;
  */
 final class Trial implements AutoCloseable {
     private static final int BACKLOG_CHUNK = 500;
+    private static final boolean SHOW_STATEMENTS = Boolean.getBoolean("outbox.benchmarks.statements");
 
     private final BenchServer server;
     private final Contender contender;
@@ -146,6 +147,9 @@ final class Trial implements AutoCloseable {
         closeNodes();
         probe.close();
         server.awaitDisconnected(database);
+        if (SHOW_STATEMENTS) {
+            server.busiest(database).forEach(System.out::println);
+        }
         return server.counters(database).minus(before).withoutProbes(probes);
     }
 
