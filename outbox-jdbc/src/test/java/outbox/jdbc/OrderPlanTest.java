@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -79,6 +80,28 @@ class OrderPlanTest {
         List<ClaimedEvent> claimed = db.call(connection -> store.claimInOrder(
                 connection, CLAIM, now, now.minusSeconds(60), Duration.ZERO, 50, Ordering.perAggregate()));
         assertThat(claimed).hasSize(50);
+    }
+
+    /** A statement that the server keeps prepared may keep the plan of an empty table, too. */
+    @Test
+    void on_postgresql_no_plan_is_kept_for_claims_and_places() {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        Instant now = db.now();
+
+        List<String> kept = db.call(connection -> {
+            for (int i = 0; i < 10; i++) {
+                store.claim(connection, CLAIM, now, now, Duration.ZERO, 50);
+                store.claimInOrder(connection, CLAIM, now, now, Duration.ZERO, 50, Ordering.perAggregate());
+                store.positions(connection, List.of(id(0)), Ordering.perAggregate());
+                store.release(connection, CLAIM.token(), List.of(id(0)));
+            }
+            return store.query(
+                    connection, "SELECT statement FROM pg_prepared_statements", binder -> {}, row -> row.getString(1));
+        });
+
+        assertThat(kept).anyMatch(sql -> sql.contains("locked_by = NULL")); // the server does keep others
+        assertThat(kept).noneMatch(sql -> sql.contains("SKIP LOCKED") || sql.contains("seq"));
     }
 
     private static String planOf(StoreFixture db, StoreFixture.Work use) {
