@@ -107,9 +107,18 @@ abstract class JdbcTable {
 
     final int update(Connection conn, String sql, Binds binds) throws SQLException {
         try (PreparedStatement update = conn.prepareStatement(sql)) {
-            binds.to(new Binder(update, shape(conn)));
-            return update.executeUpdate();
+            return update(conn, update, binds);
         }
+    }
+
+    final int update(Connection conn, PreparedStatement update, Binds binds) throws SQLException {
+        binds.to(new Binder(update, shape(conn)));
+        return update.executeUpdate();
+    }
+
+    /** An update on the terms of {@link #queryAnew}. */
+    int updateAnew(Connection conn, String sql, Binds binds) throws SQLException {
+        return update(conn, sql, binds);
     }
 
     /** The condition that event_id is one of {@code count} ids. */
@@ -132,7 +141,7 @@ abstract class JdbcTable {
             throws SQLException {
         int count = 0;
         for (List<String> some : portions(ids)) {
-            count += update(conn, idsText(conn, sql, some.size()), binder -> {
+            count += updateAnew(conn, idsText(conn, sql, some.size()), binder -> {
                 before.to(binder);
                 bindIds(binder, some);
                 after.to(binder);
@@ -144,7 +153,7 @@ abstract class JdbcTable {
     final Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
         Set<String> found = new HashSet<>();
         for (List<String> some : portions(ids)) {
-            found.addAll(query(
+            found.addAll(queryAnew(
                     conn,
                     idsText(conn, sql, some.size()),
                     binder -> {

@@ -204,6 +204,14 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
+    int updateAnew(Connection conn, String sql, Binds binds) throws SQLException {
+        try (PreparedStatement update = conn.prepareStatement(sql)) {
+            PostgresStatement.planEachTime(update);
+            return update(conn, update, binds);
+        }
+    }
+
+    @Override
     Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         return queryIds(
                 conn,
@@ -229,7 +237,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 RETURNING e.event_id
                 """.formatted(
                         table(), status.code(), timeColumn, shape.isZoned(timeColumn) ? "timestamptz" : "timestamp"));
-        List<String> written = query(
+        List<String> written = queryAnew(
                 conn,
                 sql,
                 binder -> binder.time(timeColumn, now)
