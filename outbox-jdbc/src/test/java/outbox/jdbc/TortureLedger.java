@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -70,7 +71,7 @@ final class TortureLedger {
     static void read(Path path, String boot, List<Run> runs, List<Fault> faults) {
         Map<String, Run> open = new HashMap<>();
         for (String line : lines(path)) {
-            String[] parts = line.split(" ");
+            String[] parts = line.split(" ", -1);
             switch (parts[0]) {
                 case "S" ->
                     open.put(
@@ -84,7 +85,7 @@ final class TortureLedger {
                                     Long.MAX_VALUE,
                                     End.NONE));
                 case "E" -> {
-                    Run run = open.remove(parts[1]);
+                    Run run = Objects.requireNonNull(open.remove(parts[1]), line);
                     runs.add(new Run(
                             run.eventId,
                             run.aggregate,
