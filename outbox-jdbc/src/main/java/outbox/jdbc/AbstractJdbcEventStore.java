@@ -88,8 +88,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return "";
     }
 
-    /** How the INSERT of events ends. */
-    String afterInsert() {
+    /** How the INSERT of so many events ends. */
+    String afterInsert(int rows) {
         return "";
     }
 
@@ -449,7 +449,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
                 UPDATE %1$s
                    SET locked_by = ?, locked_at = ?
                  WHERE %2$s
-                   AND status IN (0, 2)
+                   AND status + 0 IN (0, 2)
                    AND available_at <= ?
                    AND (locked_at IS NULL OR locked_at < ?)
                 """,
@@ -465,7 +465,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return run("claim event " + eventId, () -> {
             List<EventRows.Candidate> rows = query(
                     conn,
-                    "SELECT %s, available_at, locked_by FROM %s WHERE event_id = ? AND status IN (0, 2)"
+                    "SELECT %s, available_at, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2)"
                             .formatted(EventRows.columns(shape(conn), ""), table()),
                     binder -> binder.text(eventId),
                     row -> EventRows.candidate(row, shape(conn)));
@@ -478,7 +478,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
                     UPDATE %s
                        SET locked_by = ?, locked_at = ?
                      WHERE event_id = ?
-                       AND status IN (0, 2)
+                       AND status + 0 IN (0, 2)
                        AND (available_at <= ? OR locked_by = ?)
                        AND (locked_at IS NULL OR locked_at < ? OR locked_by = ?)
                     """.formatted(table());

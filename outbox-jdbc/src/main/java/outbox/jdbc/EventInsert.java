@@ -137,7 +137,7 @@ final class EventInsert {
                         leased ? ", locked_by, locked_at" : "",
                         row,
                         (", " + row).repeat(rows - 1),
-                        store.afterInsert());
+                        store.afterInsert(rows));
     }
 
     private String now(String column) {

@@ -175,7 +175,7 @@ abstract class JdbcTable {
     Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         return queryIds(
                 conn,
-                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status IN (0, 2) FOR UPDATE",
+                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status + 0 IN (0, 2) FOR UPDATE",
                 eventIds,
                 binder -> binder.text(token));
     }
@@ -204,7 +204,7 @@ abstract class JdbcTable {
                    SET status = %d, attempts = attempts + ?, %s = ?, last_error = ?, locked_by = NULL, locked_at = NULL
                  WHERE event_id = ?
                    AND locked_by = ?
-                   AND status IN (0, 2)
+                   AND status + 0 IN (0, 2)
                 """.formatted(table, status.code(), failureTime(status)));
         if (marks.size() == 1) {
             return update(conn, sql, binder -> bindFailed(binder, marks.get(0), now)) > 0

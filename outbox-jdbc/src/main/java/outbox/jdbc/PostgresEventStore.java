@@ -66,8 +66,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
-    String afterInsert() {
-        return "ON CONFLICT (event_id) DO NOTHING RETURNING event_id";
+    String afterInsert(int rows) {
+        return "ON CONFLICT (event_id) DO NOTHING" + (rows == 1 ? "" : " RETURNING event_id");
     }
 
     /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. */
@@ -76,9 +76,15 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         List<String> inserted = new ArrayList<>();
         try (PreparedStatement insert = conn.prepareStatement(sql)) {
             binding.bind(insert);
-            try (ResultSet rows = insert.executeQuery()) {
-                while (rows.next()) {
-                    inserted.add(rows.getString(1));
+            if (events.size() == 1) {
+                if (insert.executeUpdate() == 1) { // the usual case, and the count costs less than an answer
+                    return;
+                }
+            } else {
+                try (ResultSet rows = insert.executeQuery()) {
+                    while (rows.next()) {
+                        inserted.add(rows.getString(1));
+                    }
                 }
             }
         }
@@ -120,7 +126,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        SET locked_by = ?, locked_at = ?
                       FROM due
                      WHERE e.event_id = due.event_id
-                       AND e.status IN (0, 2)
+                       AND e.status + 0 IN (0, 2)
                        AND (e.locked_at IS NULL OR e.locked_at < ?)
                     RETURNING %2$s, e.available_at, due.locked_by
                     """.formatted(table(), EventRows.columns(shape, "e.")));
@@ -172,7 +178,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        SET locked_by = ?, locked_at = ?
                       FROM due
                      WHERE e.event_id = due.event_id
-                       AND e.status IN (0, 2)
+                       AND e.status + 0 IN (0, 2)
                        AND (e.locked_at IS NULL OR e.locked_at < ?)
                     RETURNING %2$s, e.available_at, due.locked_by
                     """.formatted(table(), EventRows.columns(shape, "e."), order().isNext(ordering)));
@@ -215,7 +221,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         return queryIds(
                 conn,
-                "DELETE FROM %1$s WHERE %2$s AND locked_by = ? AND status IN (0, 2) RETURNING event_id",
+                "DELETE FROM %1$s WHERE %2$s AND locked_by = ? AND status + 0 IN (0, 2) RETURNING event_id",
                 eventIds,
                 binder -> binder.text(token));
     }
@@ -233,7 +239,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        AS m (event_id, token, counted, wait, error)
                  WHERE e.event_id = m.event_id
                    AND e.locked_by = m.token
-                   AND e.status IN (0, 2)
+                   AND e.status + 0 IN (0, 2)
                 RETURNING e.event_id
                 """.formatted(
                         table(), status.code(), timeColumn, shape.isZoned(timeColumn) ? "timestamptz" : "timestamp"));
