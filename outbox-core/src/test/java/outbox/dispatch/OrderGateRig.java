@@ -20,9 +20,11 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -43,7 +45,8 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     final Map<Delivery, Mark> parked = new ConcurrentHashMap<>();
     final OrderGate gate;
     private final DeliveryQueues queues = new DeliveryQueues(CAPACITY, CAPACITY, Long.MAX_VALUE);
-    private final Map<String, TreeMap<Long, EventStatus>> table = new HashMap<>(); // guarded by itself, as what follows
+    private final Map<String, NavigableMap<Long, EventStatus>> table =
+            new HashMap<>(); // guarded by itself, as what follows
     private final Set<String> hidden = new HashSet<>();
     private final AtomicInteger asked = new AtomicInteger();
     private final AtomicInteger toFail = new AtomicInteger();
@@ -84,7 +87,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         long unfinished = 0;
         long dead = 0;
         for (Map.Entry<Long, EventStatus> before :
-                rowsOf(aggregate).headMap(number).entrySet()) {
+                rowsOf(aggregate).headMap(number, false).entrySet()) {
             if (hidden.contains(aggregate + "-" + before.getKey())) {
                 continue;
             }
@@ -97,7 +100,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         return new Position(number, unfinished, dead);
     }
 
-    private TreeMap<Long, EventStatus> rowsOf(String aggregate) {
+    private NavigableMap<Long, EventStatus> rowsOf(String aggregate) {
         return table.computeIfAbsent(aggregate, none -> new TreeMap<>());
     }
 
@@ -157,13 +160,11 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
 
     /** Adds an event whose lease is lost while the database is asked about it. */
     Delivery loseDuringQuestion(Supplier<Delivery> adding) {
-        AtomicReference<Delivery> added = new AtomicReference<>();
-        duringQuestion.set(() -> {
-            await(() -> added.get() != null);
-            lose(added.get());
-        });
-        added.set(adding.get());
-        return added.get();
+        CompletableFuture<Delivery> added = new CompletableFuture<>();
+        duringQuestion.set(() -> lose(added.join()));
+        Delivery delivery = adding.get();
+        added.complete(delivery);
+        return delivery;
     }
 
     /** The lease of an event that has not started is lost. */
@@ -256,7 +257,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
             found.setAccessible(true);
             return found.get(gate);
         } catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
+            throw new LinkageError("OrderGate has no such field", e);
         }
     }
 

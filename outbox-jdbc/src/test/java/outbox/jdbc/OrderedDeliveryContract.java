@@ -336,7 +336,7 @@ abstract class OrderedDeliveryContract extends OrderFixture {
             events.forEach(log::start);
             BatchOutcome outcome = BatchOutcome.allDelivered();
             for (EventEnvelope event : events) {
-                if (batches.size() % 10 == 9 && event == events.get(0)) {
+                if (batches.size() % 10 == 9 && event.equals(events.get(0))) {
                     outcome = outcome.withFailed(event, new IllegalStateException("the first of every tenth batch"));
                 } else {
                     log.success(event);

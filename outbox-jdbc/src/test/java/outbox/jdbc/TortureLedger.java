@@ -6,10 +6,10 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -70,7 +70,7 @@ final class TortureLedger {
     static void read(Path path, String boot, List<Run> runs, List<Fault> faults) {
         Map<String, Run> open = new HashMap<>();
         for (String line : lines(path)) {
-            String[] parts = line.split(" ");
+            String[] parts = line.split(" ", -1);
             switch (parts[0]) {
                 case "S" ->
                     open.put(
@@ -84,7 +84,7 @@ final class TortureLedger {
                                     Long.MAX_VALUE,
                                     End.NONE));
                 case "E" -> {
-                    Run run = open.remove(parts[1]);
+                    Run run = Objects.requireNonNull(open.remove(parts[1]), line);
                     runs.add(new Run(
                             run.eventId,
                             run.aggregate,
@@ -104,9 +104,7 @@ final class TortureLedger {
         try {
             String text = Files.readString(path);
             int end = text.lastIndexOf('\n'); // a kill may cut the last line
-            return end < 0
-                    ? List.of()
-                    : new ArrayList<>(List.of(text.substring(0, end).split("\n")));
+            return text.substring(0, Math.max(0, end)).lines().toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
