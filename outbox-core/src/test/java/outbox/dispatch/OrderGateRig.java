@@ -24,6 +24,7 @@ import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -44,7 +45,8 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     final Map<Delivery, Mark> parked = new ConcurrentHashMap<>();
     final OrderGate gate;
     private final DeliveryQueues queues = new DeliveryQueues(CAPACITY, CAPACITY, Long.MAX_VALUE);
-    private final Map<String, TreeMap<Long, EventStatus>> table = new HashMap<>(); // guarded by itself, as what follows
+    private final Map<String, NavigableMap<Long, EventStatus>> table =
+            new HashMap<>(); // guarded by itself, as what follows
     private final Set<String> hidden = new HashSet<>();
     private final AtomicInteger asked = new AtomicInteger();
     private final AtomicInteger toFail = new AtomicInteger();
@@ -85,7 +87,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         long unfinished = 0;
         long dead = 0;
         for (Map.Entry<Long, EventStatus> before :
-                rowsOf(aggregate).headMap(number).entrySet()) {
+                rowsOf(aggregate).headMap(number, false).entrySet()) {
             if (hidden.contains(aggregate + "-" + before.getKey())) {
                 continue;
             }
@@ -158,13 +160,10 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
 
     /** Adds an event whose lease is lost while the database is asked about it. */
     Delivery loseDuringQuestion(Supplier<Delivery> adding) {
-        AtomicReference<Delivery> added = new AtomicReference<>();
-        duringQuestion.set(() -> {
-            await(() -> added.get() != null);
-            lose(Objects.requireNonNull(added.get()));
-        });
+        CompletableFuture<Delivery> added = new CompletableFuture<>();
+        duringQuestion.set(() -> lose(added.join()));
         Delivery delivery = adding.get();
-        added.set(delivery);
+        added.complete(delivery);
         return delivery;
     }
 
@@ -258,7 +257,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
             found.setAccessible(true);
             return found.get(gate);
         } catch (ReflectiveOperationException e) {
-            throw new LinkageError(e.getMessage(), e);
+            throw new LinkageError("OrderGate has no such field", e);
         }
     }
 

@@ -5,7 +5,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
-import outbox.spi.Mark;
 
 import java.util.List;
 
@@ -101,7 +100,8 @@ class OrderGateTest {
         rig.dead(first);
 
         rig.await(() -> rig.parked.size() == 1);
-        assertThat(rig.parked.get(second)).extracting(Mark::error).asString().startsWith("Parked: event number 1 ");
+        assertThat(rig.parked)
+                .hasEntrySatisfying(second, mark -> assertThat(mark.error()).startsWith("Parked: event number 1 "));
         rig.assertEmpty();
     }
 

@@ -66,6 +66,29 @@ abstract class OrderedDeliveryContract extends OrderFixture {
     }
 
     @Test
+    void an_event_written_while_the_one_before_waits_for_its_retry_waits_too() {
+        Node node = node(Ordering.perAggregate(), dispatcher -> dispatcher.retryPolicy(attempts -> 1500), poller -> {});
+        AtomicBoolean failed = new AtomicBoolean();
+        log.behaviour = event -> {
+            if (OrderLog.is(event, "a", 1) && failed.compareAndSet(false, true)) {
+                throw new IllegalStateException("the first time fails");
+            }
+        };
+        write(node, node.writer, events("a", 1, 1));
+        await().until(() -> db.count("status = 2") == 1);
+
+        write(node, node.writer, events("a", 2, 2));
+        write(node, node.writer, events("b", 1, 1));
+        awaitDone("b", 1);
+        assertThat(log.started("a")).containsExactly(1);
+
+        node.poller.start();
+        awaitAllDone(3);
+        assertThat(log.started("a")).containsExactly(1, 1, 2);
+        log.assertInOrder();
+    }
+
+    @Test
     void a_hot_event_does_not_overtake_the_cold_one_before_it() {
         Node node = node();
         write(node, node.coldWriter, events("a", 1, 1));
@@ -141,6 +164,30 @@ abstract class OrderedDeliveryContract extends OrderFixture {
         awaitAllDone(50);
         assertThat(log.started("a")).isSorted().hasSize(50);
         log.assertInOrder();
+    }
+
+    @Test
+    void an_event_whose_outcome_cannot_be_written_is_not_followed_by_the_next_one() {
+        Node node = node();
+        CountDownLatch hold = latch();
+        log.behaviour = event -> {
+            if (OrderLog.is(event, "a", 1)) {
+                pass(hold);
+                node.down = true;
+            }
+        };
+        write(node, node.writer, events("a", 1, 2));
+        write(node, node.writer, events("b", 1, 1));
+        awaitDone("b", 1); // so the second one waits by now
+
+        hold.countDown();
+        await().until(() -> node.counts.markFailures.get() >= 3);
+        assertThat(log.succeeded("a")).containsExactly(1);
+        assertThat(log.started("a")).containsExactly(1);
+        node.down = false;
+
+        awaitAllDone(3);
+        assertThat(log.started("a")).containsExactly(1, 2);
     }
 
     @Test

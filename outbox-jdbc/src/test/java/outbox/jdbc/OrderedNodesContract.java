@@ -128,6 +128,39 @@ abstract class OrderedNodesContract extends OrderFixture {
         log.assertInOrder();
     }
 
+    @Test
+    void an_outcome_that_comes_after_the_lease_lets_nobody_pass() {
+        Node cutOff = shortLease();
+        CountDownLatch late = latch();
+        CountDownLatch hold = latch();
+        log.behaviour = event -> {
+            if (OrderLog.is(event, "a", 1)) {
+                passUninterruptibly(log.started("a").size() == 1 ? late : hold);
+            }
+        };
+        write(cutOff, cutOff.writer, events("a", 1, 1));
+        await().until(() -> log.started("a").size() == 1);
+        cutOff.down = true;
+        Node other = shortLease();
+        other.poller.start();
+        await().atMost(LONG).until(() -> log.started("a").size() == 2);
+        cutOff.down = false;
+
+        write(cutOff, cutOff.writer, events("a", 2, 2));
+        write(cutOff, cutOff.writer, events("b", 1, 1));
+        awaitDone("b", 1); // so the second one waits by now
+        int lost = cutOff.counts.lostClaims.get();
+        late.countDown();
+        await().until(() -> cutOff.counts.lostClaims.get() > lost);
+        write(cutOff, cutOff.writer, events("c", 1, 1));
+        awaitDone("c", 1);
+        assertThat(log.started("a")).containsExactly(1, 1); // the other node has not finished it
+        hold.countDown();
+
+        awaitAllDone(4);
+        assertThat(log.started("a")).containsExactly(1, 1, 2);
+    }
+
     private Node shortLease() {
         return node(Ordering.perAggregate(), dispatcher -> {}, poller -> poller.lockTimeout(LEASE));
     }

@@ -74,10 +74,31 @@ final class TortureCheck {
                 violations.add("order: version " + version + " of " + aggregate + " started before the one before it"
                         + timeline(previous) + " then" + timeline(all));
             }
+            checkTerminal(previous, all);
             countDuplicates(all, firstEnd);
             previousEnd = firstEnd;
             previous = all;
         }
+    }
+
+    /** Once an event has started, the one before it is terminal: only a node that stood still just then may start that again, on what it knew before. */
+    private void checkTerminal(List<Run> before, List<Run> all) {
+        if (all.isEmpty()) {
+            return;
+        }
+        long terminal = all.get(0).start();
+        before.stream()
+                .filter(run -> run.start() > terminal && !stoodStill(run))
+                .forEach(run -> violations.add("terminal: version " + run.version() + " of " + run.aggregate()
+                        + " started again after the next one" + timeline(before) + " then" + timeline(all)));
+    }
+
+    private boolean stoodStill(Run run) {
+        return faults.getOrDefault(run.boot(), List.of()).stream()
+                .anyMatch(fault -> fault.from() <= run.start()
+                        && fault.to() >= run.start() - BEFORE
+                        && fault.to() < Long.MAX_VALUE
+                        && !fault.kind().equals(TortureLedger.RESTART));
     }
 
     private void countDuplicates(List<Run> all, long firstEnd) {

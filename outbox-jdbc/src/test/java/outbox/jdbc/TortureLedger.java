@@ -6,7 +6,6 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -105,9 +104,7 @@ final class TortureLedger {
         try {
             String text = Files.readString(path);
             int end = text.lastIndexOf('\n'); // a kill may cut the last line
-            return end < 0
-                    ? List.of()
-                    : new ArrayList<>(List.of(text.substring(0, end).split("\n")));
+            return text.substring(0, Math.max(0, end)).lines().toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
