@@ -225,7 +225,8 @@ abstract class KindsContract {
 
     @Test
     void a_poller_takes_what_there_is_room_for_after_a_full_batch_unless_its_size_was_set() {
-        Node free = started(new Node(db.dataSource(), db.store(), d -> d.workerCount(0), p -> {}));
+        Node free = started(
+                new Node(db.dataSource(), db.store(), d -> d.workerCount(0).maxQueuedBytes(64 << 20), p -> {}));
         Node bound = started(new Node(db.dataSource(), db.store(), d -> d.workerCount(0), p -> p.batchSize(50)));
         givenBacklog(2000);
 

@@ -24,7 +24,7 @@ class PostgresDrainTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void a_backlog_many_times_larger_than_the_heap_is_drained_in_a_flat_heap(boolean deleteDone) {
+    void a_long_backlog_is_drained_without_the_heap_growing_on_the_way(boolean deleteDone) {
         StoreFixture db = Databases.POSTGRES.fixture();
         givenBacklog(db, EVENTS);
         List<Long> heap = new ArrayList<>();
