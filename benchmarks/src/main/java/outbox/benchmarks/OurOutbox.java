@@ -11,6 +11,7 @@ import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.JdbcTransactionManager;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
+import outbox.jdbc.OutboxSchema;
 import outbox.jdbc.ThreadLocalTxContext;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
@@ -152,6 +153,7 @@ final class OurOutbox implements Contender {
             variant.apply(builder);
             setup.workers().ifPresent(builder::workerCount);
             if (setup.ordered()) {
+                OutboxSchema.createOrdered(setup.dataSource(), store);
                 builder.ordering(Ordering.perAggregate());
             }
             OutboxDispatcher dispatcher = builder.build();

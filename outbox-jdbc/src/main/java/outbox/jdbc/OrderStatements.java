@@ -46,8 +46,8 @@ final class OrderStatements {
         if (!shape.has(COLUMN)) {
             throw new EventStoreException(
                     "Table " + store.table() + " has no column " + COLUMN
-                            + ", so its events have no order. Add it as in META-INF/outbox/schema/" + store.name() + "/"
-                            + OutboxSchema.ORDER + " of outbox-jdbc.",
+                            + ", so its events have no order. Add it by OutboxSchema.createOrdered, or as in "
+                            + OutboxSchema.ORDER.formatted(store.name()) + " of outbox-jdbc.",
                     null);
         }
         return shape;

@@ -9,27 +9,33 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 
-/** The DDL that ships with the library, for programs that create their table themselves. Migration tools read the same files from {@code META-INF/outbox/schema}. */
+/**
+ * The DDL that ships with the library, for programs that create their table themselves. Migration tools read the same files from {@code META-INF/outbox/schema}, and for
+ * ordered delivery from {@code META-INF/outbox/schema-order}.
+ */
 public final class OutboxSchema {
 
-    private static final String TABLE = "V1__outbox_event.sql";
+    private static final String TABLE = "META-INF/outbox/schema/%s/V1__outbox_event.sql";
 
-    /** The migration that makes order possible. */
-    static final String ORDER = "V2__outbox_order.sql";
+    /** The migration that makes order possible. Apart from the others, because its column and index cost every write and are of use to ordered delivery only. */
+    static final String ORDER = "META-INF/outbox/schema-order/%s/V2__outbox_order.sql";
 
     private OutboxSchema() {}
 
-    /** The statements that create the table of the given store, and the audit table beside it: all migrations, in their order, for a database that has none of them yet. */
+    /** The statements that create the table of the given store, and the audit table beside it. */
     public static List<String> statements(AbstractJdbcEventStore store) {
-        return Stream.concat(statements(store, TABLE).stream(), statements(store, ORDER).stream())
-                .toList();
+        return statements(store, TABLE);
+    }
+
+    /** The statements that make the table fit for ordered delivery, once. */
+    public static List<String> orderStatements(AbstractJdbcEventStore store) {
+        return statements(store, ORDER);
     }
 
     private static List<String> statements(AbstractJdbcEventStore store, String migration) {
-        String script = read("META-INF/outbox/schema/" + store.name() + "/" + migration);
+        String script = read(migration.formatted(store.name()));
         String name = store.table().simpleName();
         String withoutComments = script.replaceAll("--[^\\n]*", "");
         return Arrays.stream(withoutComments.split(";"))
@@ -46,24 +52,45 @@ public final class OutboxSchema {
 
     /** Creates what is not there yet. Several nodes may do so at the same time. */
     public static void create(DataSource dataSource, AbstractJdbcEventStore store) {
+        withAutoCommit(dataSource, store, connection -> createTable(connection, store));
+    }
+
+    /** Creates what is not there yet, and makes the table fit for ordered delivery: adds the number that events get from the database, and its index. */
+    public static void createOrdered(DataSource dataSource, AbstractJdbcEventStore store) {
+        withAutoCommit(dataSource, store, connection -> {
+            createTable(connection, store);
+            if (!hasOrder(connection, store)) {
+                addOrder(connection, store);
+            }
+        });
+    }
+
+    /** Some DDL. */
+    private interface Ddl {
+        void on(Connection connection) throws SQLException;
+    }
+
+    private static void withAutoCommit(DataSource dataSource, AbstractJdbcEventStore store, Ddl ddl) {
         try (Connection connection = dataSource.getConnection()) {
             boolean autoCommit = connection.getAutoCommit();
             try {
                 connection.setAutoCommit(true);
-                try (Statement statement = connection.createStatement()) {
-                    for (String sql : statements(store, TABLE)) {
-                        execute(statement, sql);
-                    }
-                }
-                if (!hasOrder(connection, store)) {
-                    addOrder(connection, store);
-                }
+                ddl.on(connection);
             } finally {
                 connection.setAutoCommit(autoCommit);
             }
         } catch (SQLException e) {
             throw new EventStoreException("Cannot create table " + store.table() + ": " + e.getMessage(), e);
         }
+    }
+
+    private static void createTable(Connection connection, AbstractJdbcEventStore store) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            for (String sql : statements(store, TABLE)) {
+                execute(statement, sql);
+            }
+        }
+        TableShape.read(connection, store.table());
     }
 
     private static boolean hasOrder(Connection connection, AbstractJdbcEventStore store) throws SQLException {

@@ -89,8 +89,8 @@ class OutboxSchemaTest {
                 .hasMessageContainingAll("outbox_event", "V2__outbox_order.sql");
         assertThatThrownBy(() -> positions(db, before)).isInstanceOf(EventStoreException.class);
 
-        inParallel(4, () -> OutboxSchema.create(db.dataSource(), database.store()));
-        OutboxSchema.create(db.dataSource(), database.store());
+        inParallel(4, () -> OutboxSchema.createOrdered(db.dataSource(), database.store()));
+        OutboxSchema.createOrdered(db.dataSource(), database.store());
 
         db.inTransaction(store::requireOrder); // the store that refused before
         EventEnvelope after = ofAggregate();
@@ -116,8 +116,8 @@ class OutboxSchemaTest {
         AbstractJdbcEventStore store = database == Databases.H2
                 ? new H2EventStore("billing.invoices_outbox")
                 : new PostgresEventStore("billing.invoices_outbox");
-        OutboxSchema.create(pool, database.store());
-        OutboxSchema.create(pool, store);
+        OutboxSchema.createOrdered(pool, database.store());
+        OutboxSchema.createOrdered(pool, store);
         StoreFixture db = new StoreFixture(pool, store, "billing.invoices_outbox", false);
         EventEnvelope event = ofAggregate();
         db.insert(event);
