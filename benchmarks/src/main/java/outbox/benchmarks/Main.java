@@ -66,9 +66,9 @@ public final class Main {
         return contenders;
     }
 
-    /** A small run of each contender, so that the first round is not the one that compiles. */
+    /** A run of each contender that is long enough for the compiler, so that the rounds compare compiled code. */
     private static void warmUp(Options options, BenchServer server, List<Workload> wanted) {
-        List<Workload> small = Workloads.of(Sizes.QUICK).stream()
+        List<Workload> small = Workloads.of(Sizes.WARM_UP).stream()
                 .filter(workload -> workload.id().equals("W2") || workload.id().equals("W3"))
                 .toList();
         for (Contender contender : Contenders.all()) {

@@ -63,6 +63,8 @@ final class Marker implements Runnable {
     private static final int MAX_BACKLOG = 10_000;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
+    private static final Duration LINGER =
+            Duration.ofMillis(2); // under load a commit for more events costs less than two
     private static final Duration LATE_PATIENCE = Duration.ofSeconds(5);
     private static final String REPLACEMENT_ERROR = "The error text could not be stored; see the log of the node";
 
@@ -78,6 +80,7 @@ final class Marker implements Runnable {
     private volatile long deadlineNanos; // once closing, the thread gives up after it
     private volatile boolean gaveUp; // the running thread writes: something could not be written in time
     private Duration pause = FIRST_PAUSE; // of the running thread
+    private boolean busy; // of the running thread: the last group had company
 
     Marker(ClaimedStore store, Listener listener, ThreadFactory threads) {
         this.store = store;
@@ -154,11 +157,15 @@ final class Marker implements Runnable {
             Outcome first = outcomes.poll(100, TimeUnit.MILLISECONDS); // looks up now and then to see a close
             if (first != null) {
                 group.add(first);
+                if (busy && !closing) {
+                    LockSupport.parkNanos(LINGER.toNanos());
+                }
                 outcomes.drainTo(group, MAX_GROUP - 1);
             }
         } catch (InterruptedException e) {
             LOG.log(Level.DEBUG, "Interrupt ignored: the marker ends by close, with its outcomes written", e);
         }
+        busy = group.size() > 1;
         return group;
     }
 
