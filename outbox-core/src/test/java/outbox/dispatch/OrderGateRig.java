@@ -222,7 +222,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     }
 
     boolean isNothingReady() {
-        return queues.isEmpty();
+        return queues.takeNow() == null;
     }
 
     /** Waits until the gate has had answers about so many events, counted from the start, and has used them. */
