@@ -157,8 +157,8 @@ final class Marker implements Runnable {
             Outcome first = outcomes.poll(100, TimeUnit.MILLISECONDS); // looks up now and then to see a close
             if (first != null) {
                 group.add(first);
-                if (busy && !closing) {
-                    LockSupport.parkNanos(LINGER.toNanos());
+                if (busy) {
+                    linger();
                 }
                 outcomes.drainTo(group, MAX_GROUP - 1);
             }
@@ -167,6 +167,13 @@ final class Marker implements Runnable {
         }
         busy = group.size() > 1;
         return group;
+    }
+
+    private void linger() {
+        long end = System.nanoTime() + LINGER.toNanos();
+        for (long left = LINGER.toNanos(); left > 0 && !closing; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left); // may end early, by what woke the queue
+        }
     }
 
     /** Writes the group, however often that takes, unless the time to close is over. */
