@@ -41,6 +41,7 @@ final class Delivery {
     private volatile int attempts; // attempts before this run; the worker raises it before the run starts
     private volatile boolean runRecorded; // worker writes before the run, marker reads
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
+    private boolean bytesCounted; // guarded by the lock of the queues
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
     private State state = State.QUEUED; // guarded by this, as everything below
     private @Nullable Worker worker; // runs it, while it needs a thread
@@ -132,6 +133,13 @@ final class Delivery {
 
     boolean isInFlight() {
         return inFlight;
+    }
+
+    /** Under the lock of the queues: notes whether they count its bytes, and answers whether they did before. */
+    boolean countBytes(boolean now) {
+        boolean before = bytesCounted;
+        bytesCounted = now;
+        return before;
     }
 
     synchronized State state() {

@@ -13,8 +13,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * The hot and the cold queue, bounded in number and together in bytes. A taker waits for both at once and looks twice into the hot queue for each look into the cold one; when
  * the one it looks into is empty, it takes from the other. Deliveries that a worker had taken and set aside come first.
  *
- * <p>Room is counted from the moment a delivery is let in until a worker takes it, whether it stands in its queue or waits elsewhere for its turn: {@link #reserve}, later
- * {@link #ready} or {@link #free}.
+ * <p>Places are counted from the moment a delivery is let in until a worker takes it, whether it stands in its queue or waits elsewhere for its turn: {@link #reserve}, later
+ * {@link #ready} or {@link #free}. Bytes are counted until its outcome is written, {@link #gone}: as long as it is in memory.
  */
 final class DeliveryQueues {
 
@@ -35,7 +35,7 @@ final class DeliveryQueues {
     private final Lane cold;
     private final ArrayDeque<Delivery> resumed = new ArrayDeque<>();
     private final long maxBytes;
-    private long bytes; // guarded by the lock, as everything below
+    private long bytes; // of all that were let in and are not gone; guarded by the lock, as everything below
     private int turn;
     private int wakeUps; // takers that shall return with nothing
     private boolean coldRoomWanted;
@@ -80,6 +80,7 @@ final class DeliveryQueues {
         }
         lane.held++;
         bytes += size;
+        delivery.countBytes(true);
         return true;
     }
 
@@ -104,12 +105,24 @@ final class DeliveryQueues {
         }
     }
 
-    /** A worker has taken a delivery that cannot run yet: it takes its room again, even beyond the bound, which it exceeds by one per worker at most. */
+    /** A worker has taken a delivery that cannot run yet: it takes its place again, even beyond the bound, which it exceeds by one per worker at most. */
     void setAside(Delivery delivery) {
         lock.lock();
         try {
             laneOf(delivery).held++;
-            bytes += delivery.envelope().payloadSize();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The delivery, let in or not, is finished with: its payload takes no more memory. */
+    void gone(Delivery delivery) {
+        lock.lock();
+        try {
+            if (delivery.countBytes(false)) {
+                bytes -= delivery.envelope().payloadSize();
+                wakeIfColdRoom();
+            }
         } finally {
             lock.unlock();
         }
@@ -175,7 +188,10 @@ final class DeliveryQueues {
 
     private void leave(Delivery delivery) {
         laneOf(delivery).held--;
-        bytes -= delivery.envelope().payloadSize();
+        wakeIfColdRoom();
+    }
+
+    private void wakeIfColdRoom() {
         if (coldRoomWanted && hasMuchColdRoom()) {
             coldRoomWanted = false;
             onColdRoom.run();

@@ -84,7 +84,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
         marker = new Marker(store, reports, Threads.named(name, "marker"));
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
-        held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::leaveOrder);
+        held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::gone);
         asyncRuns = new AsyncRuns(queues);
         DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
@@ -102,7 +102,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         return virtual ? Threads.virtual(name, "worker") : Threads.named(name, "worker");
     }
 
-    private void leaveOrder(Delivery delivery) {
+    private void gone(Delivery delivery) {
+        queues.gone(delivery);
         if (order != null) {
             order.gone(delivery);
         }
@@ -189,7 +190,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         return taking;
     }
 
-    /** How many bytes of payload the queues can take now. */
+    /** How many bytes of payload can be taken now. */
     long byteRoom() {
         return queues.byteRoom();
     }
@@ -538,7 +539,7 @@ public final class OutboxDispatcher implements AutoCloseable {
             return this;
         }
 
-        /** How many bytes of payload may wait in both queues together; default 64 MiB, at most a sixteenth of the heap. */
+        /** How many bytes of payload the dispatcher may hold: waiting, running, or until their outcome is written; default 64 MiB, at most a sixteenth of the heap. */
         public Builder maxQueuedBytes(long maxQueuedBytes) {
             this.maxQueuedBytes = require(maxQueuedBytes > 0, maxQueuedBytes, "maxQueuedBytes must be positive");
             return this;

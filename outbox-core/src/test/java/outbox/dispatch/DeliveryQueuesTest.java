@@ -52,7 +52,9 @@ class DeliveryQueuesTest {
     private static void takeUntilInterrupted(DeliveryQueues queues, AtomicInteger taken) {
         try {
             while (true) {
-                if (queues.take() != null) {
+                Delivery delivery = queues.take();
+                if (delivery != null) {
+                    queues.gone(delivery);
                     taken.incrementAndGet();
                 }
             }

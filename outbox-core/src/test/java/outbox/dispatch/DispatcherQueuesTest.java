@@ -116,10 +116,26 @@ class DispatcherQueuesTest {
     }
 
     @Test
-    void bytes_are_free_again_when_events_are_taken() throws InterruptedException {
+    void bytes_are_held_until_outcomes_are_written() {
+        List<String> delivered = new CopyOnWriteArrayList<>();
+        rig.on("t", event -> delivered.add(event.eventId()));
+        OutboxDispatcher dispatcher = rig.start(builder -> builder.maxQueuedBytes(100));
+        rig.connections.goDown(true);
+        QueuedEvent first = ofSize(100);
+
+        assertThat(dispatcher.enqueueHot(first)).isTrue();
+        eventually(() -> assertThat(delivered).containsExactly(first.envelope().eventId()));
+        assertThat(dispatcher.enqueueHot(ofSize(1))).isFalse();
+        rig.connections.goDown(false);
+
+        eventually(() -> assertThat(dispatcher.enqueueHot(ofSize(100))).isTrue());
+    }
+
+    @Test
+    void bytes_are_free_again_when_events_are_done() throws InterruptedException {
         rig.on("t", event -> {});
         OutboxDispatcher dispatcher =
-                rig.start(builder -> builder.workerCount(1).maxQueuedBytes(100));
+                rig.start(builder -> builder.workerCount(1).maxQueuedBytes(150));
         CountDownLatch gate = rig.occupyWorker(dispatcher);
         assertThat(dispatcher.enqueueHot(ofSize(100))).isTrue();
         assertThat(dispatcher.enqueueHot(ofSize(100))).isFalse();

@@ -170,7 +170,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     /** The lease of an event that has not started is lost. */
     void lose(Delivery delivery) {
         if (delivery.giveUp()) {
-            gate.gone(delivery);
+            gone(delivery);
         }
     }
 
@@ -195,6 +195,11 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
 
     private void end(Delivery delivery, Mark mark, boolean stillOurs) {
         gate.marked(delivery, mark, stillOurs);
+        gone(delivery);
+    }
+
+    private void gone(Delivery delivery) {
+        queues.gone(delivery);
         gate.gone(delivery);
     }
 
@@ -274,7 +279,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     @Override
     public void giveBack(Delivery delivery) {
         if (delivery.giveUp()) {
-            gate.gone(delivery);
+            gone(delivery);
             givenBack.add(delivery);
         }
     }
@@ -282,7 +287,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     @Override
     public void vanished(Delivery delivery) {
         if (delivery.giveUp()) {
-            gate.gone(delivery);
+            gone(delivery);
             vanished.add(delivery);
         }
     }

@@ -101,10 +101,10 @@ class QueueRoomTest {
         assertThat(queues.offer(delivery(Source.COLD))).isTrue();
 
         queues.free(dropped);
+        queues.gone(dropped);
         assertThat(queues.room(Source.HOT)).isEqualTo(1);
         queues.ready(reserved);
-        assertThat(queues.takeNow()).isSameAs(reserved);
-        assertThat(queues.takeNow()).isNotNull();
+        take(queues, 2);
 
         assertUnused(queues, 2, 1);
     }
@@ -123,7 +123,7 @@ class QueueRoomTest {
         assertThat(queues.depth(Source.COLD)).isEqualTo(1);
         assertThat(queues.isEmpty()).isFalse();
         queues.resume(aside);
-        queues.takeNow();
+        take(queues, 1);
         assertUnused(queues, 1, 1);
     }
 
@@ -182,6 +182,7 @@ class QueueRoomTest {
             if (later && random.nextInt(4) == 0) {
                 gone.incrementAndGet();
                 queues.free(delivery);
+                queues.gone(delivery);
             } else if (later) {
                 queues.ready(delivery);
             }
@@ -196,6 +197,7 @@ class QueueRoomTest {
                     queues.setAside(taken);
                     queues.resume(taken);
                 } else if (taken != null) {
+                    queues.gone(taken);
                     gone.incrementAndGet();
                 }
             } catch (InterruptedException e) {
@@ -276,6 +278,30 @@ class QueueRoomTest {
     }
 
     @Test
+    void bytes_are_held_until_the_delivery_is_gone_and_counted_once() {
+        DeliveryQueues queues = new DeliveryQueues(10, 10, 100);
+        queues.onColdRoom(wakes::incrementAndGet);
+        Delivery refused = delivery(Source.COLD, 90);
+        queues.offer(delivery(Source.COLD, 80));
+        assertThat(queues.offer(refused)).isFalse();
+        Delivery taken = Objects.requireNonNull(queues.takeNow());
+        assertThat(queues.byteRoom()).isEqualTo(20);
+        assertThat(queues.muchColdRoom()).isZero();
+
+        queues.setAside(taken);
+        queues.resume(taken);
+        queues.takeNow();
+        queues.gone(refused);
+        assertThat(queues.byteRoom()).isEqualTo(20);
+        assertThat(wakes).hasValue(0);
+        queues.gone(taken);
+        queues.gone(taken);
+
+        assertThat(queues.byteRoom()).isEqualTo(100);
+        assertThat(wakes).hasValue(1);
+    }
+
+    @Test
     void a_waiting_taker_gets_what_becomes_ready_and_what_is_resumed() throws InterruptedException {
         DeliveryQueues queues = queues(10, 10);
         Delivery reserved = delivery(Source.COLD);
@@ -319,9 +345,12 @@ class QueueRoomTest {
         return queues;
     }
 
+    /** Takes as many for good. */
     private static void take(DeliveryQueues queues, int count) {
         for (int i = 0; i < count; i++) {
-            assertThat(queues.takeNow()).isNotNull();
+            Delivery taken = queues.takeNow();
+            assertThat(taken).isNotNull();
+            queues.gone(Objects.requireNonNull(taken));
         }
     }
 
