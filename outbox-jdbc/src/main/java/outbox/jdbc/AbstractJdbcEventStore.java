@@ -78,9 +78,20 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return "?";
     }
 
-    /** What makes the candidates of a claim invisible to other claims; empty if the database has nothing. */
-    protected String lockCandidates() {
-        return "";
+    /** Reads the candidates of a claim, those due first first, and hides them from other claims if the database can. Binds: those of the condition on e, then {@link #bindLimit}. */
+    String candidatesSql(String columns, String condition) {
+        return """
+                SELECT %s
+                  FROM %s e
+                 WHERE %s
+                 ORDER BY e.available_at, e.created_at
+                 LIMIT ?
+                """.formatted(columns, table(), condition);
+    }
+
+    /** The condition is costly if it asks about other events. */
+    void bindLimit(Binder binder, int limit, boolean costly) throws SQLException {
+        binder.number(limit);
     }
 
     /** What makes an INSERT pass over a row whose key exists, where the error of a duplicate would abort the transaction; empty if it would not. */
@@ -379,27 +390,15 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     private List<EventRows.Candidate> candidates(
             Connection conn, EventStatus status, Instant now, Instant lockExpiry, Instant latestCreation, int limit)
             throws SQLException {
-        // Binds: now, latest created_at, lock expiry, limit.
         TableShape shape = shape(conn);
-        String sql = shape.text(
-                status, () -> """
-                SELECT %s, available_at, locked_by
-                  FROM %s
-                 WHERE status = %d
-                   AND available_at <= ?
-                   AND created_at <= ?
-                   AND (locked_at IS NULL OR locked_at < ?)
-                 ORDER BY available_at, created_at
-                 LIMIT ?
-                 %s
-                """.formatted(EventRows.columns(shape, ""), table(), status.code(), lockCandidates()));
+        String sql = shape.text(status, () -> candidatesSql(candidateColumns(shape), isFree(status)));
         return query(
                 conn,
                 sql,
-                binder -> binder.time("available_at", now)
-                        .time("created_at", latestCreation)
-                        .time("locked_at", lockExpiry)
-                        .number(limit),
+                binder -> {
+                    bindFree(binder, now, lockExpiry, latestCreation);
+                    bindLimit(binder, limit, false);
+                },
                 row -> EventRows.candidate(row, shape));
     }
 
@@ -412,32 +411,34 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
             int limit,
             Ordering ordering)
             throws SQLException {
-        // Binds: now, latest created_at, lock expiry, those of the order, limit.
         TableShape shape = order.require(conn);
-        String sql = shape.text(OrderStatements.Text.of("claim " + status, ordering, 0), () -> """
-                SELECT %s, e.available_at, e.locked_by
-                  FROM %s e
-                 WHERE e.status = %d
-                   AND e.available_at <= ?
-                   AND e.created_at <= ?
-                   AND (e.locked_at IS NULL OR e.locked_at < ?)
-                   AND %s
-                 ORDER BY e.available_at, e.created_at
-                 LIMIT ?
-                 %s
-                """.formatted(
-                EventRows.columns(shape, "e."), table(), status.code(), order.isNext(ordering), lockCandidates()));
+        String sql = shape.text(
+                OrderStatements.Text.of("claim " + status, ordering, 0),
+                () -> candidatesSql(candidateColumns(shape), isFree(status) + " AND " + order.isNext(ordering)));
         return query(
                 conn,
                 sql,
                 binder -> {
-                    binder.time("available_at", now)
-                            .time("created_at", latestCreation)
-                            .time("locked_at", lockExpiry);
+                    bindFree(binder, now, lockExpiry, latestCreation);
                     order.bindNext(binder, ordering);
-                    binder.number(limit);
+                    bindLimit(binder, limit, true);
                 },
                 row -> EventRows.candidate(row, shape));
+    }
+
+    private static String candidateColumns(TableShape shape) {
+        return EventRows.columns(shape, "e.") + ", e.available_at, e.locked_by";
+    }
+
+    /** Binds: see {@link #bindFree}. */
+    private static String isFree(EventStatus status) {
+        return "e.status = " + status.code()
+                + " AND e.available_at <= ? AND e.created_at <= ? AND (e.locked_at IS NULL OR e.locked_at < ?)";
+    }
+
+    private static void bindFree(Binder binder, Instant now, Instant lockExpiry, Instant latestCreation)
+            throws SQLException {
+        binder.time("available_at", now).time("created_at", latestCreation).time("locked_at", lockExpiry);
     }
 
     /** Takes those candidates that are still free and due, and answers them: one that failed since it was read waits for its retry. This alone decides who owns an event; a lock taken before only saves useless tries. */

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -42,6 +43,7 @@ abstract class OrderTortureContract {
     private final Databases database;
     private final List<Fault> faults = new CopyOnWriteArrayList<>();
     private final List<String> boots = new CopyOnWriteArrayList<>();
+    private final Map<String, List<String>> said = new ConcurrentHashMap<>(); // by boot
 
     @TempDir
     @SuppressWarnings("NullAway.Init") // before each test
@@ -92,6 +94,9 @@ abstract class OrderTortureContract {
         List<String> violations = check.violations(versions);
 
         System.out.println(database + ": " + check.figures());
+        if (!violations.isEmpty()) {
+            said.forEach((boot, lines) -> lines.forEach(line -> System.out.println(boot + ": " + line)));
+        }
         assertThat(violations).as(check.figures()).isEmpty();
         long committed = versions.values().stream().mapToInt(Integer::intValue).sum();
         assertThat(db.count("1 = 1")).isEqualTo(committed);
@@ -151,6 +156,7 @@ abstract class OrderTortureContract {
                 try (ChildJvm child = start(id)) {
                     child.awaitLine("UP", START_LIMIT);
                     over = torment(child, id);
+                    said.put(id, child.lines());
                 }
             }
         }
