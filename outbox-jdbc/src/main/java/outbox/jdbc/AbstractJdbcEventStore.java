@@ -104,6 +104,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return "";
     }
 
+    /** Whether an index is entered at the last row before a value; MySQL and MariaDB read it from its end. */
+    boolean findsLastDirectly() {
+        return false;
+    }
+
     /** How the order of events is asked for. */
     final OrderStatements order() {
         return order;

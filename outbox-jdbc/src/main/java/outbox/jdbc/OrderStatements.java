@@ -87,7 +87,7 @@ final class OrderStatements {
                         conn,
                         sql,
                         binder -> {
-                            bindTypes(binder, ordering, 6);
+                            bindTypes(binder, ordering, store.findsLastDirectly() ? 3 : 6);
                             store.bindIds(binder, some);
                         },
                         row -> positions.put(row.getString("event_id"), position(row)));
@@ -96,7 +96,7 @@ final class OrderStatements {
         });
     }
 
-    /** Binds: the types for each of six sub-selects, ids. */
+    /** Binds: the types for each sub-select, ids. */
     private String positionsSql(Ordering ordering, int ids) {
         return """
                 SELECT e.event_id,
@@ -114,8 +114,11 @@ final class OrderStatements {
                         store.idCondition(ids));
     }
 
-    /** MySQL and MariaDB search the nearest from the end of the aggregate; the look at its first event saves them the way for the next one to be delivered. */
+    /** Where the nearest is searched from the end of the aggregate, the look at its first event saves the way for the next one to be delivered. */
     private String nearest(Ordering ordering, int status) {
+        if (store.findsLastDirectly()) {
+            return last(ordering, status);
+        }
         return "CASE WHEN " + first(ordering, status) + " < e.seq THEN " + last(ordering, status) + " END";
     }
 

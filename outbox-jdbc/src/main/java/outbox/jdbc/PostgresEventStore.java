@@ -289,6 +289,11 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
+    boolean findsLastDirectly() {
+        return true;
+    }
+
+    @Override
     boolean idsInArray() {
         return true;
     }
