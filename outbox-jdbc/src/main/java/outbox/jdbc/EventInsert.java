@@ -87,6 +87,9 @@ final class EventInsert {
     }
 
     private static List<List<EventEnvelope>> chunks(List<EventEnvelope> events) {
+        if (events.size() == 1) {
+            return List.of(events);
+        }
         List<List<EventEnvelope>> chunks = new ArrayList<>();
         int start = 0;
         long bytes = 0;

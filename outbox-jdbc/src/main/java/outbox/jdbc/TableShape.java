@@ -110,8 +110,13 @@ final class TableShape {
     }
 
     void bind(PreparedStatement statement, int index, String column, Instant value) throws SQLException {
-        OffsetDateTime utc = value.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC);
-        statement.setObject(index, isZoned(column) ? utc : utc.toLocalDateTime());
+        Instant micros = value.truncatedTo(ChronoUnit.MICROS);
+        OffsetDateTime utc = micros.atOffset(ZoneOffset.UTC);
+        if (typeOf(column).equals("timestamptz") && utc.getYear() > 0 && utc.getYear() <= 9999) {
+            statement.setObject(index, micros.toString(), Types.OTHER); // the driver of PostgreSQL takes long for times
+        } else {
+            statement.setObject(index, isZoned(column) ? utc : utc.toLocalDateTime());
+        }
     }
 
     @Nullable
