@@ -15,7 +15,7 @@ import java.time.temporal.ChronoUnit;
  * <p>The answer to a question was given at some moment between sending it and hearing it, so the time now is known within bounds. The latest is used to tell what is due: an event
  * that was due when it was stored is due for the next poll. The earliest is used to tell what has expired: a slow answer must not end a lease early.
  */
-final class DatabaseClock {
+public final class DatabaseClock {
 
     private static final long MAX_AGE_NANOS = Duration.ofSeconds(20).toNanos();
 
@@ -24,16 +24,16 @@ final class DatabaseClock {
     private final EventStore store;
     private volatile @Nullable Reading last; // any thread; a lost update only costs a question
 
-    DatabaseClock(EventStore store) {
+    public DatabaseClock(EventStore store) {
         this.store = store;
     }
 
-    Instant latest(Connection connection) {
+    public Instant latest(Connection connection) {
         Reading reading = reading(connection);
         return reading == null ? SystemTime.now() : reading.carriedOnFrom(reading.askedNanos);
     }
 
-    Instant earliest(Connection connection) {
+    public Instant earliest(Connection connection) {
         Reading reading = reading(connection);
         return reading == null ? SystemTime.now() : reading.carriedOnFrom(reading.heardNanos);
     }

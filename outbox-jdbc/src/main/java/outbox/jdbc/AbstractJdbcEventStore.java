@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.EventRef;
 import outbox.admin.AuditEntry;
 import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
@@ -15,6 +16,7 @@ import outbox.order.Ordering;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.ControlledEventStore;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
@@ -44,7 +46,8 @@ import java.util.stream.Collectors;
  *
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
-public abstract class AbstractJdbcEventStore extends JdbcTable implements OrderedEventStore, AdminEventStore {
+public abstract class AbstractJdbcEventStore extends JdbcTable
+        implements OrderedEventStore, ControlledEventStore, AdminEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -53,6 +56,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
 
     private final HeldEventStatements held;
     private final OrderStatements order;
+    private final ControlStatements control;
     private final AdminStatements admin;
     private final AuditStatements audit;
 
@@ -60,6 +64,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         super(new TableName(tableName));
         this.held = new HeldEventStatements(this);
         this.order = new OrderStatements(this);
+        this.control = new ControlStatements(this);
         this.admin = new AdminStatements(this);
         this.audit = new AuditStatements(this);
     }
@@ -96,6 +101,36 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     /** How the order of events is asked for. */
     final OrderStatements order() {
         return order;
+    }
+
+    /** How delivery is controlled. */
+    final ControlStatements control() {
+        return control;
+    }
+
+    /** SQL for a time so many milliseconds after another. */
+    protected String plusMillis(String time, String millis) {
+        return "TIMESTAMPADD(MICROSECOND, " + millis + " * 1000, " + time + ")";
+    }
+
+    /** The column whose unique index decides who has a key. */
+    String keyColumn() {
+        return "dedup_slot";
+    }
+
+    /** The condition that an event has a key. Binds: the key. */
+    String keyIsTaken() {
+        return "dedup_slot = ?";
+    }
+
+    /** What makes a SELECT of one row wait for who changes it, and answer it as it is then. */
+    String lockRow() {
+        return "FOR UPDATE";
+    }
+
+    /** Whether the index of the claim has a part for each status. */
+    boolean dueIndexStartsWithStatus() {
+        return true;
     }
 
     /**
@@ -163,9 +198,35 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     @Override
     public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
         run("insert " + events.size() + " events", () -> {
-            new EventInsert(this, shape(conn)).insert(conn, events, birth);
+            new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, true);
             return events.size();
         });
+    }
+
+    @Override
+    public Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+        return run(
+                "insert " + events.size() + " events",
+                () -> new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, false));
+    }
+
+    /** Looks at the table again before an event is refused for what it lacks. */
+    private TableShape shapeFor(Connection conn, List<EventEnvelope> events) throws SQLException {
+        boolean plain = events.stream().noneMatch(ControlStatements::isControlled);
+        return plain ? shape(conn) : shapeWith(conn, Capability.CONTROL.column());
+    }
+
+    /** Runs an INSERT of one row; false if its key, or its id, exists. */
+    boolean insertIfFree(Connection conn, String sql, Binding binding) throws SQLException {
+        try (PreparedStatement insert = conn.prepareStatement(sql)) {
+            binding.bind(insert);
+            return insert.executeUpdate() > 0;
+        } catch (SQLException e) {
+            if (isDuplicateKey(e)) {
+                return false;
+            }
+            throw e;
+        }
     }
 
     /** Binds what an insert needs. */
@@ -383,7 +444,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         TableShape shape = shape(conn);
         String sql = shape.text(
                 status, () -> """
-                SELECT %s, available_at, locked_by
+                SELECT %s, locked_by
                   FROM %s
                  WHERE status = %d
                    AND available_at <= ?
@@ -415,7 +476,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         // Binds: now, latest created_at, lock expiry, those of the order, limit.
         TableShape shape = order.require(conn);
         String sql = shape.text(OrderStatements.Text.of("claim " + status, ordering, 0), () -> """
-                SELECT %s, e.available_at, e.locked_by
+                SELECT %s, e.locked_by
                   FROM %s e
                  WHERE e.status = %d
                    AND e.available_at <= ?
@@ -465,7 +526,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return run("claim event " + eventId, () -> {
             List<EventRows.Candidate> rows = query(
                     conn,
-                    "SELECT %s, available_at, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2)"
+                    "SELECT %s, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2)"
                             .formatted(EventRows.columns(shape(conn), ""), table()),
                     binder -> binder.text(eventId),
                     row -> EventRows.candidate(row, shape(conn)));
@@ -547,6 +608,33 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     @Override
     public int skip(Connection conn, Collection<String> eventIds) {
         return order.skip(conn, eventIds);
+    }
+
+    // ---- control ----
+
+    @Override
+    public Optional<Pending> find(Connection conn, EventRef event, boolean latest) {
+        return run("find an event", () -> control.find(conn, event, latest));
+    }
+
+    @Override
+    public boolean cancel(Connection conn, Pending found) {
+        return run("cancel event " + found.eventId(), () -> control.cancel(conn, found));
+    }
+
+    @Override
+    public boolean reschedule(Connection conn, Pending found, Instant availableAt) {
+        return run("reschedule event " + found.eventId(), () -> control.reschedule(conn, found, availableAt));
+    }
+
+    @Override
+    public Optional<Instant> nextDue(Connection conn, Instant now) {
+        return run("find the next due time", () -> control.nextDue(conn, now));
+    }
+
+    @Override
+    public List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+        return run("end expired events", () -> control.expire(conn, now, lockExpiry, reason, limit));
     }
 
     // ---- administration ----

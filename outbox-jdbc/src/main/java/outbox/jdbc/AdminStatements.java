@@ -63,7 +63,7 @@ final class AdminStatements {
             TableShape shape = store.shape(conn);
             // Binds: event_id.
             String sql = """
-                    SELECT %s, status, available_at, done_at, locked_by, locked_at, last_error
+                    SELECT %s, status, done_at, locked_by, locked_at, last_error
                       FROM %s
                      WHERE event_id = ?
                     """.formatted(EventRows.columns(shape, ""), store.table());

@@ -44,11 +44,7 @@ final class OrderStatements {
     TableShape require(Connection conn) throws SQLException {
         TableShape shape = store.shapeWith(conn, COLUMN);
         if (!shape.has(COLUMN)) {
-            throw new EventStoreException(
-                    "Table " + store.table() + " has no column " + COLUMN
-                            + ", so its events have no order. Add it by OutboxSchema.createOrdered, or as in "
-                            + OutboxSchema.ORDER.formatted(store.name()) + " of outbox-jdbc.",
-                    null);
+            throw Capability.ORDER.missingIn(store, COLUMN, "its events have no order");
         }
         return shape;
     }

@@ -109,7 +109,11 @@ final class TableShape {
         return known != null ? known : texts.computeIfAbsent(key, any -> make.get());
     }
 
-    void bind(PreparedStatement statement, int index, String column, Instant value) throws SQLException {
+    void bind(PreparedStatement statement, int index, String column, @Nullable Instant value) throws SQLException {
+        if (value == null) {
+            statement.setNull(index, isZoned(column) ? Types.TIMESTAMP_WITH_TIMEZONE : Types.TIMESTAMP);
+            return;
+        }
         OffsetDateTime utc = value.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC);
         statement.setObject(index, isZoned(column) ? utc : utc.toLocalDateTime());
     }
