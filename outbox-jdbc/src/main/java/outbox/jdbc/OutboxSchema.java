@@ -19,7 +19,7 @@ public final class OutboxSchema {
 
     private static final String TABLE = "META-INF/outbox/schema/%s/V1__outbox_event.sql";
 
-    private static final int MAX_TRIES = 5; // H2 gives up soon where another node changes the table
+    private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
     private OutboxSchema() {}
 
@@ -51,12 +51,15 @@ public final class OutboxSchema {
 
     /** Creates what is not there yet: the table, and what each capability needs. Several nodes may do so at the same time. */
     public static void create(DataSource dataSource, AbstractJdbcEventStore store, Capability... capabilities) {
-        withAutoCommit(dataSource, store, connection -> {
-            createTable(connection, store);
-            for (Capability capability : capabilities) {
-                add(connection, store, capability);
-            }
-        });
+        // H2 loses sight of a table while another session alters it; but those who use it share a process.
+        synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
+            withAutoCommit(dataSource, store, connection -> {
+                createTable(connection, store);
+                for (Capability capability : capabilities) {
+                    add(connection, store, capability);
+                }
+            });
+        }
     }
 
     /** Some DDL. */
