@@ -38,6 +38,23 @@ public final class DatabaseClock {
         return reading == null ? SystemTime.now() : reading.carriedOnFrom(reading.heardNanos);
     }
 
+    /** The earliest that it can be now, without asking; null if that would be needed. */
+    @Nullable
+    Instant earliestKnown() {
+        if (!(store instanceof LeasingEventStore)) {
+            return SystemTime.now();
+        }
+        Reading reading = last;
+        return reading == null || reading.isStale() ? null : reading.carriedOnFrom(reading.heardNanos);
+    }
+
+    /** Asks again, for closer bounds than a slow answer has left. */
+    void refresh(Connection connection) {
+        if (store instanceof LeasingEventStore leasing) {
+            read(leasing, connection);
+        }
+    }
+
     /** Null for a store of the specification, which takes its caller's clock. */
     private @Nullable Reading reading(Connection connection) {
         if (!(store instanceof LeasingEventStore leasing)) {
@@ -45,11 +62,16 @@ public final class DatabaseClock {
         }
         Reading reading = last;
         if (reading == null || reading.isStale()) {
-            long asked = System.nanoTime();
-            Instant answer = leasing.now(connection);
-            reading = new Reading(answer, asked, System.nanoTime(), SystemTime.now());
-            last = reading;
+            reading = read(leasing, connection);
         }
+        return reading;
+    }
+
+    private Reading read(LeasingEventStore leasing, Connection connection) {
+        long asked = System.nanoTime();
+        Instant answer = leasing.now(connection);
+        Reading reading = new Reading(answer, asked, System.nanoTime(), SystemTime.now());
+        last = reading;
         return reading;
     }
 

@@ -30,9 +30,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -136,15 +136,18 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /**
      * The statement that deletes a bounded number of events of a terminal status. Binds: latest available_at, latest done_at, limit. No event becomes terminal before it is due, so
      * the condition on available_at only lets the index (status, available_at, created_at) serve; an exception, marked by hand, just goes later.
+     *
+     * @param condition what else must hold, beginning with AND, or empty
      */
-    protected String purgeSql(EventStatus terminal) {
+    protected String purgeSql(EventStatus terminal, String condition) {
         return """
                 DELETE FROM %s
                  WHERE status = %d
                    AND available_at < ?
                    AND done_at < ?
+                   %s
                  FETCH FIRST ? ROWS ONLY
-                """.formatted(table(), terminal.code());
+                """.formatted(table(), terminal.code(), condition);
     }
 
     /** Deletes those of the events that are DEAD. */
@@ -160,7 +163,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
         return update(
                 conn,
-                purgeSql(terminal),
+                purgeSql(terminal, control.keyIsOver(shape(conn))),
                 binder -> binder.time("available_at", doneBefore)
                         .time("done_at", doneBefore)
                         .number(limit));
@@ -357,16 +360,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return run(
-                "claim events",
-                () -> claimCandidates(
-                        conn,
-                        claim,
-                        now,
-                        lockExpiry,
-                        limit,
-                        (status, most) ->
-                                candidates(conn, status, now, lockExpiry, latestCreation(now, skipRecent), most)));
+        return claimInOrder(conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off());
     }
 
     @Override
@@ -378,25 +372,22 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             Duration skipRecent,
             int limit,
             Ordering ordering) {
-        if (!ordering.isOn()) {
-            return claim(conn, claim, now, lockExpiry, skipRecent, limit);
-        }
-        return run(
-                "claim events in order",
-                () -> claimCandidates(
-                        conn,
-                        claim,
-                        now,
-                        lockExpiry,
-                        limit,
-                        (status, most) -> candidatesInOrder(
-                                conn, status, now, lockExpiry, latestCreation(now, skipRecent), most, ordering)));
+        return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
+            Instant latestCreation = latestCreation(now, skipRecent);
+            return claimCandidates(
+                    conn,
+                    claim,
+                    now,
+                    lockExpiry,
+                    limit,
+                    (by, most) -> candidates(conn, by, now, lockExpiry, latestCreation, most, ordering));
+        });
     }
 
     private List<ClaimedEvent> claimCandidates(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, int limit, Candidates source)
             throws SQLException {
-        List<EventRows.Candidate> candidates = candidates(limit, source);
+        List<EventRows.Candidate> candidates = candidates(shape(conn), limit, source);
         Set<String> ids = candidates.stream().map(c -> c.event().eventId()).collect(Collectors.toSet());
         Set<String> taken = take(conn, claim.token(), ids, now, lockExpiry);
         return claimed(
@@ -406,67 +397,71 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 claim);
     }
 
-    /** In the order of their due time, whatever order the database answered in. */
+    /** Larger priorities first, then in the order of their due time, whatever order the database answered in. */
     static List<ClaimedEvent> claimed(List<EventRows.Candidate> candidates, Claim claim) {
         return candidates.stream()
-                .sorted(Comparator.comparing(EventRows.Candidate::availableAt)
+                .sorted(Comparator.comparing(EventRows.Candidate::priority)
+                        .reversed()
+                        .thenComparing(EventRows.Candidate::availableAt)
                         .thenComparing(candidate -> candidate.event().createdAt()))
                 .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.lockedBy() != null))
                 .toList();
     }
 
-    /**
-     * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
-     * Which status comes first changes by chance, so neither can starve the other.
-     */
-    private static List<EventRows.Candidate> candidates(int limit, Candidates source) throws SQLException {
-        boolean newFirst = ThreadLocalRandom.current().nextBoolean();
-        List<EventRows.Candidate> found = new ArrayList<>();
-        for (EventStatus status :
-                newFirst ? List.of(EventStatus.NEW, EventStatus.RETRY) : List.of(EventStatus.RETRY, EventStatus.NEW)) {
-            if (found.size() < limit) {
-                found.addAll(source.of(status, limit - found.size()));
-            }
+    /** By what the candidates of one statement are chosen. */
+    enum By {
+        /** The oldest NEW ones. */
+        NEW("e.status = 0", "e.available_at, e.created_at"),
+        /** The oldest RETRY ones. */
+        RETRY("e.status = 2", "e.available_at, e.created_at"),
+        /** Those of the largest priority. */
+        PRIORITY("e.priority_slot > 0", "e.priority_slot DESC, e.available_at");
+
+        private final String condition;
+        private final String order;
+
+        By(String condition, String order) {
+            this.condition = condition;
+            this.order = order;
         }
-        return found;
     }
 
-    /** Finds candidates of one status. */
+    /**
+     * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
+     * Which status comes first changes by chance, so neither can starve the other. Where events can have priorities, a part of the claim goes by those before.
+     */
+    private List<EventRows.Candidate> candidates(TableShape shape, int limit, Candidates source) throws SQLException {
+        Map<String, EventRows.Candidate> found = new LinkedHashMap<>();
+        if (shape.has("priority_slot")) {
+            add(found, source.of(By.PRIORITY, control.shareOfPriority(limit)), limit);
+        }
+        int again = found.size(); // those that may come once more: our own locks do not hide them
+        boolean newFirst = ThreadLocalRandom.current().nextBoolean();
+        for (By by : newFirst ? List.of(By.NEW, By.RETRY) : List.of(By.RETRY, By.NEW)) {
+            if (found.size() < limit) {
+                add(found, source.of(by, limit - found.size() + again), limit);
+            }
+        }
+        return List.copyOf(found.values());
+    }
+
+    private static void add(Map<String, EventRows.Candidate> found, List<EventRows.Candidate> more, int limit) {
+        for (EventRows.Candidate candidate : more) {
+            if (found.size() < limit) {
+                found.putIfAbsent(candidate.event().eventId(), candidate);
+            }
+        }
+    }
+
+    /** Finds candidates of one kind. */
     @FunctionalInterface
     private interface Candidates {
-        List<EventRows.Candidate> of(EventStatus status, int limit) throws SQLException;
+        List<EventRows.Candidate> of(By by, int limit) throws SQLException;
     }
 
     private List<EventRows.Candidate> candidates(
-            Connection conn, EventStatus status, Instant now, Instant lockExpiry, Instant latestCreation, int limit)
-            throws SQLException {
-        // Binds: now, latest created_at, lock expiry, limit.
-        TableShape shape = shape(conn);
-        String sql = shape.text(
-                status, () -> """
-                SELECT %s, locked_by
-                  FROM %s
-                 WHERE status = %d
-                   AND available_at <= ?
-                   AND created_at <= ?
-                   AND (locked_at IS NULL OR locked_at < ?)
-                 ORDER BY available_at, created_at
-                 LIMIT ?
-                 %s
-                """.formatted(EventRows.columns(shape, ""), table(), status.code(), lockCandidates()));
-        return query(
-                conn,
-                sql,
-                binder -> binder.time("available_at", now)
-                        .time("created_at", latestCreation)
-                        .time("locked_at", lockExpiry)
-                        .number(limit),
-                row -> EventRows.candidate(row, shape));
-    }
-
-    private List<EventRows.Candidate> candidatesInOrder(
             Connection conn,
-            EventStatus status,
+            By by,
             Instant now,
             Instant lockExpiry,
             Instant latestCreation,
@@ -474,20 +469,25 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             Ordering ordering)
             throws SQLException {
         // Binds: now, latest created_at, lock expiry, those of the order, limit.
-        TableShape shape = order.require(conn);
-        String sql = shape.text(OrderStatements.Text.of("claim " + status, ordering, 0), () -> """
+        TableShape shape = ordering.isOn() ? order.require(conn) : shape(conn);
+        String sql = shape.text(OrderStatements.Text.of("claim " + by, ordering, 0), () -> """
                 SELECT %s, e.locked_by
                   FROM %s e
-                 WHERE e.status = %d
+                 WHERE %s
                    AND e.available_at <= ?
                    AND e.created_at <= ?
                    AND (e.locked_at IS NULL OR e.locked_at < ?)
-                   AND %s
-                 ORDER BY e.available_at, e.created_at
+                   %s
+                 ORDER BY %s
                  LIMIT ?
                  %s
                 """.formatted(
-                EventRows.columns(shape, "e."), table(), status.code(), order.isNext(ordering), lockCandidates()));
+                        EventRows.columns(shape, "e."),
+                        table(),
+                        by.condition,
+                        ordering.isOn() ? "AND " + order.isNext(ordering) : "",
+                        by.order,
+                        lockCandidates()));
         return query(
                 conn,
                 sql,
@@ -495,7 +495,9 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                     binder.time("available_at", now)
                             .time("created_at", latestCreation)
                             .time("locked_at", lockExpiry);
-                    order.bindNext(binder, ordering);
+                    if (ordering.isOn()) {
+                        order.bindNext(binder, ordering);
+                    }
                     binder.number(limit);
                 },
                 row -> EventRows.candidate(row, shape));

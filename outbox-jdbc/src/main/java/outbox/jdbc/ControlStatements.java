@@ -9,12 +9,16 @@ import outbox.spi.ControlledEventStore.Pending;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The statements of delivery control. A key is taken by an unfinished event, and by a delivered one that keeps it, until somebody asks for it after its time: then it is set free.
@@ -24,7 +28,10 @@ final class ControlStatements {
 
     private static final int MAX_TRIES = 10; // each means that whoever had the key just let it go
 
+    private static final int SHARE_BY_AGE = 4;
+
     private final AbstractJdbcEventStore store;
+    private final AtomicInteger claims = new AtomicInteger();
 
     ControlStatements(AbstractJdbcEventStore store) {
         this.store = store;
@@ -143,6 +150,66 @@ final class ControlStatements {
         // Binds: event_id.
         String sql = "UPDATE %s SET dedup_ms = NULL WHERE event_id = ? AND status = 1".formatted(store.table());
         store.update(conn, sql, binder -> binder.text(eventId));
+    }
+
+    /** The condition that an event keeps no key any more, for those that delete it; empty where none has one. */
+    String keyIsOver(TableShape shape) {
+        return shape.has("dedup_ms")
+                ? "AND (dedup_ms IS NULL OR " + store.plusMillis("done_at", "dedup_ms") + " <= "
+                        + store.nowSql(shape.isZoned("done_at")) + ")"
+                : "";
+    }
+
+    // ---- replaying ----
+
+    /** Makes a dead event with a key pending again; false if another event has the key, or it is not dead. */
+    boolean replay(Connection conn, String sql, String eventId, Instant now) throws SQLException {
+        Optional<String> key = store
+                .query(
+                        conn,
+                        "SELECT dedup_key FROM %s WHERE event_id = ? AND status = 3".formatted(store.table()),
+                        binder -> binder.text(eventId),
+                        row -> Optional.ofNullable(row.getString(1)))
+                .stream()
+                .flatMap(Optional::stream)
+                .findFirst();
+        if (key.isPresent() && holderOf(conn, key.get(), true) != null) {
+            return false;
+        }
+        Savepoint before = conn.setSavepoint(); // somebody may take the key right now
+        try {
+            int count = store.updateIds(
+                    conn, sql, List.of(eventId), binder -> binder.time("available_at", now), binder -> {});
+            conn.releaseSavepoint(before);
+            return count > 0;
+        } catch (SQLException e) {
+            if (!store.isDuplicateKey(e)) {
+                throw e;
+            }
+            conn.rollback(before);
+            return false;
+        }
+    }
+
+    Set<String> withKey(Connection conn, Collection<String> eventIds) throws SQLException {
+        return store.shape(conn).has("dedup_key")
+                ? store.queryIds(
+                        conn,
+                        "SELECT event_id FROM %1$s WHERE %2$s AND dedup_key IS NOT NULL AND status = 3",
+                        eventIds,
+                        binder -> {})
+                : Set.of();
+    }
+
+    // ---- claiming ----
+
+    /**
+     * How many events of a claim are chosen by priority; the others go by their due time alone, at least a quarter of a large claim, and of small ones each fourth as a whole. So an event
+     * waits for no more than four times those that were due before it.
+     */
+    int shareOfPriority(int limit) {
+        boolean byAge = claims.incrementAndGet() % SHARE_BY_AGE == 0;
+        return limit >= SHARE_BY_AGE ? limit - limit / SHARE_BY_AGE : byAge ? 0 : limit;
     }
 
     // ---- changing ----

@@ -16,6 +16,10 @@ final class EventRows {
     /** An event that can be claimed. */
     record Candidate(OutboxEvent event, @Nullable String lockedBy) {
 
+        int priority() {
+            return event.priority();
+        }
+
         Instant availableAt() {
             Instant at = event.availableAt();
             return at == null ? Instant.EPOCH : at;

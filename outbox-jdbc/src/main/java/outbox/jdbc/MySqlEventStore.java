@@ -61,9 +61,10 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
                  WHERE status = %d
                    AND available_at < ?
                    AND done_at < ?
+                   %s
                  LIMIT ?
                    FOR UPDATE SKIP LOCKED
-                """.formatted(table(), terminal.code());
+                """.formatted(table(), terminal.code(), control().keyIsOver(shape(conn)));
         List<String> ids = query(
                 conn,
                 sql,

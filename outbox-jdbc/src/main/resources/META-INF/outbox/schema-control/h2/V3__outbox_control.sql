@@ -6,7 +6,9 @@ ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_slot VARCHAR(128)
 CREATE UNIQUE INDEX IF NOT EXISTS outbox_event_key ON outbox_event (dedup_slot);
 
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS priority SMALLINT;        -- 1 to 9, larger first; NULL: 0
-CREATE INDEX IF NOT EXISTS outbox_event_priority ON outbox_event (status, priority DESC, available_at); -- serves the part of a claim that goes by priority
+ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS priority_slot SMALLINT
+    GENERATED ALWAYS AS (CASE WHEN status IN (0, 2) THEN priority END);     -- the priority while the event is unfinished
+CREATE INDEX IF NOT EXISTS outbox_event_priority ON outbox_event (priority_slot DESC, available_at); -- serves the part of a claim that goes by priority
 
 -- The last column: where it is, all of the above is there.
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP(6);  -- not started by then, the event is dead
