@@ -32,12 +32,17 @@ final class OrderStatements {
     }
 
     /** Which statement, and what its text depends on besides the table. */
-    record Text(
-            String statement, boolean ordered, int types, boolean typesAreExceptions, boolean deadBlocks, int ids) {
+    record Text(String statement, boolean ordered, int types, boolean typesAreExceptions, boolean deadBlocks, int ids) {
 
         static Text of(String statement, Ordering ordering, int ids) {
             boolean deadBlocks = ordering.whenDead() == WhenDead.BLOCK;
-            return new Text(statement, ordering.isOn(), ordering.types().size(), ordering.typesAreExceptions(), deadBlocks, ids);
+            return new Text(
+                    statement,
+                    ordering.isOn(),
+                    ordering.types().size(),
+                    ordering.typesAreExceptions(),
+                    deadBlocks,
+                    ids);
         }
     }
 
