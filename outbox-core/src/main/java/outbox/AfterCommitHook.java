@@ -3,6 +3,8 @@ package outbox;
 import org.jspecify.annotations.Nullable;
 import outbox.spi.Claim;
 
+import java.time.Instant;
+
 /**
  * Told about each event after its transaction committed; connects the hot path or an external notifier.
  *
@@ -28,4 +30,7 @@ public interface AfterCommitHook {
     default void onCommit(EventEnvelope event, @Nullable Claim claim) {
         onCommit(event);
     }
+
+    /** Told, instead of the above, that an event was committed which becomes due at the given time of the database's clock. Does nothing by default: pollers find such events. */
+    default void onScheduled(Instant availableAt) {}
 }

@@ -8,6 +8,7 @@ import outbox.model.OutboxEvent;
 import outbox.util.JsonCodec;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
@@ -35,6 +36,8 @@ public final class EventEnvelope {
     public static final int MAX_AGGREGATE_TYPE_LENGTH = 64;
     public static final int MAX_AGGREGATE_ID_LENGTH = 128;
     public static final int MAX_TENANT_ID_LENGTH = 64;
+    public static final int MAX_DEDUP_KEY_LENGTH = 128;
+    public static final int MAX_PRIORITY = 9;
 
     private final String eventId;
     private final String eventType;
@@ -46,6 +49,13 @@ public final class EventEnvelope {
     private final @Nullable String payloadJson; // exactly one of the two is set
     private final byte @Nullable [] payloadBytes;
     private final int payloadSize;
+    private final @Nullable String dedupKey;
+    private final @Nullable Duration dedupFor;
+    private final int priority;
+    private final @Nullable Instant availableAt; // an instruction for the write, as the two durations
+    private final @Nullable Duration deliverAfter;
+    private final @Nullable Instant expiresAt;
+    private final @Nullable Duration expireAfter;
 
     private EventEnvelope(Builder builder) {
         eventId = builder.eventId != null ? builder.eventId : Ulid.next();
@@ -60,6 +70,13 @@ public final class EventEnvelope {
         payloadSize = payloadJson != null
                 ? EventRules.checkText(eventId, payloadJson)
                 : Objects.requireNonNull(payloadBytes).length;
+        dedupKey = builder.dedupKey;
+        dedupFor = builder.dedupFor;
+        priority = builder.priority;
+        availableAt = builder.availableAt;
+        deliverAfter = builder.deliverAfter;
+        expiresAt = builder.expiresAt;
+        expireAfter = builder.expireAfter;
     }
 
     /** The refusals of {@link Builder#build()}. A restored envelope does not pass here: what is in the table must reach its listener. */
@@ -73,7 +90,7 @@ public final class EventEnvelope {
         if (tenantId != null) {
             checkName("tenantId", tenantId, MAX_TENANT_ID_LENGTH);
         }
-        EventRules.checkOccurredAt(occurredAt);
+        EventRules.checkTime("occurredAt", occurredAt);
         EventRules.checkHeaders(headers);
         if (payloadSize > MAX_PAYLOAD_BYTES) {
             throw new InvalidEventException("The payload of event " + eventId + " (type " + EventRules.show(eventType)
@@ -94,6 +111,10 @@ public final class EventEnvelope {
                 .occurredAt(row.occurredAt() != null ? row.occurredAt() : row.createdAt())
                 .aggregateId(row.aggregateId())
                 .tenantId(row.tenantId());
+        builder.dedupKey = row.dedupKey();
+        builder.dedupFor = row.dedupFor();
+        builder.priority = row.priority();
+        builder.expiresAt = row.expiresAt();
         if (row.aggregateType() != null) {
             builder.aggregateType(row.aggregateType());
         }
@@ -107,6 +128,38 @@ public final class EventEnvelope {
     }
 
     EventEnvelope withReservedHeader(String name, String value) {
+        Builder builder = copy();
+        builder.headers.put(name, value);
+        return new EventEnvelope(builder);
+    }
+
+    /**
+     * With what is relative to the write counted from it. The database's time is known within bounds.
+     *
+     * @param earliest a due time that is not after it has come
+     * @param latest what spans are counted from
+     */
+    EventEnvelope writtenAt(Instant earliest, Instant latest) {
+        Builder builder = copy();
+        Instant due = deliverAfter != null ? latest.plus(deliverAfter) : availableAt;
+        builder.availableAt = due == null || !due.isAfter(earliest) ? null : due; // null: like any other
+        builder.deliverAfter = null;
+        builder.expiresAt = expireAfter != null ? latest.plus(expireAfter) : expiresAt;
+        builder.expireAfter = null;
+        return new EventEnvelope(builder);
+    }
+
+    /** Whether it asks for more than a store of the specification can give. */
+    boolean isControlled() {
+        return isTimed() || dedupKey != null || priority != 0 || expiresAt != null;
+    }
+
+    /** Whether something in it depends on the time of the write. */
+    boolean isTimed() {
+        return availableAt != null || deliverAfter != null || expireAfter != null;
+    }
+
+    private Builder copy() {
         Builder builder = new Builder(eventType)
                 .eventId(eventId)
                 .occurredAt(occurredAt)
@@ -114,10 +167,16 @@ public final class EventEnvelope {
                 .aggregateId(aggregateId)
                 .tenantId(tenantId);
         builder.headers.putAll(headers);
-        builder.headers.put(name, value);
         builder.payloadJson = payloadJson;
         builder.payloadBytes = payloadBytes;
-        return new EventEnvelope(builder);
+        builder.dedupKey = dedupKey;
+        builder.dedupFor = dedupFor;
+        builder.priority = priority;
+        builder.availableAt = availableAt;
+        builder.deliverAfter = deliverAfter;
+        builder.expiresAt = expiresAt;
+        builder.expireAfter = expireAfter;
+        return builder;
     }
 
     public static Builder builder(EventType eventType) {
@@ -190,7 +249,42 @@ public final class EventEnvelope {
         return payloadSize;
     }
 
-    /** Equal when everything that is stored is equal. */
+    /** The key that at most one unfinished event has. */
+    public @Nullable String dedupKey() {
+        return dedupKey;
+    }
+
+    /** How long the event keeps its key after it is done; null if it does not. */
+    public @Nullable Duration dedupFor() {
+        return dedupFor;
+    }
+
+    /** 0 to {@value #MAX_PRIORITY}; larger first. */
+    public int priority() {
+        return priority;
+    }
+
+    /** When the event becomes due, for the one who writes it. An event that was delivered does not tell: a retry would have changed it. */
+    public @Nullable Instant availableAt() {
+        return availableAt;
+    }
+
+    /** How long after its write the event becomes due. Null once it was written. */
+    public @Nullable Duration deliverAfter() {
+        return deliverAfter;
+    }
+
+    /** The time by which the event must have been started, else it is dead. */
+    public @Nullable Instant expiresAt() {
+        return expiresAt;
+    }
+
+    /** How long after its write the event expires. Null once it was written; then {@link #expiresAt} tells. */
+    public @Nullable Duration expireAfter() {
+        return expireAfter;
+    }
+
+    /** Equal when everything that is stored, and stays as it is, is equal. */
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof EventEnvelope that
@@ -202,6 +296,10 @@ public final class EventEnvelope {
                 && Objects.equals(tenantId, that.tenantId)
                 && headers.equals(that.headers)
                 && Objects.equals(payloadJson, that.payloadJson)
+                && Objects.equals(dedupKey, that.dedupKey)
+                && Objects.equals(dedupFor, that.dedupFor)
+                && priority == that.priority
+                && Objects.equals(expiresAt, that.expiresAt)
                 && Arrays.equals(payloadBytes, that.payloadBytes);
     }
 
@@ -230,6 +328,13 @@ public final class EventEnvelope {
         private final Map<String, String> headers = new LinkedHashMap<>();
         private @Nullable String payloadJson;
         private byte @Nullable [] payloadBytes;
+        private @Nullable String dedupKey;
+        private @Nullable Duration dedupFor;
+        private int priority;
+        private @Nullable Instant availableAt;
+        private @Nullable Duration deliverAfter;
+        private @Nullable Instant expiresAt;
+        private @Nullable Duration expireAfter;
 
         private Builder(String eventType) {
             this.eventType = Objects.requireNonNull(eventType, "eventType");
@@ -291,12 +396,70 @@ public final class EventEnvelope {
             return this;
         }
 
+        /**
+         * At most one unfinished event of the table has this key. What becomes of a second one is the writer's choice, see {@link OutboxWriter#refusingDuplicates}. At most
+         * {@value EventEnvelope#MAX_DEDUP_KEY_LENGTH} characters.
+         */
+        public Builder dedupKey(String dedupKey) {
+            this.dedupKey = EventRules.checkDedupKey(dedupKey);
+            return this;
+        }
+
+        /** The key stays taken for so long after the event was delivered. Default: it is free at once. Kept in milliseconds. */
+        public Builder dedupFor(Duration dedupFor) {
+            this.dedupFor = EventRules.checkSpan("dedupFor", dedupFor).truncatedTo(ChronoUnit.MILLIS);
+            return this;
+        }
+
+        /** Among due events, larger ones are delivered first, as far as order within an aggregate allows. 0, the default, to {@value EventEnvelope#MAX_PRIORITY}. */
+        public Builder priority(int priority) {
+            this.priority = EventRules.checkPriority(priority);
+            return this;
+        }
+
+        /** Not delivered before this time of the database's clock. Default: at once. Kept in microseconds. */
+        public Builder availableAt(Instant availableAt) {
+            this.availableAt = EventRules.checkTime("availableAt", availableAt).truncatedTo(ChronoUnit.MICROS);
+            return this;
+        }
+
+        /** Not delivered before so much time has passed since the write, by the database's clock. */
+        public Builder deliverAfter(Duration deliverAfter) {
+            this.deliverAfter = EventRules.checkSpan("deliverAfter", deliverAfter);
+            return this;
+        }
+
+        /** An event that was not started by this time of the database's clock is dead. Default: never. Kept in microseconds. */
+        public Builder expiresAt(Instant expiresAt) {
+            this.expiresAt = EventRules.checkTime("expiresAt", expiresAt).truncatedTo(ChronoUnit.MICROS);
+            return this;
+        }
+
+        /** Like {@link #expiresAt}, so long after the write. */
+        public Builder expireAfter(Duration expireAfter) {
+            this.expireAfter = EventRules.checkSpan("expireAfter", expireAfter);
+            return this;
+        }
+
         public EventEnvelope build() {
+            refuseBoth("availableAt", availableAt, "deliverAfter", deliverAfter);
+            refuseBoth("expiresAt", expiresAt, "expireAfter", expireAfter);
+            if (dedupFor != null && dedupKey == null) {
+                throw new InvalidEventException(
+                        "An event of type " + EventRules.show(eventType) + " has dedupFor, but no dedupKey");
+            }
             if ((payloadJson == null) == (payloadBytes == null)) {
                 throw new InvalidEventException("An event of type " + EventRules.show(eventType)
                         + " needs exactly one of payloadJson and payloadBytes");
             }
             return new EventEnvelope(this).checked();
+        }
+
+        private void refuseBoth(String one, @Nullable Object first, String other, @Nullable Object second) {
+            if (first != null && second != null) {
+                throw new InvalidEventException("An event of type " + EventRules.show(eventType) + " has both " + one
+                        + " and " + other + "; give one of them");
+            }
         }
     }
 }

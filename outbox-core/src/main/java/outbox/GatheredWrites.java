@@ -17,7 +17,8 @@ import java.util.function.Consumer;
 final class GatheredWrites {
 
     /** The events of one scope of a transaction. Used by the thread of the transaction only. */
-    private record Gathered(Object scope, List<EventEnvelope> events, Set<String> ids) {}
+    private record Gathered(
+            Object scope, List<EventEnvelope> events, Set<String> ids, Consumer<List<EventEnvelope>> insert) {}
 
     @SuppressWarnings("ThreadLocalUsage") // per writer: another one gathers for itself
     private final ThreadLocal<@Nullable Gathered> current = new ThreadLocal<>();
@@ -59,8 +60,18 @@ final class GatheredWrites {
         return true;
     }
 
+    /** Inserts what was gathered in this scope now, because what follows must find it in the table. What was gathered before a savepoint stays, since the rollback to it must not take it back. */
+    void flush() {
+        Gathered gathered = current.get();
+        if (gathered != null && gathered.scope == txContext.scope() && !gathered.events.isEmpty()) {
+            List<EventEnvelope> events = List.copyOf(gathered.events);
+            gathered.events.clear();
+            gathered.insert.accept(events);
+        }
+    }
+
     private @Nullable Gathered open(Object scope, Consumer<List<EventEnvelope>> insert) {
-        Gathered fresh = new Gathered(scope, new ArrayList<>(), new HashSet<>());
+        Gathered fresh = new Gathered(scope, new ArrayList<>(), new HashSet<>(), insert);
         boolean willInsert = txContext.beforeCommit(() -> {
             current.remove();
             insert.accept(fresh.events);

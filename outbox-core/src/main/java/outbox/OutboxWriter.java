@@ -1,7 +1,11 @@
 package outbox;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.DatabaseClock;
+import outbox.internal.EventRules;
 import outbox.spi.Claim;
+import outbox.spi.ControlledEventStore;
+import outbox.spi.ControlledEventStore.Pending;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.TxContext;
@@ -10,9 +14,13 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -31,6 +39,9 @@ public final class OutboxWriter {
     private final EventStore eventStore;
     private final @Nullable AfterCommitHook afterCommitHook;
     private final @Nullable GatheredWrites gathered; // null if every call inserts
+    private final boolean refusesDuplicates;
+    private final WrittenEvents written; // shared with the writers made of this one
+    private final DatabaseClock clock;
 
     /** A writer whose events are left to a poller or to change data capture. */
     public OutboxWriter(TxContext txContext, EventStore eventStore) {
@@ -38,18 +49,23 @@ public final class OutboxWriter {
     }
 
     public OutboxWriter(TxContext txContext, EventStore eventStore, @Nullable AfterCommitHook afterCommitHook) {
-        this(txContext, eventStore, afterCommitHook, null);
-    }
-
-    private OutboxWriter(
-            TxContext txContext,
-            EventStore eventStore,
-            @Nullable AfterCommitHook afterCommitHook,
-            @Nullable GatheredWrites gathered) {
         this.txContext = Objects.requireNonNull(txContext, "txContext");
         this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
         this.afterCommitHook = afterCommitHook;
+        this.gathered = null;
+        this.refusesDuplicates = false;
+        this.written = new WrittenEvents(txContext);
+        this.clock = new DatabaseClock(eventStore);
+    }
+
+    private OutboxWriter(OutboxWriter other, @Nullable GatheredWrites gathered, boolean refusesDuplicates) {
+        this.txContext = other.txContext;
+        this.eventStore = other.eventStore;
+        this.afterCommitHook = other.afterCommitHook;
         this.gathered = gathered;
+        this.refusesDuplicates = refusesDuplicates;
+        this.written = other.written;
+        this.clock = other.clock;
     }
 
     /**
@@ -57,13 +73,18 @@ public final class OutboxWriter {
      *
      * <p>The price: inside the transaction the events cannot be read from the table yet, and what the database says against an event, such as an id that exists, comes from the commit
      * instead of the write. Savepoints must be made through the transaction manager, not on the connection behind its back. Where the transaction context has no moment before the
-     * commit, every call inserts as before.
+     * commit, every call inserts as before. So does a call with a {@code dedupKey}, which must tell who has it.
      */
     public OutboxWriter gathering() {
-        return new OutboxWriter(txContext, eventStore, afterCommitHook, new GatheredWrites(txContext));
+        return new OutboxWriter(this, new GatheredWrites(txContext), refusesDuplicates);
     }
 
-    /** Writes an event and answers its id. */
+    /** The same writer, but a {@code dedupKey} that another event has is refused with a {@link DuplicateKeyException}; otherwise such a write does nothing and answers the id of that event. */
+    public OutboxWriter refusingDuplicates() {
+        return new OutboxWriter(this, gathered, true);
+    }
+
+    /** Writes an event and answers its id; or writes nothing, and answers the id of the event that has its {@code dedupKey}. */
     public String write(EventEnvelope event) {
         return writeAll(List.of(event)).get(0);
     }
@@ -76,39 +97,171 @@ public final class OutboxWriter {
         return write(EventEnvelope.ofJson(eventType, payloadJson));
     }
 
-    /** Writes all events or none, and answers their ids in the same order. */
+    /** Writes all events or none, and answers their ids in the same order; see {@link #write(EventEnvelope)} for those whose key is taken. */
     public List<String> writeAll(List<EventEnvelope> events) {
         Connection connection = writableConnection();
-        List<EventEnvelope> batch = Hops.count(List.copyOf(events));
+        List<EventEnvelope> batch = timed(connection, Hops.count(List.copyOf(events)));
         if (batch.isEmpty()) {
             return List.of();
         }
         refuseRepeatedIds(batch);
-        if (gathered == null || !gathered.add(batch, all -> insertBeforeCommit(connection, all))) {
-            insert(connection, batch);
-            if (eventStore instanceof LeasingEventStore leasing) {
-                txContext.beforeCommit(() -> leasing.checkCommit(connection));
+        boolean keyed = batch.stream().anyMatch(event -> event.dedupKey() != null);
+        if (keyed) {
+            flush();
+        } else if (gathered != null && gathered.add(batch, all -> insertBeforeCommit(connection, all))) {
+            return batch.stream().map(EventEnvelope::eventId).toList();
+        }
+        Map<String, String> leftOut = insert(connection, batch, keyed);
+        checkBeforeCommit(connection);
+        return batch.stream()
+                .map(event -> leftOut.getOrDefault(event.eventId(), event.eventId()))
+                .toList();
+    }
+
+    /**
+     * Cancels an event that nobody delivers yet, as part of the caller's transaction: if that commits, the event is never delivered. Until then nobody can take it; after a rollback it is as
+     * before. An event whose last attempt failed can be cancelled while it waits for the next one.
+     */
+    public Change cancel(EventRef event) {
+        return change(event, (store, connection, found) -> store.cancel(connection, found));
+    }
+
+    /** Makes an event that nobody delivers yet due at another time of the database's clock, on the terms of {@link #cancel}. */
+    public Change reschedule(EventRef event, Instant availableAt) {
+        EventRules.checkTime("availableAt", availableAt);
+        Change change = change(event, (store, connection, found) -> store.reschedule(connection, found, availableAt));
+        AfterCommitHook hook = afterCommitHook;
+        if (change == Change.MADE && hook != null) {
+            txContext.afterCommit(() -> tellScheduled(hook, availableAt));
+        }
+        return change;
+    }
+
+    /** Makes an event that nobody delivers yet due so long after now, by the database's clock. */
+    public Change reschedule(EventRef event, Duration deliverAfter) {
+        EventRules.checkSpan("deliverAfter", deliverAfter);
+        return reschedule(event, clock.latest(writableConnection()).plus(deliverAfter));
+    }
+
+    /**
+     * Cancels the event that has the {@code dedupKey} of the given one, and writes the given one in its place, with an id and a place in the order of its aggregate of its own. Nothing is
+     * written unless the answer is {@link Change#MADE}.
+     */
+    public Change replace(EventEnvelope event) {
+        String key = event.dedupKey();
+        if (key == null) {
+            throw new InvalidEventException(
+                    "Event " + event.eventId() + " has no dedupKey, so it is not known which event it replaces");
+        }
+        Change change = cancel(EventRef.key(key));
+        if (change == Change.MADE) {
+            write(event);
+        }
+        return change;
+    }
+
+    /** A change of an event that was found, if it still is as it was found. */
+    private interface Step {
+        boolean on(ControlledEventStore store, Connection connection, Pending found);
+    }
+
+    private Change change(EventRef event, Step step) {
+        Connection connection = writableConnection();
+        ControlledEventStore store = controlled("The change of an event");
+        flush();
+        Change change = change(store, connection, event, step, false);
+        if (change == Change.MADE) {
+            checkBeforeCommit(connection);
+        }
+        return change;
+    }
+
+    /** Looks without a lock first: one on an event that is being delivered would hold up its outcome until the caller commits. */
+    private Change change(
+            ControlledEventStore store, Connection connection, EventRef event, Step step, boolean latest) {
+        Optional<Pending> found = store.find(connection, event, latest);
+        if (found.isEmpty()) {
+            return Change.NOT_FOUND;
+        }
+        Pending pending = found.get();
+        boolean free = pending.lockedBy() == null || written.isOurs(connection, pending);
+        if (pending.status().isTerminal() || !free) { // a lease that ran out may still be in use
+            return Change.TOO_LATE;
+        }
+        if (step.on(store, connection, pending)) {
+            written.changed(connection, pending.eventId());
+            return Change.MADE;
+        }
+        return latest ? Change.TOO_LATE : change(store, connection, event, step, true);
+    }
+
+    private ControlledEventStore controlled(String what) {
+        if (eventStore instanceof ControlledEventStore store) {
+            return store;
+        }
+        throw new IllegalArgumentException(what + " needs a store with delivery control, but "
+                + eventStore.getClass().getName() + " does not implement " + ControlledEventStore.class.getName());
+    }
+
+    private void flush() {
+        if (gathered != null) {
+            gathered.flush();
+        }
+    }
+
+    /** Counts what is relative to the write from now on, by the database's clock. */
+    private List<EventEnvelope> timed(Connection connection, List<EventEnvelope> events) {
+        for (EventEnvelope event : events) {
+            if (event.isControlled()) {
+                controlled("Event " + event.eventId());
             }
         }
-        return batch.stream().map(EventEnvelope::eventId).toList();
+        if (events.stream().noneMatch(EventEnvelope::isTimed)) {
+            return events;
+        }
+        Instant earliest = clock.earliest(connection);
+        Instant latest = clock.latest(connection);
+        return events.stream()
+                .map(event -> event.isTimed() ? event.writtenAt(earliest, latest) : event)
+                .toList();
     }
 
     private void insertBeforeCommit(Connection connection, List<EventEnvelope> events) {
-        insert(connection, events);
+        if (!events.isEmpty()) {
+            insert(connection, events, false);
+        }
         if (eventStore instanceof LeasingEventStore leasing) {
             leasing.checkCommit(connection);
         }
     }
 
-    private void insert(Connection connection, List<EventEnvelope> events) {
+    private void checkBeforeCommit(Connection connection) {
         if (eventStore instanceof LeasingEventStore leasing) {
-            Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
-            leasing.insertAll(connection, events, birth);
-            tellHookAfterCommit(events, birth);
-        } else {
-            events.forEach(event -> eventStore.insertNew(connection, event));
-            tellHookAfterCommit(events, null);
+            txContext.beforeCommit(() -> leasing.checkCommit(connection));
         }
+    }
+
+    /** Answers, for each event that was left out, who has its key. */
+    private Map<String, String> insert(Connection connection, List<EventEnvelope> events, boolean keyed) {
+        if (!(eventStore instanceof LeasingEventStore leasing)) {
+            events.forEach(event -> eventStore.insertNew(connection, event));
+            tellHookAfterCommit(connection, events, null);
+            return Map.of();
+        }
+        Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
+        if (!keyed || refusesDuplicates) {
+            leasing.insertAll(connection, events, birth);
+            tellHookAfterCommit(connection, events, birth);
+            return Map.of();
+        }
+        Map<String, String> leftOut = controlled("A dedupKey").insertUnlessTaken(connection, events, birth);
+        tellHookAfterCommit(
+                connection,
+                events.stream()
+                        .filter(event -> !leftOut.containsKey(event.eventId()))
+                        .toList(),
+                birth);
+        return leftOut;
     }
 
     private Connection writableConnection() {
@@ -143,16 +296,34 @@ public final class OutboxWriter {
         }
     }
 
-    private void tellHookAfterCommit(List<EventEnvelope> events, @Nullable Claim birth) {
+    private void tellHookAfterCommit(Connection connection, List<EventEnvelope> events, @Nullable Claim birth) {
         AfterCommitHook hook = afterCommitHook;
-        if (hook == null || hook == AfterCommitHook.NOOP) {
+        if (hook == null || hook == AfterCommitHook.NOOP || events.isEmpty()) {
             return;
         }
+        WrittenEvents.Tx tx = written.add(connection, events, birth);
         txContext.afterCommit(() -> {
+            written.ended(tx);
             for (EventEnvelope event : events) {
-                tell(hook, event, birth);
+                Instant due = event.availableAt();
+                if (tx.isChanged(event)) {
+                    continue; // cancelled, or told about by whoever made it due at another time
+                }
+                if (due == null) {
+                    tell(hook, event, birth);
+                } else {
+                    tellScheduled(hook, due);
+                }
             }
         });
+    }
+
+    private static void tellScheduled(AfterCommitHook hook, Instant availableAt) {
+        try {
+            hook.onScheduled(availableAt);
+        } catch (Throwable e) {
+            LOG.log(Level.ERROR, "The after-commit hook failed for an event that is due at " + availableAt, e);
+        }
     }
 
     /** The transaction has committed: whatever goes wrong here, the caller must not take it for a failure and repeat the business change. */

@@ -7,6 +7,7 @@ import outbox.dispatch.DispatcherCommitHook;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.jdbc.Capability;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.JdbcTransactionManager;
@@ -153,7 +154,7 @@ final class OurOutbox implements Contender {
             variant.apply(builder);
             setup.workers().ifPresent(builder::workerCount);
             if (setup.ordered()) {
-                OutboxSchema.createOrdered(setup.dataSource(), store);
+                OutboxSchema.create(setup.dataSource(), store, Capability.ORDER);
                 builder.ordering(Ordering.perAggregate());
             }
             OutboxDispatcher dispatcher = builder.build();

@@ -89,6 +89,12 @@ final class ClaimedStore {
         return claimed.isPresent();
     }
 
+    /** Whether the deadline of the event has passed. */
+    boolean isExpired(Delivery delivery) {
+        Instant deadline = delivery.envelope().expiresAt();
+        return deadline != null && access.isPast(deadline);
+    }
+
     /** Counts the run that is about to start; false if the event is no longer ours. */
     boolean recordRun(Delivery delivery) {
         LeasingEventStore recording = leasing;
@@ -112,18 +118,24 @@ final class ClaimedStore {
                         connection -> renewing.renew(connection, token, eventIds, access.now(connection)));
     }
 
-    /** Writes outcomes and gives back events in one transaction; answers the events whose outcome was still ours to write. */
-    Set<String> write(List<Mark> marks, List<Delivery> releases) {
+    /**
+     * Writes outcomes and gives back events in one transaction; answers the events whose outcome was still ours to write.
+     *
+     * @param keepKey delivered events that stay in the table with their key, even where others are deleted
+     */
+    Set<String> write(List<Mark> marks, List<Delivery> releases, Set<String> keepKey) {
         return access.inTransaction("write " + (marks.size() + releases.size()) + " outcomes", connection -> {
             release(connection, releases);
-            return marks.isEmpty() ? Set.of() : mark(connection, marks);
+            return marks.isEmpty() ? Set.of() : mark(connection, marks, keepKey);
         });
     }
 
-    private Set<String> mark(Connection connection, List<Mark> marks) {
+    private Set<String> mark(Connection connection, List<Mark> marks, Set<String> keepKey) {
         Instant now = access.now(connection);
         if (leasing != null) {
-            return deleteDone ? markAndRemove(leasing, connection, marks, now) : leasing.mark(connection, marks, now);
+            return deleteDone
+                    ? markAndRemove(leasing, connection, marks, keepKey, now)
+                    : leasing.mark(connection, marks, now);
         }
         return marks.stream()
                 .filter(mark -> markById(connection, mark, now) > 0)
@@ -132,10 +144,13 @@ final class ClaimedStore {
     }
 
     private static Set<String> markAndRemove(
-            LeasingEventStore store, Connection connection, List<Mark> marks, Instant now) {
+            LeasingEventStore store, Connection connection, List<Mark> marks, Set<String> keepKey, Instant now) {
         List<Mark> done = new ArrayList<>();
         List<Mark> others = new ArrayList<>();
-        marks.forEach(mark -> (mark.status() == EventStatus.DONE ? done : others).add(mark));
+        for (Mark mark : marks) {
+            boolean removable = mark.status() == EventStatus.DONE && !keepKey.contains(mark.eventId());
+            (removable ? done : others).add(mark);
+        }
         Set<String> written = new HashSet<>(store.remove(connection, done));
         written.addAll(store.mark(connection, others, now));
         return written;

@@ -41,7 +41,8 @@ final class Delivery {
     private volatile int attempts; // attempts before this run; the worker raises it before the run starts
     private volatile boolean runRecorded; // worker writes before the run, marker reads
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
-    private boolean bytesCounted; // guarded by the lock of the queues
+    private boolean bytesCounted; // guarded by the lock of the queues, as the next
+    private long arrival;
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
     private State state = State.QUEUED; // guarded by this, as everything below
     private @Nullable Worker worker; // runs it, while it needs a thread
@@ -140,6 +141,15 @@ final class Delivery {
         boolean before = bytesCounted;
         bytesCounted = now;
         return before;
+    }
+
+    /** Under the lock of the queues: its place among those that are ready. */
+    void arrived(long place) {
+        arrival = place;
+    }
+
+    long arrival() {
+        return arrival;
     }
 
     synchronized State state() {

@@ -11,7 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The hot and the cold queue, bounded in number and together in bytes. A taker waits for both at once and looks twice into the hot queue for each look into the cold one; when
- * the one it looks into is empty, it takes from the other. Deliveries that a worker had taken and set aside come first.
+ * the one it looks into is empty, it takes from the other. In each queue larger priorities come first, see {@link ReadyDeliveries}. Deliveries that a worker had taken and set aside come first.
  *
  * <p>Places are counted from the moment a delivery is let in until a worker takes it, whether it stands in its queue or waits elsewhere for its turn: {@link #reserve}, later
  * {@link #ready} or {@link #free}. Bytes are counted until its outcome is written, {@link #gone}: as long as it is in memory.
@@ -20,7 +20,7 @@ final class DeliveryQueues {
 
     /** One of the two queues. Guarded by the lock. */
     private static final class Lane {
-        private final ArrayDeque<Delivery> ready = new ArrayDeque<>();
+        private final ReadyDeliveries ready = new ReadyDeliveries();
         private final int capacity;
         private int held; // let in and not taken, ready or not
 

@@ -10,6 +10,7 @@ import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Instant;
 import java.util.Objects;
 
 /**
@@ -37,6 +38,11 @@ public final class DispatcherCommitHook implements AfterCommitHook {
     @Override
     public @Nullable Claim birthClaim() {
         return dispatcher.birthClaim();
+    }
+
+    @Override
+    public void onScheduled(Instant availableAt) {
+        dispatcher.scheduled(availableAt);
     }
 
     @Override

@@ -44,5 +44,6 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
     @Override
     public void attached(OutboxPoller poller) {
         dispatcher.attach(poller.lockTimeout(), poller::wake);
+        dispatcher.tellWhenDue(poller::wakeAt, poller::wakeAfter);
     }
 }

@@ -4,6 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
 import outbox.EventListener;
+import outbox.internal.Expiry;
+import outbox.spi.Mark;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -126,6 +128,10 @@ final class EventRun implements Worker.Deliverer {
         String token = delivery.token();
         if (!store.ensureClaim(delivery)) {
             held.lost(delivery, token, "it is finished, held by another node, or has no row");
+            return false;
+        }
+        if (store.isExpired(delivery)) {
+            marker.settle(delivery, Mark.dead(delivery.eventId(), delivery.token(), false, Expiry.REASON));
             return false;
         }
         if (delivery.isSuspect()) {

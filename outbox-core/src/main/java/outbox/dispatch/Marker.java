@@ -9,6 +9,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -251,16 +252,20 @@ final class Marker implements Runnable {
         List<Delivery> marked = new ArrayList<>();
         List<Mark> marks = new ArrayList<>();
         List<Delivery> releases = new ArrayList<>();
+        Set<String> keepKey = new HashSet<>();
         for (Outcome outcome : group) {
             if (outcome.mark() == null) {
                 releases.add(outcome.delivery());
             } else {
                 marked.add(outcome.delivery());
                 marks.add(outcome.mark());
+                if (outcome.delivery().envelope().dedupFor() != null) {
+                    keepKey.add(outcome.delivery().eventId());
+                }
             }
         }
         List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant
-        Set<String> ours = store.write(marks, releases);
+        Set<String> ours = store.write(marks, releases, keepKey);
         for (int i = 0; i < marks.size(); i++) {
             Written notFound = repeated ? Written.PROBABLY : Written.NO;
             boolean found = ours.contains(marks.get(i).eventId());

@@ -17,12 +17,14 @@ import outbox.spi.MetricsExporter;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -61,7 +63,9 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final LeaseKeeper keeper;
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile boolean turnedAway; // a poller found that nothing was taken; pollers and keeper write
-    private volatile Runnable onReleased = () -> {}; // set when a poller is attached
+    private volatile Runnable onReleased = () -> {}; // set when a poller is attached, as the next two
+    private volatile Consumer<Instant> onScheduled = at -> {};
+    private volatile Consumer<Duration> onRetry = after -> {};
 
     private OutboxDispatcher(Builder builder) {
         metrics = GuardedMetrics.of(builder.metrics);
@@ -217,6 +221,17 @@ public final class OutboxDispatcher implements AutoCloseable {
         queues.onColdRoom(wake);
     }
 
+    /** The poller wants to know when events become due: at a time of the database's clock, or after a while. */
+    void tellWhenDue(Consumer<Instant> at, Consumer<Duration> after) {
+        onScheduled = at;
+        onRetry = after;
+    }
+
+    /** An event was committed that becomes due then. */
+    void scheduled(Instant availableAt) {
+        onScheduled.accept(availableAt);
+    }
+
     MetricsExporter metrics() {
         return metrics;
     }
@@ -347,7 +362,10 @@ public final class OutboxDispatcher implements AutoCloseable {
             }
             switch (mark.status()) {
                 case DONE -> metrics.incrementDispatchSuccess();
-                case RETRY -> metrics.incrementDispatchFailure();
+                case RETRY -> {
+                    metrics.incrementDispatchFailure();
+                    onRetry.accept(mark.retryAfter());
+                }
                 default -> {
                     metrics.incrementDispatchDead();
                     int attempts = mark.countsAttempt() ? delivery.attempt() : delivery.attempts();

@@ -15,7 +15,7 @@ import java.time.temporal.ChronoUnit;
  * <p>The answer to a question was given at some moment between sending it and hearing it, so the time now is known within bounds. The latest is used to tell what is due: an event
  * that was due when it was stored is due for the next poll. The earliest is used to tell what has expired: a slow answer must not end a lease early.
  */
-final class DatabaseClock {
+public final class DatabaseClock {
 
     private static final long MAX_AGE_NANOS = Duration.ofSeconds(20).toNanos();
 
@@ -24,18 +24,35 @@ final class DatabaseClock {
     private final EventStore store;
     private volatile @Nullable Reading last; // any thread; a lost update only costs a question
 
-    DatabaseClock(EventStore store) {
+    public DatabaseClock(EventStore store) {
         this.store = store;
     }
 
-    Instant latest(Connection connection) {
+    public Instant latest(Connection connection) {
         Reading reading = reading(connection);
         return reading == null ? SystemTime.now() : reading.carriedOnFrom(reading.askedNanos);
     }
 
-    Instant earliest(Connection connection) {
+    public Instant earliest(Connection connection) {
         Reading reading = reading(connection);
         return reading == null ? SystemTime.now() : reading.carriedOnFrom(reading.heardNanos);
+    }
+
+    /** The earliest that it can be now, without asking; null if that would be needed. */
+    @Nullable
+    Instant earliestKnown() {
+        if (!(store instanceof LeasingEventStore)) {
+            return SystemTime.now();
+        }
+        Reading reading = last;
+        return reading == null || reading.isStale() ? null : reading.carriedOnFrom(reading.heardNanos);
+    }
+
+    /** Asks again, for closer bounds than a slow answer has left. */
+    void refresh(Connection connection) {
+        if (store instanceof LeasingEventStore leasing) {
+            read(leasing, connection);
+        }
     }
 
     /** Null for a store of the specification, which takes its caller's clock. */
@@ -45,11 +62,16 @@ final class DatabaseClock {
         }
         Reading reading = last;
         if (reading == null || reading.isStale()) {
-            long asked = System.nanoTime();
-            Instant answer = leasing.now(connection);
-            reading = new Reading(answer, asked, System.nanoTime(), SystemTime.now());
-            last = reading;
+            reading = read(leasing, connection);
         }
+        return reading;
+    }
+
+    private Reading read(LeasingEventStore leasing, Connection connection) {
+        long asked = System.nanoTime();
+        Instant answer = leasing.now(connection);
+        Reading reading = new Reading(answer, asked, System.nanoTime(), SystemTime.now());
+        last = reading;
         return reading;
     }
 

@@ -3,6 +3,7 @@ package outbox.internal;
 import outbox.EventEnvelope;
 import outbox.InvalidEventException;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
@@ -19,6 +20,9 @@ public final class EventRules {
 
     private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z"); // of a MySQL DATETIME
     private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59.999999Z");
+
+    private static final Duration SHORTEST_SPAN = Duration.ofMillis(1);
+    private static final Duration LONGEST_SPAN = Duration.ofDays(36_500);
 
     private EventRules() {}
 
@@ -47,11 +51,38 @@ public final class EventRules {
         return utf8Length("The payload of event " + eventId, payload);
     }
 
-    public static Instant checkOccurredAt(Instant occurredAt) {
-        if (occurredAt.isBefore(EARLIEST) || occurredAt.isAfter(LATEST)) {
-            throw new InvalidEventException("occurredAt must be between " + EARLIEST + " and " + LATEST);
+    public static Instant checkTime(String field, Instant time) {
+        if (time.isBefore(EARLIEST) || time.isAfter(LATEST)) {
+            throw new InvalidEventException(field + " must be between " + EARLIEST + " and " + LATEST);
         }
-        return occurredAt;
+        return time;
+    }
+
+    /** From 1 ms, what a column keeps, to 100 years. */
+    public static Duration checkSpan(String field, Duration span) {
+        if (span.compareTo(SHORTEST_SPAN) < 0 || span.compareTo(LONGEST_SPAN) > 0) {
+            throw new InvalidEventException(
+                    field + " must be between " + SHORTEST_SPAN + " and " + LONGEST_SPAN + ": " + span);
+        }
+        return span;
+    }
+
+    /** A key compares by its characters on every database, so it must not depend on how one pads strings. */
+    public static String checkDedupKey(String key) {
+        checkName("dedupKey", key, EventEnvelope.MAX_DEDUP_KEY_LENGTH);
+        if (!key.equals(key.strip()) || key.chars().anyMatch(Character::isISOControl)) {
+            throw new InvalidEventException("dedupKey " + show(key)
+                    + " must not start or end with white space, nor contain a control character");
+        }
+        return key;
+    }
+
+    public static int checkPriority(int priority) {
+        if (priority < 0 || priority > EventEnvelope.MAX_PRIORITY) {
+            throw new InvalidEventException(
+                    "priority must be between 0 and " + EventEnvelope.MAX_PRIORITY + ": " + priority);
+        }
+        return priority;
     }
 
     public static String checkHeaderName(String name) {

@@ -24,6 +24,7 @@ public final class StoreAccess {
 
     private static final int NETWORK_TIMEOUT_MILLIS = 30_000;
     private static final int CONFLICT_RETRIES = 3;
+    private static final Duration ROUGH = Duration.ofMillis(20);
 
     private final ConnectionProvider connections;
     private final EventStore store;
@@ -49,6 +50,28 @@ public final class StoreAccess {
     /** Leases that began before this moment have ended for sure. */
     public Instant expiry(Connection connection, Duration lease) {
         return clock.earliest(connection).minus(lease);
+    }
+
+    /** How long it takes until the given time has come for sure; negative if it has. Asks the database again if its clock is known too roughly. */
+    public Duration until(Connection connection, Instant time) {
+        Duration left = Duration.between(clock.earliest(connection), time);
+        if (left.compareTo(ROUGH) > 0 && time.isBefore(clock.latest(connection))) {
+            clock.refresh(connection);
+            left = Duration.between(clock.earliest(connection), time);
+        }
+        return left;
+    }
+
+    /** Like the other, but without a connection: negative, that is now, if the database's clock is not known. */
+    public Duration until(Instant time) {
+        Instant now = clock.earliestKnown();
+        return now == null ? Duration.ofNanos(-1) : Duration.between(now, time);
+    }
+
+    /** Whether the given time of the database's clock has passed for sure. */
+    public boolean isPast(Instant time) {
+        Instant now = clock.earliestKnown();
+        return (now != null ? now : inTransaction("read the database's clock", clock::earliest)).isAfter(time);
     }
 
     /** Runs the work in a transaction; a conflict with another one (deadlock, serialisation) is tried again a few times. */

@@ -2,6 +2,7 @@ package outbox.model;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.time.Instant;
 
 /**
@@ -12,6 +13,11 @@ import java.time.Instant;
  * @param createdAt when the database stored the event
  * @param occurredAt when the fact happened, or null where the table does not keep it
  * @param payloadBytes a payload that was written as bytes, or null
+ * @param availableAt due from then on, or null where the reader does not tell
+ * @param dedupKey at most one unfinished event has it, or null
+ * @param dedupFor how long the event keeps its key after it is done, or null
+ * @param priority 0 to 9, larger first
+ * @param expiresAt not started by then, it is dead; or null
  */
 @SuppressWarnings("ArrayRecordComponent") // a row is handed to one reader, who copies
 public record OutboxEvent(
@@ -25,7 +31,43 @@ public record OutboxEvent(
         int attempts,
         Instant createdAt,
         @Nullable Instant occurredAt,
-        byte @Nullable [] payloadBytes) {
+        byte @Nullable [] payloadBytes,
+        @Nullable Instant availableAt,
+        @Nullable String dedupKey,
+        @Nullable Duration dedupFor,
+        int priority,
+        @Nullable Instant expiresAt) {
+
+    public OutboxEvent(
+            String eventId,
+            String eventType,
+            @Nullable String aggregateType,
+            @Nullable String aggregateId,
+            @Nullable String tenantId,
+            String payloadJson,
+            @Nullable String headersJson,
+            int attempts,
+            Instant createdAt,
+            @Nullable Instant occurredAt,
+            byte @Nullable [] payloadBytes) {
+        this(
+                eventId,
+                eventType,
+                aggregateType,
+                aggregateId,
+                tenantId,
+                payloadJson,
+                headersJson,
+                attempts,
+                createdAt,
+                occurredAt,
+                payloadBytes,
+                null,
+                null,
+                null,
+                0,
+                null);
+    }
 
     public OutboxEvent(
             String eventId,

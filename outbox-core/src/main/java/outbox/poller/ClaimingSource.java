@@ -3,10 +3,12 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import outbox.internal.ClaimInHand;
 import outbox.internal.ClaimTokens;
+import outbox.internal.Expiry;
 import outbox.internal.StoreAccess;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.ControlledEventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
@@ -20,12 +22,16 @@ import java.util.Objects;
 /** Claims events under a fresh token each time. */
 final class ClaimingSource implements EventSource {
 
+    private static final int MAX_EXPIRED = 100;
+    private static final Duration EXPIRY_INTERVAL = Duration.ofSeconds(5);
+
     private final StoreAccess access;
     private final LeasingEventStore store;
     private final Duration skipRecent;
     private final Duration lockTimeout;
     private final ClaimTokens tokens;
     private final Ordering ordering;
+    private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
 
     ClaimingSource(
             StoreAccess access,
@@ -47,13 +53,35 @@ final class ClaimingSource implements EventSource {
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
-            List<ClaimedEvent> claimed = claim(connection, claim, now, access.expiry(connection, lockTimeout), limit);
-            return new Batch(
-                    claimed.stream()
-                            .map(event -> new Found(event.event(), event.claim(), event.suspect()))
-                            .toList(),
-                    now);
+            Instant expiry = access.expiry(connection, lockTimeout);
+            List<String> expired = expire(connection, now, expiry);
+            List<Found> found = claim(connection, claim, now, expiry, limit).stream()
+                    .map(event -> new Found(event.event(), event.claim(), event.suspect()))
+                    .toList();
+            Duration untilNext = found.size() < limit ? untilNext(connection, now) : null;
+            return new Batch(found, now, Found.untilDue(access, connection, found), untilNext, expired);
         });
+    }
+
+    /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */
+    private List<String> expire(Connection connection, Instant now, Instant expiry) {
+        if (!(store instanceof ControlledEventStore controlled) || System.nanoTime() - nextExpiryNanos < 0) {
+            return List.of();
+        }
+        List<String> expired = controlled.expire(connection, now, expiry, Expiry.REASON, MAX_EXPIRED);
+        if (expired.size() < MAX_EXPIRED) { // else there may be more
+            nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
+        }
+        return expired;
+    }
+
+    private @Nullable Duration untilNext(Connection connection, Instant now) {
+        return store instanceof ControlledEventStore controlled
+                ? controlled
+                        .nextDue(connection, now)
+                        .map(due -> access.until(connection, due))
+                        .orElse(null)
+                : null;
     }
 
     private List<ClaimedEvent> claim(Connection connection, Claim claim, Instant now, Instant expiry, int limit) {

@@ -2,20 +2,51 @@ package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.ClaimInHand;
+import outbox.internal.StoreAccess;
 import outbox.model.OutboxEvent;
 import outbox.spi.Claim;
 
+import java.sql.Connection;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 
 /** Where a poller gets events from. */
 interface EventSource {
 
     /** An event that was found, with the claim that holds it if there is one. */
-    record Found(OutboxEvent row, @Nullable Claim claim, boolean suspect) {}
+    record Found(OutboxEvent row, @Nullable Claim claim, boolean suspect) {
 
-    /** What one look at the table gave, and when it was. */
-    record Batch(List<Found> events, Instant now) {}
+        /** How long it takes until all of them are due for sure: the database's clock is known within bounds, and the latest that it can be tells what is due. */
+        static Duration untilDue(StoreAccess access, Connection connection, List<Found> events) {
+            return events.stream()
+                    .map(event -> event.row().availableAt())
+                    .filter(Objects::nonNull)
+                    .max(Instant::compareTo)
+                    .map(last -> access.until(connection, last))
+                    .orElse(Duration.ZERO);
+        }
+    }
+
+    /**
+     * What one look at the table gave, and when it was.
+     *
+     * @param untilDue until what was found is due for sure; negative if it is
+     * @param untilNext until more becomes due, as far as the table tells; null if it does not
+     * @param expired events that nobody started by their deadline, and that are dead now
+     */
+    record Batch(
+            List<Found> events,
+            Instant now,
+            Duration untilDue,
+            @Nullable Duration untilNext,
+            List<String> expired) {
+
+        Batch(List<Found> events, Instant now) {
+            this(events, now, Duration.ZERO, null, List.of());
+        }
+    }
 
     Batch next(int limit);
 

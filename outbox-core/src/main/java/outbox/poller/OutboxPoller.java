@@ -14,11 +14,14 @@ import outbox.spi.MetricsExporter;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -41,17 +44,27 @@ public final class OutboxPoller implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(OutboxPoller.class.getName());
     private static final int BUSY_DIVISOR = 16;
+    private static final long DUE_GAP_NANOS =
+            TimeUnit.MILLISECONDS.toNanos(20); // cycles that come because something is due keep this distance
+    private static final long NEVER = Long.MAX_VALUE;
     private static final Duration DEFAULT_LOCK_TIMEOUT = Duration.ofMinutes(5);
+    private static final Duration LONGEST_PAUSE = Duration.ofDays(1);
 
     private final PollCycle cycle;
+    private final StoreAccess access;
     private final long intervalMs;
     private final @Nullable Duration lockTimeout;
     private final QuietLog trouble = new QuietLog(LOG);
     private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
-    private final Semaphore wake = new Semaphore(0); // a wake before the pause is kept, so none is lost
+    private final Semaphore signals = new Semaphore(0); // one before the pause is kept, so none is lost
+    private final AtomicBoolean woken = new AtomicBoolean();
+    private final long startNanos = System.nanoTime();
+    private final AtomicLong dueNanos =
+            new AtomicLong(NEVER); // when more becomes due, counted from startNanos; cycles and any thread lower it
     private final ReentrantLock polling = new ReentrantLock(); // one cycle at a time
     private final CountDownLatch ended = new CountDownLatch(1);
     private long pauseMs; // loop thread only
+    private long cycleNanos; // when the last cycle began, counted from startNanos; loop thread only
 
     /** A poller without claims, for a table with a single poller. */
     public OutboxPoller(
@@ -110,8 +123,7 @@ public final class OutboxPoller implements AutoCloseable {
         this.lockTimeout = lockTimeout;
         this.intervalMs = builder.intervalMs;
         EventStore store = Objects.requireNonNull(builder.eventStore, "eventStore");
-        StoreAccess access =
-                new StoreAccess(Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store);
+        this.access = new StoreAccess(Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store);
         EventSource source = source(access, store, builder, lockTimeout);
         OutboxPollerHandler handler = Objects.requireNonNull(builder.handler, "handler");
         this.cycle = new PollCycle(source, handler, builder.batchSize, builder.backlogBatchSize, builder.metrics);
@@ -157,7 +169,30 @@ public final class OutboxPoller implements AutoCloseable {
 
     /** Makes the next cycle come at once. */
     public void wake() {
-        wake.release();
+        woken.set(true);
+        signals.release();
+    }
+
+    /** Makes a cycle come at the given time of the database's clock, if none comes before. */
+    public void wakeAt(Instant time) {
+        wakeAfter(access.until(time));
+    }
+
+    /** Makes a cycle come after the given time, if none comes before. */
+    public void wakeAfter(Duration time) {
+        if (time.compareTo(LONGEST_PAUSE) < 0) { // else the interval ends before
+            lowerDue(time);
+            signals.release();
+        }
+    }
+
+    private void lowerDue(Duration time) {
+        long due = sinceStart() + Math.max(0, time.toNanos());
+        dueNanos.accumulateAndGet(due, Math::min);
+    }
+
+    private long sinceStart() {
+        return System.nanoTime() - startNanos;
     }
 
     /** How long a claim lasts; null for a poller without claims. */
@@ -172,7 +207,7 @@ public final class OutboxPoller implements AutoCloseable {
         if (before == State.NEW) {
             ended.countDown(); // it never ran
         }
-        wake.release();
+        wake();
         if (polling.isHeldByCurrentThread()) {
             return; // called by the handler, in the loop or in a cycle run by hand: the loop cannot end before this
             // cycle
@@ -190,6 +225,7 @@ public final class OutboxPoller implements AutoCloseable {
         pauseMs = intervalMs;
         try {
             while (state.get() == State.RUNNING) {
+                cycleNanos = sinceStart();
                 PollCycle.Result result = pollOnce();
                 if (result != PollCycle.Result.FULL) {
                     pause(result == PollCycle.Result.SOME);
@@ -203,7 +239,16 @@ public final class OutboxPoller implements AutoCloseable {
     private PollCycle.Result pollOnce() {
         polling.lock();
         try {
-            return state.get() == State.CLOSED ? PollCycle.Result.NOTHING : cycle.run();
+            if (state.get() == State.CLOSED) {
+                return PollCycle.Result.NOTHING;
+            }
+            dueNanos.set(NEVER); // what is told from here on may come too late for this cycle
+            PollCycle.Result result = cycle.run();
+            Duration untilNext = cycle.untilNext();
+            if (untilNext != null && untilNext.compareTo(LONGEST_PAUSE) < 0) {
+                lowerDue(untilNext);
+            }
+            return result;
         } catch (RuntimeException | Error e) {
             trouble.log(Level.ERROR, "A poll cycle failed; the next one comes in " + intervalMs + " ms or sooner", e);
             return PollCycle.Result.NOTHING;
@@ -212,17 +257,25 @@ public final class OutboxPoller implements AutoCloseable {
         }
     }
 
-    /** Where there was something, there is often more to come: a retry, or the next event of an aggregate. */
+    /** Where there was something, there is often more to come: a retry, or the next event of an aggregate. When the table tells what becomes due before that, the pause ends then. */
     private void pause(boolean busy) {
         pauseMs = busy ? Math.max(1, intervalMs / BUSY_DIVISOR) : Math.min(intervalMs, pauseMs * 2);
         long spread = pauseMs / 5;
         long millis = pauseMs + ThreadLocalRandom.current().nextLong(-spread, spread + 1);
-        try {
-            if (wake.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
-                wake.drainPermits();
+        long end = sinceStart() + TimeUnit.MILLISECONDS.toNanos(millis);
+        while (!woken.getAndSet(false)) {
+            long due = dueNanos.get();
+            long left = Math.min(end, Math.max(due, cycleNanos + DUE_GAP_NANOS)) - sinceStart();
+            if (left <= 0) {
+                return;
             }
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "Interrupt ignored: the poller ends by close", e);
+            try {
+                if (signals.tryAcquire(left, TimeUnit.NANOSECONDS)) {
+                    signals.drainPermits();
+                }
+            } catch (InterruptedException e) {
+                LOG.log(Level.DEBUG, "Interrupt ignored: the poller ends by close", e);
+            }
         }
     }
 

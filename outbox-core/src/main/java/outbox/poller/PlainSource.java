@@ -35,8 +35,9 @@ final class PlainSource implements EventSource {
             List<OutboxEvent> rows = lock == null
                     ? store.pollPending(connection, now, skipRecent, limit)
                     : store.claimPending(connection, lock.ownerId(), now, now.minus(lock.timeout()), skipRecent, limit);
-            return new Batch(
-                    rows.stream().map(row -> new Found(row, null, false)).toList(), now);
+            List<Found> found =
+                    rows.stream().map(row -> new Found(row, null, false)).toList();
+            return new Batch(found, now, Found.untilDue(access, connection, found), null, List.of());
         });
     }
 

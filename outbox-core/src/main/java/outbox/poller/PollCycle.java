@@ -14,6 +14,7 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * One look at the table: takes what there is room for, decodes it and hands it over. What the handler refuses is given back at once.
@@ -33,6 +34,7 @@ final class PollCycle {
     private final MetricsExporter metrics;
     private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES; // per event; guarded by the poller's lock
     private boolean backlog; // whether the last batch was full; guarded by the poller's lock
+    private @Nullable Duration untilNext; // of the last look; guarded by the poller's lock
 
     PollCycle(
             EventSource source,
@@ -57,7 +59,14 @@ final class PollCycle {
         NOTHING
     }
 
+    /** How long after the last run more becomes due, as far as the table tells. */
+    @Nullable
+    Duration untilNext() {
+        return untilNext;
+    }
+
     Result run() {
+        untilNext = null;
         if (!handler.hasCapacity()) {
             return Result.NOTHING;
         }
@@ -74,7 +83,10 @@ final class PollCycle {
             if (first) {
                 metrics.recordOldestLagMs(oldestLag(batch));
             }
+            bury(batch.expired());
+            awaitDue(batch.untilDue());
             boolean allTaken = handOver(batch.events());
+            untilNext = batch.untilNext();
             left -= batch.events().size();
             if (!allTaken || batch.events().size() < limit || !source.takes()) {
                 return left < wanted ? Result.SOME : Result.NOTHING;
@@ -87,6 +99,28 @@ final class PollCycle {
     private int limit(int left) {
         long byBytes = Math.max(1, handler.byteRoom() / expectedBytes);
         return (int) Math.min(Math.min(left, handler.room()), byBytes);
+    }
+
+    private void bury(List<String> expired) {
+        if (!expired.isEmpty()) {
+            LOG.log(
+                    Level.ERROR,
+                    expired.size() + " events were not started by their deadline and are dead: " + expired);
+            expired.forEach(eventId -> metrics.incrementDispatchDead());
+        }
+    }
+
+    /** No event starts early; the wait is no longer than the database's clock was last in answering. */
+    private static void awaitDue(Duration left) {
+        long end = System.nanoTime() + left.toNanos();
+        boolean interrupted = false;
+        for (long nanos = left.toNanos(); nanos > 0; nanos = end - System.nanoTime()) {
+            LockSupport.parkNanos(nanos);
+            interrupted |= Thread.interrupted(); // else it would not wait
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static long oldestLag(Batch batch) {

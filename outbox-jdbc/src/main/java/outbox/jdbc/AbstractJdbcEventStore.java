@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.EventRef;
 import outbox.admin.AuditEntry;
 import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
@@ -15,6 +16,7 @@ import outbox.order.Ordering;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.ControlledEventStore;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
@@ -28,9 +30,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,15 +46,21 @@ import java.util.stream.Collectors;
  *
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
-public abstract class AbstractJdbcEventStore extends JdbcTable implements OrderedEventStore, AdminEventStore {
+public abstract class AbstractJdbcEventStore extends JdbcTable
+        implements OrderedEventStore, ControlledEventStore, AdminEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
+
+    /** Whether e is due and nobody holds it. Binds: now, latest created_at, lock expiry. */
+    private static final String IS_FREE =
+            "e.available_at <= ? AND e.created_at <= ? AND (e.locked_at IS NULL OR e.locked_at < ?)";
 
     private static final Instant ANY_TIME = Instant.parse("9999-12-31T00:00:00Z");
 
     private final HeldEventStatements held;
     private final OrderStatements order;
+    private final ControlStatements control;
     private final AdminStatements admin;
     private final AuditStatements audit;
 
@@ -60,6 +68,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         super(new TableName(tableName));
         this.held = new HeldEventStatements(this);
         this.order = new OrderStatements(this);
+        this.control = new ControlStatements(this);
         this.admin = new AdminStatements(this);
         this.audit = new AuditStatements(this);
     }
@@ -78,15 +87,24 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return "?";
     }
 
-    /** Reads the candidates of a claim, those due first first, and hides them from other claims if the database can. Binds: those of the condition on e, then {@link #bindLimit}. */
-    String candidatesSql(String columns, String condition) {
+    /** What makes the candidates of a claim invisible to other claims; empty if the database has nothing. */
+    protected String lockCandidates() {
+        return "";
+    }
+
+    /** Reads the candidates of a claim, and locks them if the database can. Binds: those of the condition on e, then {@link #bindLimit}. */
+    String candidatesSql(String columns, String condition, String order) {
+        return lookSql(columns, condition, order) + lockCandidates();
+    }
+
+    final String lookSql(String columns, String condition, String order) {
         return """
                 SELECT %s
                   FROM %s e
                  WHERE %s
-                 ORDER BY e.available_at, e.created_at
+                 ORDER BY %s
                  LIMIT ?
-                """.formatted(columns, table(), condition);
+                """.formatted(columns, table(), condition, order);
     }
 
     /** The condition is costly if it asks about other events. */
@@ -114,18 +132,51 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return order;
     }
 
+    /** How delivery is controlled. */
+    final ControlStatements control() {
+        return control;
+    }
+
+    /** SQL for a time so many milliseconds after another. */
+    protected String plusMillis(String time, String millis) {
+        return "TIMESTAMPADD(MICROSECOND, " + millis + " * 1000, " + time + ")";
+    }
+
+    /** The column whose unique index decides who has a key. */
+    String keyColumn() {
+        return "dedup_slot";
+    }
+
+    /** The condition that an event has a key. Binds: the key. */
+    String keyIsTaken() {
+        return "dedup_slot = ?";
+    }
+
+    /** What makes a SELECT of one row wait for who changes it, and answer it as it is then. */
+    String lockRow() {
+        return "FOR UPDATE";
+    }
+
+    /** Whether the index of the claim has a part for each status. */
+    boolean dueIndexStartsWithStatus() {
+        return true;
+    }
+
     /**
      * The statement that deletes a bounded number of events of a terminal status. Binds: latest available_at, latest done_at, limit. No event becomes terminal before it is due, so
      * the condition on available_at only lets the index (status, available_at, created_at) serve; an exception, marked by hand, just goes later.
+     *
+     * @param condition what else must hold, beginning with AND, or empty
      */
-    protected String purgeSql(EventStatus terminal) {
+    protected String purgeSql(EventStatus terminal, String condition) {
         return """
                 DELETE FROM %s
                  WHERE status = %d
                    AND available_at < ?
                    AND done_at < ?
+                   %s
                  FETCH FIRST ? ROWS ONLY
-                """.formatted(table(), terminal.code());
+                """.formatted(table(), terminal.code(), condition);
     }
 
     /** Deletes those of the events that are DEAD. */
@@ -141,7 +192,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
         return update(
                 conn,
-                purgeSql(terminal),
+                purgeSql(terminal, control.keyIsOver(shape(conn))),
                 binder -> binder.time("available_at", doneBefore)
                         .time("done_at", doneBefore)
                         .number(limit));
@@ -179,9 +230,35 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     @Override
     public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
         run("insert " + events.size() + " events", () -> {
-            new EventInsert(this, shape(conn)).insert(conn, events, birth);
+            new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, true);
             return events.size();
         });
+    }
+
+    @Override
+    public Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+        return run(
+                "insert " + events.size() + " events",
+                () -> new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, false));
+    }
+
+    /** Looks at the table again before an event is refused for what it lacks. */
+    private TableShape shapeFor(Connection conn, List<EventEnvelope> events) throws SQLException {
+        boolean plain = events.stream().noneMatch(ControlStatements::isControlled);
+        return plain ? shape(conn) : shapeWith(conn, Capability.CONTROL.column());
+    }
+
+    /** Runs an INSERT of one row; false if its key, or its id, exists. */
+    boolean insertIfFree(Connection conn, String sql, Binding binding) throws SQLException {
+        try (PreparedStatement insert = conn.prepareStatement(sql)) {
+            binding.bind(insert);
+            return insert.executeUpdate() > 0;
+        } catch (SQLException e) {
+            if (isDuplicateKey(e)) {
+                return false;
+            }
+            throw e;
+        }
     }
 
     /** Binds what an insert needs. */
@@ -312,16 +389,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     @Override
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return run(
-                "claim events",
-                () -> claimCandidates(
-                        conn,
-                        claim,
-                        now,
-                        lockExpiry,
-                        limit,
-                        (status, most) ->
-                                candidates(conn, status, now, lockExpiry, latestCreation(now, skipRecent), most)));
+        return claimInOrder(conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off());
     }
 
     @Override
@@ -333,25 +401,22 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
             Duration skipRecent,
             int limit,
             Ordering ordering) {
-        if (!ordering.isOn()) {
-            return claim(conn, claim, now, lockExpiry, skipRecent, limit);
-        }
-        return run(
-                "claim events in order",
-                () -> claimCandidates(
-                        conn,
-                        claim,
-                        now,
-                        lockExpiry,
-                        limit,
-                        (status, most) -> candidatesInOrder(
-                                conn, status, now, lockExpiry, latestCreation(now, skipRecent), most, ordering)));
+        return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
+            Instant latestCreation = latestCreation(now, skipRecent);
+            return claimCandidates(
+                    conn,
+                    claim,
+                    now,
+                    lockExpiry,
+                    limit,
+                    (by, most) -> candidates(conn, by, now, lockExpiry, latestCreation, most, ordering));
+        });
     }
 
     private List<ClaimedEvent> claimCandidates(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, int limit, Candidates source)
             throws SQLException {
-        List<EventRows.Candidate> candidates = candidates(limit, source);
+        List<EventRows.Candidate> candidates = candidates(shape(conn), limit, source);
         Set<String> ids = candidates.stream().map(c -> c.event().eventId()).collect(Collectors.toSet());
         Set<String> taken = take(conn, claim.token(), ids, now, lockExpiry);
         return claimed(
@@ -361,89 +426,97 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
                 claim);
     }
 
-    /** In the order of their due time, whatever order the database answered in. */
+    /** Larger priorities first, then in the order of their due time, whatever order the database answered in. */
     static List<ClaimedEvent> claimed(List<EventRows.Candidate> candidates, Claim claim) {
         return candidates.stream()
-                .sorted(Comparator.comparing(EventRows.Candidate::availableAt)
+                .sorted(Comparator.comparing(EventRows.Candidate::priority)
+                        .reversed()
+                        .thenComparing(EventRows.Candidate::availableAt)
                         .thenComparing(candidate -> candidate.event().createdAt()))
                 .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.lockedBy() != null))
                 .toList();
     }
 
-    /**
-     * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
-     * Which status comes first changes by chance, so neither can starve the other.
-     */
-    private static List<EventRows.Candidate> candidates(int limit, Candidates source) throws SQLException {
-        boolean newFirst = ThreadLocalRandom.current().nextBoolean();
-        List<EventRows.Candidate> found = new ArrayList<>();
-        for (EventStatus status :
-                newFirst ? List.of(EventStatus.NEW, EventStatus.RETRY) : List.of(EventStatus.RETRY, EventStatus.NEW)) {
-            if (found.size() < limit) {
-                found.addAll(source.of(status, limit - found.size()));
-            }
+    /** By what the candidates of one statement are chosen. */
+    enum By {
+        /** The oldest NEW ones. */
+        NEW("e.status = 0", "e.available_at, e.created_at"),
+        /** The oldest RETRY ones. */
+        RETRY("e.status = 2", "e.available_at, e.created_at"),
+        /** Those of the largest priority. */
+        PRIORITY("e.priority_slot > 0", "e.priority_slot DESC, e.available_at");
+
+        private final String condition;
+        private final String order;
+
+        By(String condition, String order) {
+            this.condition = condition;
+            this.order = order;
         }
-        return found;
     }
 
-    /** Finds candidates of one status. */
+    /**
+     * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
+     * Which status comes first changes by chance, so neither can starve the other. Where events can have priorities, a part of the claim goes by those before.
+     */
+    private List<EventRows.Candidate> candidates(TableShape shape, int limit, Candidates source) throws SQLException {
+        Map<String, EventRows.Candidate> found = new LinkedHashMap<>();
+        if (shape.has("priority_slot")) {
+            add(found, source.of(By.PRIORITY, control.shareOfPriority(limit)), limit);
+        }
+        int again = found.size(); // those that may come once more: our own locks do not hide them
+        boolean newFirst = ThreadLocalRandom.current().nextBoolean();
+        for (By by : newFirst ? List.of(By.NEW, By.RETRY) : List.of(By.RETRY, By.NEW)) {
+            if (found.size() < limit) {
+                add(found, source.of(by, limit - found.size() + again), limit);
+            }
+        }
+        return List.copyOf(found.values());
+    }
+
+    private static void add(Map<String, EventRows.Candidate> found, List<EventRows.Candidate> more, int limit) {
+        for (EventRows.Candidate candidate : more) {
+            if (found.size() < limit) {
+                found.putIfAbsent(candidate.event().eventId(), candidate);
+            }
+        }
+    }
+
+    /** Finds candidates of one kind. */
     @FunctionalInterface
     private interface Candidates {
-        List<EventRows.Candidate> of(EventStatus status, int limit) throws SQLException;
+        List<EventRows.Candidate> of(By by, int limit) throws SQLException;
     }
 
     private List<EventRows.Candidate> candidates(
-            Connection conn, EventStatus status, Instant now, Instant lockExpiry, Instant latestCreation, int limit)
-            throws SQLException {
-        TableShape shape = shape(conn);
-        String sql = shape.text(status, () -> candidatesSql(candidateColumns(shape), isFree(status)));
-        return query(
-                conn,
-                sql,
-                binder -> {
-                    bindFree(binder, now, lockExpiry, latestCreation);
-                    bindLimit(binder, limit, false);
-                },
-                row -> EventRows.candidate(row, shape));
-    }
-
-    private List<EventRows.Candidate> candidatesInOrder(
             Connection conn,
-            EventStatus status,
+            By by,
             Instant now,
             Instant lockExpiry,
             Instant latestCreation,
             int limit,
             Ordering ordering)
             throws SQLException {
-        TableShape shape = order.require(conn);
+        TableShape shape = ordering.isOn() ? order.require(conn) : shape(conn);
         String sql = shape.text(
-                OrderStatements.Text.of("claim " + status, ordering, 0),
-                () -> candidatesSql(candidateColumns(shape), isFree(status) + " AND " + order.isNext(ordering)));
+                OrderStatements.Text.of("claim " + by, ordering, 0),
+                () -> candidatesSql(
+                        EventRows.columns(shape, "e.") + ", e.locked_by",
+                        by.condition + " AND " + IS_FREE + (ordering.isOn() ? " AND " + order.isNext(ordering) : ""),
+                        by.order));
         return query(
                 conn,
                 sql,
                 binder -> {
-                    bindFree(binder, now, lockExpiry, latestCreation);
-                    order.bindNext(binder, ordering);
-                    bindLimit(binder, limit, true);
+                    binder.time("available_at", now)
+                            .time("created_at", latestCreation)
+                            .time("locked_at", lockExpiry);
+                    if (ordering.isOn()) {
+                        order.bindNext(binder, ordering);
+                    }
+                    bindLimit(binder, limit, ordering.isOn());
                 },
                 row -> EventRows.candidate(row, shape));
-    }
-
-    private static String candidateColumns(TableShape shape) {
-        return EventRows.columns(shape, "e.") + ", e.available_at, e.locked_by";
-    }
-
-    /** Binds: see {@link #bindFree}. */
-    private static String isFree(EventStatus status) {
-        return "e.status = " + status.code()
-                + " AND e.available_at <= ? AND e.created_at <= ? AND (e.locked_at IS NULL OR e.locked_at < ?)";
-    }
-
-    private static void bindFree(Binder binder, Instant now, Instant lockExpiry, Instant latestCreation)
-            throws SQLException {
-        binder.time("available_at", now).time("created_at", latestCreation).time("locked_at", lockExpiry);
     }
 
     /** Takes those candidates that are still free and due, and answers them: one that failed since it was read waits for its retry. This alone decides who owns an event; a lock taken before only saves useless tries. */
@@ -471,7 +544,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return run("claim event " + eventId, () -> {
             List<EventRows.Candidate> rows = query(
                     conn,
-                    "SELECT %s, available_at, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2)"
+                    "SELECT %s, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2)"
                             .formatted(EventRows.columns(shape(conn), ""), table()),
                     binder -> binder.text(eventId),
                     row -> EventRows.candidate(row, shape(conn)));
@@ -553,6 +626,33 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     @Override
     public int skip(Connection conn, Collection<String> eventIds) {
         return order.skip(conn, eventIds);
+    }
+
+    // ---- control ----
+
+    @Override
+    public Optional<Pending> find(Connection conn, EventRef event, boolean latest) {
+        return run("find an event", () -> control.find(conn, event, latest));
+    }
+
+    @Override
+    public boolean cancel(Connection conn, Pending found) {
+        return run("cancel event " + found.eventId(), () -> control.cancel(conn, found));
+    }
+
+    @Override
+    public boolean reschedule(Connection conn, Pending found, Instant availableAt) {
+        return run("reschedule event " + found.eventId(), () -> control.reschedule(conn, found, availableAt));
+    }
+
+    @Override
+    public Optional<Instant> nextDue(Connection conn, Instant now) {
+        return run("find the next due time", () -> control.nextDue(conn, now));
+    }
+
+    @Override
+    public List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+        return run("end expired events", () -> control.expire(conn, now, lockExpiry, reason, limit));
     }
 
     // ---- administration ----

@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** The statements of an operator on the events of a table; the same for all databases but the purge. */
 final class AdminStatements {
@@ -63,7 +64,7 @@ final class AdminStatements {
             TableShape shape = store.shape(conn);
             // Binds: event_id.
             String sql = """
-                    SELECT %s, status, available_at, done_at, locked_by, locked_at, last_error
+                    SELECT %s, status, done_at, locked_by, locked_at, last_error
                       FROM %s
                      WHERE event_id = ?
                     """.formatted(EventRows.columns(shape, ""), store.table());
@@ -140,15 +141,26 @@ final class AdminStatements {
         });
     }
 
+    /** What has a key is tried by itself: another event may have it by now. A deadline is over, and says nothing about what an operator wants. */
     int replay(Connection conn, Collection<String> eventIds, Instant now) {
-        return store.run(
-                "replay " + eventIds.size() + " events",
-                () -> store.updateIds(conn, """
-                UPDATE %1$s
-                   SET status = 0, attempts = 0, available_at = ?, done_at = NULL, locked_by = NULL, locked_at = NULL
-                 WHERE %2$s
-                   AND status = 3
-                """, eventIds, binder -> binder.time("available_at", now), binder -> {}));
+        return store.run("replay " + eventIds.size() + " events", () -> {
+            String sql = """
+                    UPDATE %%1$s
+                       SET status = 0, attempts = 0, available_at = ?, done_at = NULL, locked_by = NULL, locked_at = NULL%s
+                     WHERE %%2$s
+                       AND status = 3
+                    """.formatted(store.shape(conn).has("expires_at") ? ", expires_at = NULL" : "");
+            Set<String> withKey = store.control().withKey(conn, eventIds);
+            List<String> others =
+                    eventIds.stream().filter(id -> !withKey.contains(id)).toList();
+            int count = store.updateIds(conn, sql, others, binder -> binder.time("available_at", now), binder -> {});
+            for (String eventId : eventIds) {
+                if (withKey.contains(eventId) && store.control().replay(conn, sql, eventId, now)) {
+                    count++;
+                }
+            }
+            return count;
+        });
     }
 
     int discard(Connection conn, Collection<String> eventIds) {

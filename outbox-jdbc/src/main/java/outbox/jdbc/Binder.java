@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.time.Instant;
 import java.util.Collection;
 
@@ -41,13 +42,23 @@ final class Binder {
         return this;
     }
 
+    Binder smallNumber(@Nullable Integer value) throws SQLException {
+        statement.setObject(++index, value, Types.SMALLINT);
+        return this;
+    }
+
+    Binder bigNumber(@Nullable Long value) throws SQLException {
+        statement.setObject(++index, value, Types.BIGINT);
+        return this;
+    }
+
     Binder bytes(byte @Nullable [] value) throws SQLException {
         statement.setBytes(++index, value);
         return this;
     }
 
     /** Binds a time as the type of the column that it is compared with or written to. */
-    Binder time(String column, Instant value) throws SQLException {
+    Binder time(String column, @Nullable Instant value) throws SQLException {
         shape.bind(statement, ++index, column, value);
         return this;
     }

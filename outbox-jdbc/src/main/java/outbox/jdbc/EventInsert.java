@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
 import outbox.InvalidEventException;
 import outbox.spi.Claim;
@@ -13,11 +14,15 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 
 /**
  * Inserts events with as few statements as the limits of drivers and servers allow: several rows per statement, bounded in number (bind parameters) and in bytes (packet size).
- * Insert and due time are the database's, taken by the statement itself.
+ * Insert and due time are the database's, taken by the statement itself, unless the event has a due time of its own; then it is not leased either. What uses nothing beyond the
+ * plain outbox is inserted by the same statement as ever. An event with a key has a statement of its own, which tells whether the key was free.
  */
 final class EventInsert {
 
@@ -34,23 +39,56 @@ final class EventInsert {
         this.shape = shape;
     }
 
-    /** Inserts all or none. Whatever can be refused is refused before the first statement. */
-    void insert(Connection connection, List<EventEnvelope> events, @Nullable Claim birth) throws SQLException {
+    /**
+     * Inserts all or none, apart from those whose key is taken. Whatever can be refused is refused before the first statement.
+     *
+     * @return for the id of each event that was left out, the id of the one that has its key
+     */
+    Map<String, String> insert(
+            Connection connection, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken)
+            throws SQLException {
         events.forEach(this::refuseWhatTheTableCannotKeep);
+        Map<String, String> leftOut = new HashMap<>();
         List<String> inserted = new ArrayList<>();
         try {
             for (List<EventEnvelope> chunk : chunks(events)) {
-                store.insertChunk(
-                        connection,
-                        sql(chunk.size(), birth != null),
-                        chunk,
-                        statement -> bind(statement, chunk, birth));
-                chunk.forEach(event -> inserted.add(event.eventId()));
+                EventEnvelope first = chunk.get(0);
+                String holder = first.dedupKey() == null
+                        ? insert(connection, chunk, birth)
+                        : insertKeyed(connection, first, birth);
+                if (holder == null) {
+                    chunk.forEach(event -> inserted.add(event.eventId()));
+                } else if (refuseTaken) {
+                    throw new DuplicateKeyException(Objects.requireNonNull(first.dedupKey()), holder);
+                } else {
+                    leftOut.put(first.eventId(), holder);
+                }
             }
         } catch (SQLException | RuntimeException e) {
             undo(connection, inserted, e);
             throw e;
         }
+        return leftOut;
+    }
+
+    private @Nullable String insert(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth)
+            throws SQLException {
+        Kind kind = Kind.of(chunk.get(0), birth);
+        store.insertChunk(connection, sql(chunk.size(), kind), chunk, statement -> bind(statement, chunk, birth, kind));
+        return null;
+    }
+
+    /** Answers who has the key; null if this event has it now. */
+    private @Nullable String insertKeyed(Connection connection, EventEnvelope event, @Nullable Claim birth)
+            throws SQLException {
+        Kind kind = Kind.of(event, birth);
+        String sql = sql(1, kind);
+        return store.control()
+                .insertKeyed(
+                        connection,
+                        event,
+                        () -> store.insertIfFree(
+                                connection, sql, statement -> bind(statement, List.of(event), birth, kind)));
     }
 
     /** The caller may swallow the failure and commit. Where the whole transaction has failed, this fails too, and nothing can be committed anyway. */
@@ -65,6 +103,11 @@ final class EventInsert {
     }
 
     private void refuseWhatTheTableCannotKeep(EventEnvelope event) {
+        if (event.deliverAfter() != null || event.expireAfter() != null) {
+            throw new InvalidEventException(
+                    "Event " + event.eventId() + " has a time relative to its write. Write it by an OutboxWriter.");
+        }
+        store.control().refuseMissing(shape, event);
         if (!event.isBinary() || shape.has("payload_bytes")) {
             return;
         }
@@ -95,7 +138,8 @@ final class EventInsert {
         long bytes = 0;
         for (int i = 0; i < events.size(); i++) {
             bytes += sizeOf(events.get(i));
-            if (i > start && (bytes > MAX_BYTES || i - start == MAX_ROWS)) {
+            if (i > start
+                    && (bytes > MAX_BYTES || i - start == MAX_ROWS || !areAlike(events.get(i - 1), events.get(i)))) {
                 chunks.add(events.subList(start, i));
                 start = i;
                 bytes = sizeOf(events.get(i));
@@ -114,40 +158,61 @@ final class EventInsert {
         return event.payloadSize() + 3 * headers;
     }
 
-    private record Text(int rows, boolean leased) {}
-
-    private String sql(int rows, boolean leased) {
-        return rows > MAX_KNOWN_ROWS
-                ? makeSql(rows, leased)
-                : shape.text(new Text(rows, leased), () -> makeSql(rows, leased));
+    /** Whether two events in a row fit one statement. */
+    private static boolean areAlike(EventEnvelope one, EventEnvelope other) {
+        return one.dedupKey() == null
+                && other.dedupKey() == null
+                && Kind.of(one, null).equals(Kind.of(other, null));
     }
 
-    private String makeSql(int rows, boolean leased) {
+    /** What the statement of an event depends on. */
+    private record Kind(boolean leased, boolean delayed, boolean controlled, boolean keyed) {
+
+        static Kind of(EventEnvelope event, @Nullable Claim birth) {
+            boolean delayed = event.availableAt() != null;
+            boolean keyed = event.dedupKey() != null;
+            return new Kind(birth != null && !delayed, delayed, ControlStatements.isControlled(event), keyed);
+        }
+    }
+
+    private record Text(int rows, Kind kind) {}
+
+    private String sql(int rows, Kind kind) {
+        return rows > MAX_KNOWN_ROWS
+                ? makeSql(rows, kind)
+                : shape.text(new Text(rows, kind), () -> makeSql(rows, kind));
+    }
+
+    private String makeSql(int rows, Kind kind) {
         boolean occurredAt = shape.has("occurred_at");
         boolean bytes = shape.has("payload_bytes");
         String row = "(?, ?, ?, ?, ?, " + store.jsonParameter(shape.typeOf("payload")) + ", "
-                + store.jsonParameter(shape.typeOf("headers")) + ", 0, 0, " + now("available_at") + ", "
+                + store.jsonParameter(shape.typeOf("headers")) + ", 0, 0, "
+                + (kind.delayed ? "?" : now("available_at")) + ", "
                 + now("created_at")
-                + (occurredAt ? ", ?" : "") + (bytes ? ", ?" : "") + (leased ? ", ?, " + now("locked_at") : "") + ")";
+                + (occurredAt ? ", ?" : "") + (bytes ? ", ?" : "")
+                + (kind.leased ? ", ?, " + now("locked_at") : "")
+                + (kind.controlled ? ", ?, ?, ?, ?" : "") + ")";
         return """
                 INSERT INTO %s (event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload, headers,
-                    status, attempts, available_at, created_at%s%s%s)
+                    status, attempts, available_at, created_at%s%s%s%s)
                 VALUES %s%s
                 %s""".formatted(
                         store.table(),
                         occurredAt ? ", occurred_at" : "",
                         bytes ? ", payload_bytes" : "",
-                        leased ? ", locked_by, locked_at" : "",
+                        kind.leased ? ", locked_by, locked_at" : "",
+                        kind.controlled ? ", dedup_key, dedup_ms, priority, expires_at" : "",
                         row,
                         (", " + row).repeat(rows - 1),
-                        store.afterInsert(rows));
+                        kind.keyed ? store.passOverDuplicate() : store.afterInsert(rows));
     }
 
     private String now(String column) {
         return store.nowSql(shape.isZoned(column));
     }
 
-    private void bind(PreparedStatement statement, List<EventEnvelope> events, @Nullable Claim birth)
+    private void bind(PreparedStatement statement, List<EventEnvelope> events, @Nullable Claim birth, Kind kind)
             throws SQLException {
         Binder binder = new Binder(statement, shape);
         for (EventEnvelope event : events) {
@@ -159,14 +224,20 @@ final class EventInsert {
                     .text(event.tenantId())
                     .text(asBytes ? "" : event.payloadJson())
                     .text(JsonCodec.toJson(event.headers()));
+            if (event.availableAt() != null) {
+                binder.time("available_at", event.availableAt());
+            }
             if (shape.has("occurred_at")) {
                 binder.time("occurred_at", event.occurredAt());
             }
             if (shape.has("payload_bytes")) {
                 binder.bytes(asBytes ? event.payloadBytes() : null);
             }
-            if (birth != null) {
+            if (birth != null && kind.leased) {
                 binder.text(birth.token());
+            }
+            if (kind.controlled) {
+                ControlStatements.bind(binder, event);
             }
         }
     }

@@ -31,6 +31,11 @@ public final class H2EventStore extends AbstractJdbcEventStore {
                 : "DATEADD(MICROSECOND, CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT), TIMESTAMP '1970-01-01 00:00:00')";
     }
 
+    @Override
+    protected String lockCandidates() {
+        return "FOR UPDATE SKIP LOCKED";
+    }
+
     /** Without FORMAT JSON a text becomes a JSON string instead of the object it spells. */
     @Override
     protected String jsonParameter(String columnType) {

@@ -48,19 +48,23 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
         return "UTC_TIMESTAMP(6)";
     }
 
+    @Override
+    protected String lockCandidates() {
+        return "FOR UPDATE SKIP LOCKED";
+    }
+
     /**
      * Looks without locks and locks what it found by the primary key. MariaDB keeps the lock of a row that a locking read has looked at and not returned; an open claim would then
      * keep other nodes from writing about the events that they hold. Looks for more than it wants, where that is cheap, so that several nodes that look at the same time find something each.
      */
     @Override
-    String candidatesSql(String columns, String condition) {
+    String candidatesSql(String columns, String condition, String order) {
         return """
                 SELECT STRAIGHT_JOIN %s
                   FROM (%s) c
                   JOIN %s e FORCE INDEX (PRIMARY) ON e.event_id = c.event_id
                  LIMIT ?
-                   FOR UPDATE SKIP LOCKED
-                """.formatted(columns, super.candidatesSql("e.event_id", condition), table());
+                """.formatted(columns, lookSql("e.event_id", condition, order), table()) + lockCandidates();
     }
 
     @Override
@@ -77,9 +81,10 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
                  WHERE status = %d
                    AND available_at < ?
                    AND done_at < ?
+                   %s
                  LIMIT ?
                    FOR UPDATE SKIP LOCKED
-                """.formatted(table(), terminal.code());
+                """.formatted(table(), terminal.code(), control().keyIsOver(shape(conn)));
         List<String> ids = query(
                 conn,
                 sql,

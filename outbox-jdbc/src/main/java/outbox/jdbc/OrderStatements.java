@@ -32,11 +32,17 @@ final class OrderStatements {
     }
 
     /** Which statement, and what its text depends on besides the table. */
-    record Text(String statement, int types, boolean typesAreExceptions, boolean deadBlocks, int ids) {
+    record Text(String statement, boolean ordered, int types, boolean typesAreExceptions, boolean deadBlocks, int ids) {
 
         static Text of(String statement, Ordering ordering, int ids) {
             boolean deadBlocks = ordering.whenDead() == WhenDead.BLOCK;
-            return new Text(statement, ordering.types().size(), ordering.typesAreExceptions(), deadBlocks, ids);
+            return new Text(
+                    statement,
+                    ordering.isOn(),
+                    ordering.types().size(),
+                    ordering.typesAreExceptions(),
+                    deadBlocks,
+                    ids);
         }
     }
 
@@ -44,11 +50,7 @@ final class OrderStatements {
     TableShape require(Connection conn) throws SQLException {
         TableShape shape = store.shapeWith(conn, COLUMN);
         if (!shape.has(COLUMN)) {
-            throw new EventStoreException(
-                    "Table " + store.table() + " has no column " + COLUMN
-                            + ", so its events have no order. Add it by OutboxSchema.createOrdered, or as in "
-                            + OutboxSchema.ORDER.formatted(store.name()) + " of outbox-jdbc.",
-                    null);
+            throw Capability.ORDER.missingIn(store, COLUMN, "its events have no order");
         }
         return shape;
     }

@@ -13,29 +13,28 @@ import javax.sql.DataSource;
 
 /**
  * The DDL that ships with the library, for programs that create their table themselves. Migration tools read the same files from {@code META-INF/outbox/schema}, and for
- * ordered delivery from {@code META-INF/outbox/schema-order}.
+ * each {@link Capability} from a directory beside it.
  */
 public final class OutboxSchema {
 
     private static final String TABLE = "META-INF/outbox/schema/%s/V1__outbox_event.sql";
 
-    /** The migration that makes order possible. Apart from the others, because its column and index cost every write and are of use to ordered delivery only. */
-    static final String ORDER = "META-INF/outbox/schema-order/%s/V2__outbox_order.sql";
+    private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
     private OutboxSchema() {}
 
     /** The statements that create the table of the given store, and the audit table beside it. */
     public static List<String> statements(AbstractJdbcEventStore store) {
-        return statements(store, TABLE);
+        return script(store, TABLE.formatted(store.name()));
     }
 
-    /** The statements that make the table fit for ordered delivery, once. */
-    public static List<String> orderStatements(AbstractJdbcEventStore store) {
-        return statements(store, ORDER);
+    /** The statements that give the table a capability, once. */
+    public static List<String> statements(AbstractJdbcEventStore store, Capability capability) {
+        return script(store, capability.resource(store.name()));
     }
 
-    private static List<String> statements(AbstractJdbcEventStore store, String migration) {
-        String script = read(migration.formatted(store.name()));
+    private static List<String> script(AbstractJdbcEventStore store, String resource) {
+        String script = read(resource);
         String name = store.table().simpleName();
         String withoutComments = script.replaceAll("--[^\\n]*", "");
         return Arrays.stream(withoutComments.split(";"))
@@ -43,26 +42,24 @@ public final class OutboxSchema {
                 .filter(statement -> !statement.isEmpty())
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
-                        .replaceAll("\\boutbox_event_(due|status|lease|seq|order)\\b", name + "_$1")
+                        .replaceAll("\\boutbox_event_(due|status|lease|seq|order|key|priority|expiry)\\b", name + "_$1")
                         .replaceAll(
                                 "\\boutbox_audit\\b",
                                 AuditStatements.table(store).value()))
                 .toList();
     }
 
-    /** Creates what is not there yet. Several nodes may do so at the same time. */
-    public static void create(DataSource dataSource, AbstractJdbcEventStore store) {
-        withAutoCommit(dataSource, store, connection -> createTable(connection, store));
-    }
-
-    /** Creates what is not there yet, and makes the table fit for ordered delivery: adds the number that events get from the database, and its index. */
-    public static void createOrdered(DataSource dataSource, AbstractJdbcEventStore store) {
-        withAutoCommit(dataSource, store, connection -> {
-            createTable(connection, store);
-            if (!hasOrder(connection, store)) {
-                addOrder(connection, store);
-            }
-        });
+    /** Creates what is not there yet: the table, and what each capability needs. Several nodes may do so at the same time. */
+    public static void create(DataSource dataSource, AbstractJdbcEventStore store, Capability... capabilities) {
+        // H2 loses sight of a table while another session alters it; but those who use it share a process.
+        synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
+            withAutoCommit(dataSource, store, connection -> {
+                createTable(connection, store);
+                for (Capability capability : capabilities) {
+                    add(connection, store, capability);
+                }
+            });
+        }
     }
 
     /** Some DDL. */
@@ -86,32 +83,39 @@ public final class OutboxSchema {
 
     private static void createTable(Connection connection, AbstractJdbcEventStore store) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            for (String sql : statements(store, TABLE)) {
+            for (String sql : statements(store)) {
                 execute(statement, sql);
             }
         }
         TableShape.read(connection, store.table());
     }
 
-    private static boolean hasOrder(Connection connection, AbstractJdbcEventStore store) throws SQLException {
-        return TableShape.read(connection, store.table()).has(OrderStatements.COLUMN);
+    private static boolean has(Connection connection, AbstractJdbcEventStore store, Capability capability)
+            throws SQLException {
+        return TableShape.read(connection, store.table()).has(capability.column());
     }
 
     /**
-     * Asked for only while the column is missing: MySQL has no IF NOT EXISTS for it, and PostgreSQL would lock the whole table to find out. In one transaction, so that where DDL
-     * takes part in it nobody sees the column without its index.
+     * Asked for only while its column is missing: MySQL has no IF NOT EXISTS for it, and PostgreSQL would lock the whole table to find out. In one transaction, so that where DDL
+     * takes part in it nobody sees a column without its index.
      */
-    private static void addOrder(Connection connection, AbstractJdbcEventStore store) throws SQLException {
+    private static void add(Connection connection, AbstractJdbcEventStore store, Capability capability)
+            throws SQLException {
         connection.setAutoCommit(false);
         try (Statement statement = connection.createStatement()) {
-            for (String sql : statements(store, ORDER)) {
-                statement.execute(sql);
-            }
-            connection.commit();
-        } catch (SQLException e) {
-            connection.rollback();
-            if (!hasOrder(connection, store)) { // else another node was faster
-                throw e;
+            for (int tries = 1; !has(connection, store, capability); tries++) {
+                connection.commit(); // the look at the table must keep no lock
+                try {
+                    for (String sql : statements(store, capability)) {
+                        statement.execute(sql);
+                    }
+                    connection.commit();
+                } catch (SQLException e) {
+                    connection.rollback();
+                    if (tries == MAX_TRIES && !has(connection, store, capability)) { // else another node was faster
+                        throw e;
+                    }
+                }
             }
         } finally {
             connection.setAutoCommit(true);

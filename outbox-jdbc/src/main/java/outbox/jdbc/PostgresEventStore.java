@@ -101,51 +101,6 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         }
     }
 
-    /**
-     * Binds: now, latest created_at, lock expiry, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select again and claim more
-     * than asked. RETURNING promises no order; the caller sorts.
-     */
-    @Override
-    public List<ClaimedEvent> claim(
-            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return run("claim events", () -> {
-            TableShape shape = shape(conn);
-            String sql = shape.text("claim", () -> """
-                    WITH due AS MATERIALIZED (
-                        SELECT event_id, locked_by
-                          FROM %1$s
-                         WHERE status IN (0, 2)
-                           AND available_at <= ?
-                           AND created_at <= ?
-                           AND (locked_at IS NULL OR locked_at < ?)
-                         ORDER BY available_at, created_at
-                         LIMIT ?
-                           FOR UPDATE SKIP LOCKED
-                    )
-                    UPDATE %1$s AS e
-                       SET locked_by = ?, locked_at = ?
-                      FROM due
-                     WHERE e.event_id = due.event_id
-                       AND e.status + 0 IN (0, 2)
-                       AND (e.locked_at IS NULL OR e.locked_at < ?)
-                    RETURNING %2$s, e.available_at, due.locked_by
-                    """.formatted(table(), EventRows.columns(shape, "e.")));
-            List<EventRows.Candidate> taken = queryAnew(
-                    conn,
-                    sql,
-                    binder -> binder.time("available_at", now)
-                            .time("created_at", latestCreation(now, skipRecent))
-                            .time("locked_at", lockExpiry)
-                            .number(limit)
-                            .text(claim.token())
-                            .time("locked_at", now)
-                            .time("locked_at", lockExpiry),
-                    row -> EventRows.candidate(row, shape));
-            return claimed(taken, claim);
-        });
-    }
-
-    /** Binds: now, latest created_at, lock expiry, those of the order, limit, token, now, lock expiry. The look at other events takes no lock and waits for none. */
     @Override
     public List<ClaimedEvent> claimInOrder(
             Connection conn,
@@ -155,49 +110,81 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             Duration skipRecent,
             int limit,
             Ordering ordering) {
-        if (!ordering.isOn()) {
-            return claim(conn, claim, now, lockExpiry, skipRecent, limit);
-        }
-        return run("claim events in order", () -> {
-            TableShape shape = order().require(conn);
-            String sql = shape.text(OrderStatements.Text.of("claim", ordering, 0), () ->
-                    """
-                    WITH due AS MATERIALIZED (
-                        SELECT e.event_id, e.locked_by
-                          FROM %1$s AS e
-                         WHERE e.status IN (0, 2)
-                           AND e.available_at <= ?
-                           AND e.created_at <= ?
-                           AND (e.locked_at IS NULL OR e.locked_at < ?)
-                           AND %3$s
-                         ORDER BY e.available_at, e.created_at
-                         LIMIT ?
-                           FOR UPDATE OF e SKIP LOCKED
-                    )
-                    UPDATE %1$s AS e
-                       SET locked_by = ?, locked_at = ?
-                      FROM due
-                     WHERE e.event_id = due.event_id
-                       AND e.status + 0 IN (0, 2)
-                       AND (e.locked_at IS NULL OR e.locked_at < ?)
-                    RETURNING %2$s, e.available_at, due.locked_by
-                    """.formatted(table(), EventRows.columns(shape, "e."), order().isNext(ordering)));
-            List<EventRows.Candidate> taken = queryAnew(
-                    conn,
-                    sql,
-                    binder -> {
-                        binder.time("available_at", now)
-                                .time("created_at", latestCreation(now, skipRecent))
-                                .time("locked_at", lockExpiry);
-                        order().bindNext(binder, ordering);
-                        binder.number(limit)
-                                .text(claim.token())
-                                .time("locked_at", now)
-                                .time("locked_at", lockExpiry);
-                    },
-                    row -> EventRows.candidate(row, shape));
+        return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
+            TableShape shape = ordering.isOn() ? order().require(conn) : shape(conn);
+            List<EventRows.Candidate> taken = new ArrayList<>();
+            if (shape.has("priority")) {
+                int most = control().shareOfPriority(limit);
+                taken.addAll(take(conn, shape, true, claim, now, lockExpiry, skipRecent, most, ordering));
+            }
+            if (taken.size() < limit) {
+                int most = limit - taken.size();
+                taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, most, ordering));
+            }
             return claimed(taken, claim);
         });
+    }
+
+    /**
+     * Binds: now, latest created_at, lock expiry, those of the order, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
+     * again and claim more than asked. RETURNING promises no order; the caller sorts. The look at other events of an aggregate takes no lock and waits for none.
+     */
+    @SuppressWarnings("TooManyParameters") // of the claim, and which part of it
+    private List<EventRows.Candidate> take(
+            Connection conn,
+            TableShape shape,
+            boolean byPriority,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering)
+            throws SQLException {
+        String sql = shape.text(
+                OrderStatements.Text.of(byPriority ? "claim by priority" : "claim", ordering, 0), () -> """
+                WITH due AS MATERIALIZED (
+                    SELECT e.event_id, e.locked_by
+                      FROM %1$s AS e
+                     WHERE e.status IN (0, 2)
+                       AND e.available_at <= ?
+                       AND e.created_at <= ?
+                       AND (e.locked_at IS NULL OR e.locked_at < ?)
+                       %3$s
+                       %4$s
+                     ORDER BY %5$s
+                     LIMIT ?
+                       FOR UPDATE OF e SKIP LOCKED
+                )
+                UPDATE %1$s AS e
+                   SET locked_by = ?, locked_at = ?
+                  FROM due
+                 WHERE e.event_id = due.event_id
+                   AND e.status + 0 IN (0, 2)
+                   AND (e.locked_at IS NULL OR e.locked_at < ?)
+                RETURNING %2$s, due.locked_by
+                """.formatted(
+                                table(),
+                                EventRows.columns(shape, "e."),
+                                byPriority ? "AND e.priority IS NOT NULL" : "",
+                                ordering.isOn() ? "AND " + order().isNext(ordering) : "",
+                                byPriority ? "e.priority DESC, e.available_at" : "e.available_at, e.created_at"));
+        return queryAnew(
+                conn,
+                sql,
+                binder -> {
+                    binder.time("available_at", now)
+                            .time("created_at", latestCreation(now, skipRecent))
+                            .time("locked_at", lockExpiry);
+                    if (ordering.isOn()) {
+                        order().bindNext(binder, ordering);
+                    }
+                    binder.number(limit)
+                            .text(claim.token())
+                            .time("locked_at", now)
+                            .time("locked_at", lockExpiry);
+                },
+                row -> EventRows.candidate(row, shape));
     }
 
     /** Tells the driver not to keep the statement prepared: the plan that the server would keep for it was made when the table was small, and reads it as a whole. */
@@ -272,9 +259,41 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return "ON CONFLICT DO NOTHING";
     }
 
+    @Override
+    protected String lockCandidates() {
+        return "FOR UPDATE SKIP LOCKED";
+    }
+
+    @Override
+    protected String plusMillis(String time, String millis) {
+        return time + " + " + millis + " * INTERVAL '1 millisecond'";
+    }
+
+    @Override
+    String keyColumn() {
+        return "dedup_key";
+    }
+
+    /** In the words of the partial index, so that the planner knows that it serves. */
+    @Override
+    String keyIsTaken() {
+        return "dedup_key = ? AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)";
+    }
+
+    /** A statement sees what was committed before it, so a lock would only get in the way of the delivery. */
+    @Override
+    String lockRow() {
+        return "";
+    }
+
+    @Override
+    boolean dueIndexStartsWithStatus() {
+        return false;
+    }
+
     /** Rows that others hold are passed over. By id rather than ctid, which is not unique in a partitioned table. */
     @Override
-    protected String purgeSql(EventStatus terminal) {
+    protected String purgeSql(EventStatus terminal, String condition) {
         return """
                 DELETE FROM %1$s
                  WHERE event_id = ANY (ARRAY(
@@ -283,9 +302,10 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                       WHERE status = %2$d
                         AND available_at < ?
                         AND done_at < ?
+                        %3$s
                       LIMIT ?
                         FOR UPDATE SKIP LOCKED))
-                """.formatted(table(), terminal.code());
+                """.formatted(table(), terminal.code(), condition);
     }
 
     @Override

@@ -109,7 +109,11 @@ final class TableShape {
         return known != null ? known : texts.computeIfAbsent(key, any -> make.get());
     }
 
-    void bind(PreparedStatement statement, int index, String column, Instant value) throws SQLException {
+    void bind(PreparedStatement statement, int index, String column, @Nullable Instant value) throws SQLException {
+        if (value == null) {
+            statement.setNull(index, isZoned(column) ? Types.TIMESTAMP_WITH_TIMEZONE : Types.TIMESTAMP);
+            return;
+        }
         Instant micros = value.truncatedTo(ChronoUnit.MICROS);
         OffsetDateTime utc = micros.atOffset(ZoneOffset.UTC);
         if (typeOf(column).equals("timestamptz") && utc.getYear() > 0 && utc.getYear() <= 9999) {

@@ -44,7 +44,7 @@ enum Databases {
         };
     }
 
-    /** A new database with the shipped table. */
+    /** A new database with the shipped table and all its capabilities. */
     StoreFixture fixture() {
         return fixture("");
     }
@@ -54,7 +54,7 @@ enum Databases {
         String url = url();
         DataSource pool =
                 newPool(parameters.isEmpty() ? url : url + (url.contains("?") ? "&" : "?") + parameters, 10, true);
-        OutboxSchema.createOrdered(pool, store());
+        OutboxSchema.create(pool, store(), Capability.values());
         return new StoreFixture(pool, store(), AbstractJdbcEventStore.DEFAULT_TABLE, this == POSTGRES);
     }
 

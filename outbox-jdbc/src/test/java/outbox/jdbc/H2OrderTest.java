@@ -9,9 +9,4 @@ class H2OrderTest extends OrderContract {
     protected StoreFixture createFixture() {
         return Databases.H2.fixture();
     }
-
-    @Override
-    protected boolean passesOverLockedRows() {
-        return false;
-    }
 }

@@ -76,7 +76,8 @@ class OutboxSchemaTest {
 
     @ParameterizedTest
     @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
-    void several_nodes_may_add_the_order_to_a_table_with_events_at_the_same_time(Databases database) throws Exception {
+    void several_nodes_may_add_capabilities_to_a_table_with_events_at_the_same_time(Databases database)
+            throws Exception {
         List<String> ddl = database == Databases.POSTGRES
                 ? SpecificationTable.POSTGRES_WITHOUT_ZONE
                 : database == Databases.H2 ? SpecificationTable.CLOB_AND_TIMESTAMP : SpecificationTable.TEXT;
@@ -89,8 +90,9 @@ class OutboxSchemaTest {
                 .hasMessageContainingAll("outbox_event", "V2__outbox_order.sql");
         assertThatThrownBy(() -> positions(db, before)).isInstanceOf(EventStoreException.class);
 
-        inParallel(4, () -> OutboxSchema.createOrdered(db.dataSource(), database.store()));
-        OutboxSchema.createOrdered(db.dataSource(), database.store());
+        inParallel(
+                4, () -> OutboxSchema.create(db.dataSource(), database.store(), Capability.ORDER, Capability.CONTROL));
+        OutboxSchema.create(db.dataSource(), database.store(), Capability.ORDER, Capability.CONTROL);
 
         db.inTransaction(store::requireOrder); // the store that refused before
         EventEnvelope after = ofAggregate();
@@ -100,7 +102,8 @@ class OutboxSchemaTest {
                 .isEqualTo(
                         Objects.requireNonNull(positions.get(before.eventId())).number())
                 .isPositive();
-        assertThat(indexes(db)).contains("outbox_event_order");
+        assertThat(indexes(db))
+                .contains("outbox_event_order", "outbox_event_key", "outbox_event_priority", "outbox_event_expiry");
     }
 
     @ParameterizedTest
@@ -116,14 +119,15 @@ class OutboxSchemaTest {
         AbstractJdbcEventStore store = database == Databases.H2
                 ? new H2EventStore("billing.invoices_outbox")
                 : new PostgresEventStore("billing.invoices_outbox");
-        OutboxSchema.createOrdered(pool, database.store());
-        OutboxSchema.createOrdered(pool, store);
+        OutboxSchema.create(pool, database.store(), Capability.ORDER, Capability.CONTROL);
+        OutboxSchema.create(pool, store, Capability.ORDER, Capability.CONTROL);
         StoreFixture db = new StoreFixture(pool, store, "billing.invoices_outbox", false);
         EventEnvelope event = ofAggregate();
         db.insert(event);
 
         assertThat(positions(db, event)).containsOnlyKeys(event.eventId());
-        assertThat(indexes(db)).contains("outbox_event_order", "invoices_outbox_order");
+        assertThat(indexes(db))
+                .contains("outbox_event_order", "invoices_outbox_order", "outbox_event_key", "invoices_outbox_key");
     }
 
     private static EventEnvelope ofAggregate() {

@@ -45,7 +45,7 @@ class PostgresAdminTest extends AdminContract {
 
     @Override
     protected void createTables(EventStore store) {
-        OutboxSchema.createOrdered(POOL, (AbstractJdbcEventStore) store);
+        OutboxSchema.create(POOL, (AbstractJdbcEventStore) store, Capability.values());
     }
 
     @Test

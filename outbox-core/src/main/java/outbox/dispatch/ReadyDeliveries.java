@@ -1,0 +1,80 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+
+import java.util.ArrayDeque;
+
+/**
+ * Deliveries that a worker may take: larger priority first, those of one priority as they came. Of four that are taken one goes by its arrival alone, so whatever comes after it, a
+ * delivery waits for no more than four times those that were there before it. Guarded by the lock of the queues.
+ */
+final class ReadyDeliveries {
+
+    private static final int SHARE_BY_AGE = 4;
+
+    private final ArrayDeque<Delivery> plain = new ArrayDeque<>();
+    private final @Nullable ArrayDeque<Delivery>[] urgent = newLevels(); // by priority; level 0 is not used
+    private int urgentCount;
+    private long arrivals;
+    private int turn;
+
+    @SuppressWarnings({"unchecked", "rawtypes"}) // Java has no arrays of generic types
+    private static @Nullable ArrayDeque<Delivery>[] newLevels() {
+        return new ArrayDeque[EventEnvelope.MAX_PRIORITY + 1];
+    }
+
+    void add(Delivery delivery) {
+        delivery.arrived(arrivals++);
+        int priority = Math.min(delivery.envelope().priority(), EventEnvelope.MAX_PRIORITY); // of a foreign writer
+        if (priority <= 0) {
+            plain.add(delivery);
+            return;
+        }
+        ArrayDeque<Delivery> level = urgent[priority];
+        if (level == null) {
+            level = new ArrayDeque<>();
+            urgent[priority] = level;
+        }
+        level.add(delivery);
+        urgentCount++;
+    }
+
+    @Nullable
+    Delivery poll() {
+        if (urgentCount == 0) {
+            return plain.poll();
+        }
+        turn = (turn + 1) % SHARE_BY_AGE;
+        ArrayDeque<Delivery> from = turn == 0 ? oldest() : mostUrgent();
+        if (from != plain) {
+            urgentCount--;
+        }
+        return from.poll();
+    }
+
+    private ArrayDeque<Delivery> mostUrgent() {
+        for (int priority = urgent.length - 1; priority > 0; priority--) {
+            ArrayDeque<Delivery> level = urgent[priority];
+            if (level != null && !level.isEmpty()) {
+                return level;
+            }
+        }
+        return plain;
+    }
+
+    private ArrayDeque<Delivery> oldest() {
+        ArrayDeque<Delivery> oldest = plain;
+        for (ArrayDeque<Delivery> level : urgent) {
+            if (level != null && arrivalOf(level) < arrivalOf(oldest)) {
+                oldest = level;
+            }
+        }
+        return oldest;
+    }
+
+    private static long arrivalOf(ArrayDeque<Delivery> level) {
+        Delivery first = level.peek();
+        return first == null ? Long.MAX_VALUE : first.arrival();
+    }
+}

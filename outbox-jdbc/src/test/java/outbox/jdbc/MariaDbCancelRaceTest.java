@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbCancelRaceTest extends CancelRaceContract {
+
+    MariaDbCancelRaceTest() {
+        super(Databases.MARIADB);
+    }
+}

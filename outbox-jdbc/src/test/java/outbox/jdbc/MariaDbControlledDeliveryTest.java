@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbControlledDeliveryTest extends ControlledDeliveryContract {
+
+    MariaDbControlledDeliveryTest() {
+        super(Databases.MARIADB);
+    }
+}

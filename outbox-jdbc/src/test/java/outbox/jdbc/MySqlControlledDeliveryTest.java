@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MySqlControlledDeliveryTest extends ControlledDeliveryContract {
+
+    MySqlControlledDeliveryTest() {
+        super(Databases.MYSQL);
+    }
+}

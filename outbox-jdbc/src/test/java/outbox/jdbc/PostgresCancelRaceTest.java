@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresCancelRaceTest extends CancelRaceContract {
+
+    PostgresCancelRaceTest() {
+        super(Databases.POSTGRES);
+    }
+}

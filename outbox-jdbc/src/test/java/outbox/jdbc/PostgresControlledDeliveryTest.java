@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresControlledDeliveryTest extends ControlledDeliveryContract {
+
+    PostgresControlledDeliveryTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,119 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import outbox.EventEnvelope;
+import outbox.EventListener;
+import outbox.OutboxWriter;
+import outbox.dispatch.DispatcherCommitHook;
+import outbox.dispatch.DispatcherPollerHandler;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.poller.OutboxPoller;
+import outbox.testing.FaultyDataSource;
+import outbox.testing.StoreFixture;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * How close to their due time events start on two nodes with default settings. Prints the figures; what is asserted does not depend on the speed of the machine: no event is early,
+ * none comes twice, and the nodes look at the table for what is due, not more often. The full size: {@code -Doutbox.due.events=1000 -Doutbox.due.seconds=30}.
+ */
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PostgresDueTimeTest {
+
+    private static final int EVENTS = Integer.getInteger("outbox.due.events", 200);
+    private static final int SECONDS = Integer.getInteger("outbox.due.seconds", 6);
+
+    private final StoreFixture db = Databases.POSTGRES.fixture();
+    private final FaultyDataSource counted = new FaultyDataSource(db.dataSource());
+    private final ThreadLocalTxContext txContext = new ThreadLocalTxContext();
+    private final Map<String, Instant> due = new ConcurrentHashMap<>();
+    private final Map<String, Long> micros = new ConcurrentHashMap<>();
+    private final List<String> twice = new ArrayList<>();
+
+    @Test
+    void events_start_when_they_are_due() {
+        EventListener listener = event -> {
+            Instant start = Instant.now(); // the server runs on this machine
+            long after = Duration.between(due.get(event.eventId()), start).toNanos() / 1000;
+            if (micros.put(event.eventId(), after) != null) {
+                twice.add(event.eventId());
+            }
+        };
+        try (OutboxDispatcher one = dispatcher(listener);
+                OutboxPoller poller = poller(one);
+                OutboxDispatcher two = dispatcher(listener);
+                OutboxPoller other = poller(two)) {
+            poller.start();
+            other.start();
+            write(new OutboxWriter(txContext, db.store(), new DispatcherCommitHook(one)));
+            long before = counted.statements();
+
+            await().atMost(Duration.ofSeconds(SECONDS + 60L)).until(() -> db.count("status = 1") == EVENTS);
+
+            long statements = counted.statements() - before;
+            print(statements);
+            assertThat(twice).isEmpty();
+            assertThat(micros.values()).allMatch(late -> late >= 0);
+            // Per event at most one look by each node and one mark; a look is two parts of the claim and the question
+            // what comes next.
+            assertThat(statements).isLessThan(EVENTS * 7L + SECONDS * 20L);
+        }
+    }
+
+    private void write(OutboxWriter writer) {
+        JdbcTransactionManager transactions = new JdbcTransactionManager(db.dataSource()::getConnection, txContext);
+        Instant start = db.now().plusSeconds(2);
+        List<EventEnvelope> events = new ArrayList<>();
+        for (int i = 0; i < EVENTS; i++) {
+            long micro = ThreadLocalRandom.current().nextLong(SECONDS * 1_000_000L);
+            EventEnvelope event = EventEnvelope.builder("T")
+                    .payloadJson("{}")
+                    .availableAt(start.plusNanos(micro * 1000))
+                    .build();
+            due.put(event.eventId(), start.plusNanos(micro * 1000));
+            events.add(event);
+        }
+        try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
+            writer.writeAll(events);
+            tx.commit();
+        }
+    }
+
+    private OutboxDispatcher dispatcher(EventListener listener) {
+        return OutboxDispatcher.builder()
+                .connectionProvider(counted::getConnection)
+                .eventStore(db.store())
+                .listenerRegistry((aggregateType, eventType) -> listener)
+                .build();
+    }
+
+    private OutboxPoller poller(OutboxDispatcher dispatcher) {
+        return OutboxPoller.builder()
+                .connectionProvider(counted::getConnection)
+                .eventStore(db.store())
+                .handler(new DispatcherPollerHandler(dispatcher))
+                .build();
+    }
+
+    private void print(long statements) {
+        List<Long> sorted = micros.values().stream().sorted().toList();
+        System.out.printf(
+                "%d events in %d s on two nodes, start minus due: p50 %d us, p99 %d us, largest %d us; %d statements, marks included%n",
+                EVENTS,
+                SECONDS,
+                sorted.get(sorted.size() / 2),
+                sorted.get(sorted.size() * 99 / 100),
+                sorted.get(sorted.size() - 1),
+                statements);
+    }
+}
