@@ -38,7 +38,7 @@ final class PlanRecorder {
         PreparedStatement explain = real.prepareStatement("EXPLAIN " + sql);
         return proxy(PreparedStatement.class, (proxy, method, args) -> {
             String name = method.getName();
-            if (name.startsWith("set") && args.length == 2 && args[0] instanceof Integer) {
+            if (name.startsWith("set") && args.length >= 2 && args[0] instanceof Integer) {
                 invoke(explain, method, args);
             } else if (name.startsWith("execute")) {
                 plans.add(sql.strip() + "\n" + read(explain));
