@@ -310,7 +310,7 @@ public final class OutboxWriter {
                     continue; // cancelled, or told about by whoever made it due at another time
                 }
                 if (due == null) {
-                    tell(hook, event, birth);
+                    tell(hook, event, tx.claimOf(event, birth));
                 } else {
                     tellScheduled(hook, due);
                 }

@@ -6,6 +6,7 @@ import outbox.spi.ControlledEventStore.Pending;
 import outbox.spi.TxContext;
 
 import java.sql.Connection;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -27,6 +28,7 @@ final class WrittenEvents {
 
         private final Connection connection;
         private final Map<String, String> tokens = new HashMap<>(); // event id → token that it was born with, or ""
+        private final Set<String> touched = new HashSet<>(); // changed, but perhaps before a rollback to a savepoint
         private final Set<String> changed = new HashSet<>(); // what the hook must not hear of
 
         private Tx(Connection connection) {
@@ -35,6 +37,14 @@ final class WrittenEvents {
 
         boolean isChanged(EventEnvelope event) {
             return changed.contains(event.eventId());
+        }
+
+        /** The claim to hand over with the event. If the event may have been changed after all, only the row knows: a claim whose lease has ended makes the receiver ask for it. */
+        @Nullable
+        Claim claimOf(EventEnvelope event, @Nullable Claim birth) {
+            return birth != null && touched.contains(event.eventId())
+                    ? Claim.startingNow(birth.token(), Duration.ZERO)
+                    : birth;
         }
     }
 
@@ -90,8 +100,11 @@ final class WrittenEvents {
     /** The event was changed by this transaction. A rollback to a savepoint takes that back, as long as there is a moment before the commit. */
     void changed(Connection connection, String eventId) {
         Tx tx = of(connection);
-        if (tx != null && tx.tokens.containsKey(eventId) && !txContext.beforeCommit(() -> tx.changed.add(eventId))) {
-            tx.changed.add(eventId);
+        if (tx != null && tx.tokens.containsKey(eventId)) {
+            tx.touched.add(eventId);
+            if (!txContext.beforeCommit(() -> tx.changed.add(eventId))) {
+                tx.changed.add(eventId);
+            }
         }
     }
 

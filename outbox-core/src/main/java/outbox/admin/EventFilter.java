@@ -35,6 +35,7 @@ public final class EventFilter {
     private final @Nullable Instant createdFrom;
     private final @Nullable Instant createdBefore;
     private final boolean inOrder;
+    private final @Nullable String dedupKey;
 
     private EventFilter(Builder builder) {
         eventIds = Set.copyOf(builder.eventIds);
@@ -45,6 +46,7 @@ public final class EventFilter {
         createdFrom = builder.createdFrom;
         createdBefore = builder.createdBefore;
         inOrder = builder.inOrder;
+        dedupKey = builder.dedupKey;
     }
 
     /** Every event. */
@@ -81,6 +83,10 @@ public final class EventFilter {
 
     public @Nullable String aggregateId() {
         return aggregateId;
+    }
+
+    public @Nullable String dedupKey() {
+        return dedupKey;
     }
 
     /** The earliest time of storage, inclusive. */
@@ -122,6 +128,7 @@ public final class EventFilter {
         builder.createdFrom = createdFrom;
         builder.createdBefore = createdBefore;
         builder.inOrder = inOrder;
+        builder.dedupKey = dedupKey;
         return builder;
     }
 
@@ -147,6 +154,9 @@ public final class EventFilter {
         }
         if (aggregateId != null) {
             words.add("of aggregate " + EventRules.show(aggregateId));
+        }
+        if (dedupKey != null) {
+            words.add("with key " + EventRules.show(dedupKey));
         }
         if (createdFrom != null) {
             words.add("created from " + createdFrom);
@@ -179,6 +189,7 @@ public final class EventFilter {
         private @Nullable Instant createdFrom;
         private @Nullable Instant createdBefore;
         private boolean inOrder;
+        private @Nullable String dedupKey;
 
         private Builder() {}
 
@@ -214,6 +225,12 @@ public final class EventFilter {
 
         public Builder aggregateId(String aggregateId) {
             this.aggregateId = EventRules.checkName("aggregateId", aggregateId, EventEnvelope.MAX_AGGREGATE_ID_LENGTH);
+            return this;
+        }
+
+        /** Written with this key, whether the event still has it or not. Needs a table that keeps keys. */
+        public Builder dedupKey(String dedupKey) {
+            this.dedupKey = EventRules.checkDedupKey(dedupKey);
             return this;
         }
 

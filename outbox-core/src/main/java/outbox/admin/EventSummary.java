@@ -17,6 +17,9 @@ import java.util.Optional;
  * @param lockedBy token of the claim that holds the event
  * @param lockedAt when the lease of that claim began
  * @param errorStart the first {@value #MAX_ERROR_LENGTH} characters of the last error, which a replay keeps
+ * @param dedupKey the key that it was written with
+ * @param priority 0 to 9, larger first
+ * @param expiresAt not started by then, it is dead
  */
 public record EventSummary(
         String eventId,
@@ -31,7 +34,10 @@ public record EventSummary(
         @Nullable Instant doneAt,
         @Nullable String lockedBy,
         @Nullable Instant lockedAt,
-        @Nullable String errorStart) {
+        @Nullable String errorStart,
+        @Nullable String dedupKey,
+        int priority,
+        @Nullable Instant expiresAt) {
 
     /** How much of the last error a list shows. */
     public static final int MAX_ERROR_LENGTH = 200;

@@ -54,7 +54,7 @@ final class ClaimingSource implements EventSource {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
             Instant expiry = access.expiry(connection, lockTimeout);
-            List<String> expired = expire(connection, now, expiry);
+            List<String> expired = expire(connection, expiry);
             List<Found> found = claim(connection, claim, now, expiry, limit).stream()
                     .map(event -> new Found(event.event(), event.claim(), event.suspect()))
                     .toList();
@@ -64,11 +64,12 @@ final class ClaimingSource implements EventSource {
     }
 
     /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */
-    private List<String> expire(Connection connection, Instant now, Instant expiry) {
+    private List<String> expire(Connection connection, Instant expiry) {
         if (!(store instanceof ControlledEventStore controlled) || System.nanoTime() - nextExpiryNanos < 0) {
             return List.of();
         }
-        List<String> expired = controlled.expire(connection, now, expiry, Expiry.REASON, MAX_EXPIRED);
+        Instant surely = access.expiry(connection, Duration.ZERO); // a deadline before it has passed
+        List<String> expired = controlled.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
         if (expired.size() < MAX_EXPIRED) { // else there may be more
             nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
         }

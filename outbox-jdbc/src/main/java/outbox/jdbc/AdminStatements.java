@@ -80,21 +80,22 @@ final class AdminStatements {
         if (after != null) {
             where.behind(after, oldestFirst);
         }
-        // Binds: those of the conditions, page size.
-        String sql = """
-                SELECT %1$s SUBSTRING(last_error, 1, %2$d) AS last_error
-                  FROM %3$s
-                 %4$s
-                 ORDER BY created_at %5$s, event_id %5$s
-                 LIMIT ?
-                """.formatted(
-                        SUMMARY_COLUMNS,
-                        EventSummary.MAX_ERROR_LENGTH,
-                        store.table(),
-                        where.sql(),
-                        oldestFirst ? "ASC" : "DESC");
         return store.run("search events", () -> {
-            TableShape shape = store.shape(conn);
+            TableShape shape = shapeFor(conn, query.filter());
+            // Binds: those of the conditions, page size.
+            String sql = """
+                    SELECT %1$s SUBSTRING(last_error, 1, %2$d) AS last_error%6$s
+                      FROM %3$s
+                     %4$s
+                     ORDER BY created_at %5$s, event_id %5$s
+                     LIMIT ?
+                    """.formatted(
+                            SUMMARY_COLUMNS,
+                            EventSummary.MAX_ERROR_LENGTH,
+                            store.table(),
+                            where.sql(),
+                            oldestFirst ? "ASC" : "DESC",
+                            EventRows.control(shape));
             return store.query(
                     conn,
                     sql,
@@ -109,9 +110,22 @@ final class AdminStatements {
     long count(Connection conn, EventFilter filter) {
         FilterSql where = new FilterSql(store, filter);
         String sql = "SELECT COUNT(*) FROM %s %s".formatted(store.table(), where.sql());
-        return store.run(
-                "count events",
-                () -> store.query(conn, sql, where::bind, row -> row.getLong(1)).get(0));
+        return store.run("count events", () -> {
+            shapeFor(conn, filter);
+            return store.query(conn, sql, where::bind, row -> row.getLong(1)).get(0);
+        });
+    }
+
+    /** Refuses a filter by a key where the table keeps none. */
+    private TableShape shapeFor(Connection conn, EventFilter filter) throws SQLException {
+        if (filter.dedupKey() == null) {
+            return store.shape(conn);
+        }
+        TableShape shape = store.shapeWith(conn, "dedup_key");
+        if (!shape.has("dedup_key")) {
+            throw Capability.CONTROL.missingIn(store, "dedup_key", "its events have no keys");
+        }
+        return shape;
     }
 
     /**
@@ -121,6 +135,7 @@ final class AdminStatements {
     List<String> findIds(Connection conn, EventFilter filter, int limit) {
         FilterSql where = new FilterSql(store, filter);
         return store.run("find events", () -> {
+            shapeFor(conn, filter);
             boolean numbered = store.shapeWith(conn, OrderStatements.COLUMN).has(OrderStatements.COLUMN);
             // Binds: those of the conditions, limit.
             String sql = """
@@ -195,6 +210,9 @@ final class AdminStatements {
                 shape.read(row, "done_at"),
                 row.getString("locked_by"),
                 shape.read(row, "locked_at"),
-                row.getString("last_error"));
+                row.getString("last_error"),
+                shape.has("dedup_key") ? row.getString("dedup_key") : null,
+                shape.has("priority") ? row.getInt("priority") : 0, // NULL reads as 0
+                shape.has("expires_at") ? shape.read(row, "expires_at") : null);
     }
 }

@@ -32,11 +32,14 @@ final class EventRows {
                 "event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload, headers, attempts, created_at, available_at"
                         + optional(shape, "occurred_at")
                         + optional(shape, "payload_bytes")
-                        + optional(shape, "dedup_key")
                         + optional(shape, "dedup_ms")
-                        + optional(shape, "priority")
-                        + optional(shape, "expires_at");
+                        + control(shape);
         return prefix.isEmpty() ? columns : prefix + columns.replace(", ", ", " + prefix);
+    }
+
+    /** The columns of control that a list shows too, with a comma before each. */
+    static String control(TableShape shape) {
+        return optional(shape, "dedup_key") + optional(shape, "priority") + optional(shape, "expires_at");
     }
 
     private static String optional(TableShape shape, String column) {

@@ -34,6 +34,7 @@ final class FilterSql {
         text("event_type", filter.eventType());
         text("aggregate_type", filter.aggregateType());
         text("aggregate_id", filter.aggregateId());
+        text("dedup_key", filter.dedupKey());
         time("created_at >= ?", filter.createdFrom());
         time("created_at < ?", filter.createdBefore());
         if (filter.isInOrder()) {

@@ -6,6 +6,9 @@ import org.junit.jupiter.api.Timeout;
 import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
@@ -316,6 +319,37 @@ public abstract class ControlContract {
         assertThat(db.row(alsoDead.eventId()).status()).isEqualTo(EventStatus.NEW);
         assertThat(db.row(sameKey.eventId()).status()).isEqualTo(EventStatus.DEAD);
         assertThat(db.row(plain.eventId()).status()).isEqualTo(EventStatus.NEW);
+    }
+
+    @Test
+    void an_operator_finds_events_by_their_key_and_sees_what_was_asked_for() {
+        Instant later = db.now().plus(HOUR);
+        EventEnvelope done = keyed("k");
+        EventEnvelope event = event().dedupKey("k")
+                .priority(4)
+                .availableAt(later)
+                .expiresAt(later)
+                .build();
+        write(done);
+        finish(done, EventStatus.DONE, db.now());
+        write(event, keyed("other"));
+
+        AdminEventStore admin = (AdminEventStore) store;
+        EventFilter byKey = EventFilter.builder().dedupKey("k").build();
+        List<EventSummary> found = db.call(connection ->
+                admin.find(connection, EventQuery.builder().filter(byKey).build()));
+
+        assertThat(found).extracting(EventSummary::eventId).containsOnly(done.eventId(), event.eventId());
+        EventSummary summary = found.stream()
+                .filter(one -> one.eventId().equals(event.eventId()))
+                .findFirst()
+                .orElseThrow();
+        assertThat(summary.dedupKey()).isEqualTo("k");
+        assertThat(summary.priority()).isEqualTo(4);
+        assertThat(summary.availableAt()).isEqualTo(later);
+        assertThat(summary.expiresAt()).isEqualTo(later);
+        long count = db.call(connection -> admin.count(connection, byKey));
+        assertThat(count).isEqualTo(2);
     }
 
     // ---- changes ----

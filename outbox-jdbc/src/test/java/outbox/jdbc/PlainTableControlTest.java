@@ -1,0 +1,82 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import outbox.Change;
+import outbox.EventEnvelope;
+import outbox.EventRef;
+import outbox.jdbc.JdbcTransactionManager.Transaction;
+import outbox.model.EventStatus;
+import outbox.testing.StoreFixture;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+/** The 15 columns of the specification: what they are enough for works, and what needs more is refused by name. */
+@Timeout(60)
+class PlainTableControlTest {
+
+    private static StoreFixture fixture(Databases database) throws SQLException {
+        List<String> ddl = database == Databases.POSTGRES
+                ? SpecificationTable.POSTGRES_WITHOUT_ZONE
+                : database == Databases.H2 ? SpecificationTable.CLOB_AND_TIMESTAMP : SpecificationTable.TEXT;
+        return database.fixture(ddl, false);
+    }
+
+    private static EventEnvelope.Builder event() {
+        return EventEnvelope.builder("T").payloadJson("{}");
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
+    void an_event_is_delivered_when_it_is_due_and_can_be_cancelled_by_its_id(Databases database) throws SQLException {
+        StoreFixture db = fixture(database);
+        try (Node node =
+                new Node(db.dataSource(), db.store(), dispatcher -> {}, poller -> poller.intervalMs(3_600_000))) {
+            node.poller.start();
+            EventEnvelope soon = node.write(
+                    node.writer, event().deliverAfter(Duration.ofMillis(200)).build());
+            EventEnvelope never = node.write(
+                    node.writer, event().deliverAfter(Duration.ofHours(1)).build());
+
+            try (Transaction tx = node.transactions.begin()) {
+                assertThat(node.writer.cancel(EventRef.id(never.eventId()))).isEqualTo(Change.MADE);
+                tx.commit();
+            }
+
+            await().until(() -> db.row(soon.eventId()).status() == EventStatus.DONE);
+            assertThat(db.count("1 = 1")).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
+    void what_needs_a_column_is_refused_by_its_name_until_it_is_there(Databases database) throws SQLException {
+        StoreFixture db = fixture(database);
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        EventEnvelope keyed = event().dedupKey("k").build();
+        assertRefused(db, keyed, store.keyColumn());
+        assertRefused(db, event().priority(1).build(), "priority");
+        assertRefused(db, event().expiresAt(db.now()).build(), "expires_at");
+        assertThatThrownBy(() -> db.call(connection -> store.find(connection, EventRef.key("k"), false)))
+                .hasMessageContaining(store.keyColumn());
+        assertThat(db.count("1 = 1")).isZero();
+
+        OutboxSchema.create(db.dataSource(), database.store(), Capability.CONTROL);
+
+        db.insert(keyed); // by the store that refused before
+        assertThat(db.count("dedup_key = 'k'")).isEqualTo(1);
+    }
+
+    private static void assertRefused(StoreFixture db, EventEnvelope event, String column) {
+        assertThatThrownBy(() -> db.insert(event))
+                .isInstanceOf(EventStoreException.class)
+                .hasMessageContainingAll(column, "Capability.CONTROL", "V3__outbox_control.sql");
+    }
+}
