@@ -3,7 +3,9 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
+import outbox.DeliveryOutcome;
 import outbox.EventListener;
+import outbox.internal.ListenerSettings;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -73,12 +75,12 @@ final class EventRun implements Worker.Deliverer {
         }
         EventListener listener = chain.listenerOf(delivery.envelope());
         if (listener instanceof AsyncEventListener async) {
-            int bound = setting(worker, delivery, async::maxInFlight);
+            int bound = setting(worker, delivery, "maxInFlight", async::maxInFlight);
             if (bound > 0 && asyncRuns.enter(async, bound, delivery)) {
                 startAsync(worker, delivery, async);
             }
         } else if (listener instanceof BatchEventListener batch) {
-            int limit = setting(worker, delivery, batch::maxBatchSize);
+            int limit = setting(worker, delivery, "maxBatchSize", batch::maxBatchSize);
             if (limit > 0) {
                 deliverBatch(worker, delivery, batch, limit);
             }
@@ -94,10 +96,10 @@ final class EventRun implements Worker.Deliverer {
         }
     }
 
-    /** What a listener says about itself, at least 1. One that throws instead has failed, like one that throws when it is called: the attempt counts, and the answer is 0. */
-    private int setting(Worker worker, Delivery delivery, IntSupplier question) {
+    /** What a listener says about itself. One that throws instead, or says less than 1, has failed, like one that throws when it is called: the attempt counts, and the answer is 0. */
+    private int setting(Worker worker, Delivery delivery, String name, IntSupplier question) {
         try {
-            return Math.max(1, question.getAsInt());
+            return ListenerSettings.atLeastOne(name, question.getAsInt());
         } catch (RuntimeException | Error e) {
             if (isOurs(worker, delivery)) {
                 settle(delivery, e);
@@ -154,7 +156,7 @@ final class EventRun implements Worker.Deliverer {
         if (failure != null && delivery.isCutShort()) {
             giveBack(delivery); // not by a fault of its own, so it costs no attempt
         } else {
-            marker.settle(delivery, policy.outcome(delivery, failure));
+            marker.settle(delivery, policy.outcome(delivery, failure, null));
         }
     }
 
@@ -234,7 +236,7 @@ final class EventRun implements Worker.Deliverer {
 
         void started(CompletionStage<?> stage) {
             delivery.leaveThread(() -> threads.execute(() -> cancel(stage)));
-            stage.whenComplete((result, failure) -> end(unwrapped(failure)));
+            stage.whenComplete((result, failure) -> end(failure == null ? saidBy(result) : unwrapped(failure)));
         }
 
         private void cancel(CompletionStage<?> stage) {
@@ -247,6 +249,10 @@ final class EventRun implements Worker.Deliverer {
             } catch (RuntimeException | Error e) { // a stage need not be a future
                 LOG.log(Level.DEBUG, "The stage of event " + delivery.eventId() + " cannot be cancelled", e);
             }
+        }
+
+        private static @Nullable Throwable saidBy(@Nullable Object result) {
+            return result instanceof DeliveryOutcome outcome ? outcome.failure() : null;
         }
 
         private static @Nullable Throwable unwrapped(@Nullable Throwable failure) {

@@ -80,13 +80,14 @@ public final class OutboxDispatcher implements AutoCloseable {
         ListenerRegistry registry = Objects.requireNonNull(builder.listenerRegistry, "listenerRegistry");
         String name = Threads.nextName();
         Reports reports = new Reports();
-        policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts);
+        DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
+        ListenerNames names = new ListenerNames(chain);
+        policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts, builder.retryRules, names);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
         marker = new Marker(store, reports, Threads.named(name, "marker"));
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
         held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::gone);
         asyncRuns = new AsyncRuns(queues);
-        DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
         keeper = new LeaseKeeper(store, held, timeLimit, reports);
         EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, pool);
@@ -396,7 +397,8 @@ public final class OutboxDispatcher implements AutoCloseable {
             Mark mark = policy.outcome(
                     delivery,
                     new TimeoutException("The listener ran longer than its time limit of " + timeLimit
-                            + " and did not react to the interrupt"));
+                            + " and did not react to the interrupt"),
+                    null);
             if (delivery.state() == Delivery.State.RUNNING) {
                 metrics.incrementStuckListeners();
                 LOG.log(
@@ -467,6 +469,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private InFlightTracker inFlightTracker = new DefaultInFlightTracker();
         private RetryPolicy retryPolicy = new ExponentialBackoffRetryPolicy(200, 60_000);
         private int maxAttempts = 10;
+        private RetryRules retryRules = RetryRules.none();
         private int workerCount = 4;
         private int hotQueueCapacity = 1000;
         private int coldQueueCapacity = 1000;
@@ -516,6 +519,12 @@ public final class OutboxDispatcher implements AutoCloseable {
         /** After how many failed attempts an event is DEAD; at least 1, default 10. */
         public Builder maxAttempts(int maxAttempts) {
             this.maxAttempts = require(maxAttempts >= 1, maxAttempts, "maxAttempts must be at least 1");
+            return this;
+        }
+
+        /** Rules for certain exceptions, listeners and event types, which come before {@link #retryPolicy} and {@link #maxAttempts}; default none. */
+        public Builder retryRules(RetryRules retryRules) {
+            this.retryRules = Objects.requireNonNull(retryRules, "retryRules");
             return this;
         }
 
