@@ -42,6 +42,8 @@ final class Delivery {
     private volatile boolean runRecorded; // worker writes before the run, marker reads
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
     private boolean bytesCounted; // guarded by the lock of the queues
+    private @Nullable Pass pass; // guarded by the lock of the admission
+    private volatile boolean withheld; // given back because it may not be delivered now; whoever gives it back writes
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
     private State state = State.QUEUED; // guarded by this, as everything below
     private @Nullable Worker worker; // runs it, while it needs a thread
@@ -140,6 +142,25 @@ final class Delivery {
         boolean before = bytesCounted;
         bytesCounted = now;
         return before;
+    }
+
+    /** Under the lock of the admission: what it took to be let in. */
+    @Nullable
+    Pass pass() {
+        return pass;
+    }
+
+    void setPass(@Nullable Pass pass) {
+        this.pass = pass;
+    }
+
+    void setWithheld() {
+        withheld = true;
+    }
+
+    /** Whether it was given back because it may not be delivered now, so that nobody need look for it. */
+    boolean isWithheld() {
+        return withheld;
     }
 
     synchronized State state() {

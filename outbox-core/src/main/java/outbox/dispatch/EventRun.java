@@ -32,6 +32,7 @@ final class EventRun implements Worker.Deliverer {
     private final Marker marker;
     private final DeliveryQueues queues;
     private final AsyncRuns asyncRuns;
+    private final Admission admission;
     private final Executor threads; // for the end of asynchronous runs that are cancelled
 
     EventRun(
@@ -42,6 +43,7 @@ final class EventRun implements Worker.Deliverer {
             Marker marker,
             DeliveryQueues queues,
             AsyncRuns asyncRuns,
+            Admission admission,
             Executor threads) {
         this.store = store;
         this.chain = chain;
@@ -50,6 +52,7 @@ final class EventRun implements Worker.Deliverer {
         this.marker = marker;
         this.queues = queues;
         this.asyncRuns = asyncRuns;
+        this.admission = admission;
         this.threads = threads;
     }
 
@@ -71,6 +74,9 @@ final class EventRun implements Worker.Deliverer {
         AsyncEventListener waitedFor = asyncRuns.takeGranted(delivery);
         if (waitedFor != null) {
             startAsync(worker, delivery, waitedFor);
+            return;
+        }
+        if (!admission.letsIn(delivery)) {
             return;
         }
         EventListener listener = chain.listenerOf(delivery.envelope());
@@ -110,6 +116,14 @@ final class EventRun implements Worker.Deliverer {
 
     /** Whether the delivery may run now: started by nobody else, claimed, and recorded if it is under suspicion. */
     private boolean isOurs(Worker worker, Delivery delivery) {
+        boolean ours = isStarted(worker, delivery);
+        if (!ours) {
+            admission.abandon(delivery);
+        }
+        return ours;
+    }
+
+    private boolean isStarted(Worker worker, Delivery delivery) {
         try {
             return delivery.start(worker)
                     && held.enterFlight(delivery) // else another run of this event is in progress
@@ -156,11 +170,12 @@ final class EventRun implements Worker.Deliverer {
         if (failure != null && delivery.isCutShort()) {
             giveBack(delivery); // not by a fault of its own, so it costs no attempt
         } else {
-            marker.settle(delivery, policy.outcome(delivery, failure, null));
+            marker.settle(delivery, policy.outcome(delivery, failure, admission.leave(delivery, failure)));
         }
     }
 
     private void giveBack(Delivery delivery) {
+        admission.abandon(delivery);
         if (delivery.settle()) {
             marker.release(delivery);
         }
@@ -197,15 +212,19 @@ final class EventRun implements Worker.Deliverer {
         }
     }
 
-    /** The next delivery if it is for the same listener; one that is not goes to the next worker. */
+    /** The next delivery that may start, if it is for the same listener; one that is not goes to the next worker. */
     private @Nullable Delivery nextFor(BatchEventListener listener) {
-        Delivery next = queues.takeNow();
-        if (next != null && chain.listenerOf(next.envelope()) != listener) {
-            queues.setAside(next);
-            queues.resume(next);
-            return null;
+        for (Delivery next = queues.takeNow(); next != null; next = queues.takeNow()) {
+            if (chain.listenerOf(next.envelope()) != listener) {
+                queues.setAside(next);
+                queues.resume(next);
+                return null;
+            }
+            if (admission.letsIn(next)) {
+                return next;
+            }
         }
-        return next;
+        return null;
     }
 
     /** Starts an asynchronous run that has its place. */

@@ -10,6 +10,8 @@ import outbox.spi.ClaimedEvent;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
+import outbox.spi.Withheld;
+import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -25,7 +27,8 @@ final class ClaimingSource implements EventSource {
     private final Duration skipRecent;
     private final Duration lockTimeout;
     private final ClaimTokens tokens;
-    private final Ordering ordering;
+    private final OutboxPollerHandler handler;
+    private final Ordering ordering; // of the handler; it never changes
 
     ClaimingSource(
             StoreAccess access,
@@ -33,21 +36,24 @@ final class ClaimingSource implements EventSource {
             Duration skipRecent,
             Duration lockTimeout,
             @Nullable String ownerId,
-            Ordering ordering) {
+            OutboxPollerHandler handler) {
         this.access = access;
         this.store = store;
         this.skipRecent = skipRecent;
         this.lockTimeout = lockTimeout;
         this.tokens = new ClaimTokens(ownerId);
-        this.ordering = ordering;
+        this.handler = handler;
+        this.ordering = handler.ordering();
     }
 
     @Override
     public Batch next(int limit) {
+        Withheld withheld = handler.withheld();
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
-            List<ClaimedEvent> claimed = claim(connection, claim, now, access.expiry(connection, lockTimeout), limit);
+            List<ClaimedEvent> claimed =
+                    claim(connection, claim, now, access.expiry(connection, lockTimeout), limit, withheld);
             return new Batch(
                     claimed.stream()
                             .map(event -> new Found(event.event(), event.claim(), event.suspect()))
@@ -56,7 +62,11 @@ final class ClaimingSource implements EventSource {
         });
     }
 
-    private List<ClaimedEvent> claim(Connection connection, Claim claim, Instant now, Instant expiry, int limit) {
+    private List<ClaimedEvent> claim(
+            Connection connection, Claim claim, Instant now, Instant expiry, int limit, Withheld withheld) {
+        if (!withheld.isNothing() && store instanceof WithholdingEventStore withholding) {
+            return withholding.claimExcept(connection, claim, now, expiry, skipRecent, limit, ordering, withheld);
+        }
         return ordering.isOn() && store instanceof OrderedEventStore numbering
                 ? numbering.claimInOrder(connection, claim, now, expiry, skipRecent, limit, ordering)
                 : store.claim(connection, claim, now, expiry, skipRecent, limit);

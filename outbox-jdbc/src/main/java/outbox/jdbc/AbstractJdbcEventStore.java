@@ -8,6 +8,8 @@ import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
+import outbox.admin.Pause;
+import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
@@ -19,8 +21,11 @@ import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.Withheld;
+import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -32,6 +37,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -44,7 +50,8 @@ import java.util.stream.Collectors;
  *
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
-public abstract class AbstractJdbcEventStore extends JdbcTable implements OrderedEventStore, AdminEventStore {
+public abstract class AbstractJdbcEventStore extends JdbcTable
+        implements OrderedEventStore, AdminEventStore, WithholdingEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -55,6 +62,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     private final OrderStatements order;
     private final AdminStatements admin;
     private final AuditStatements audit;
+    private final PauseStatements pauses;
 
     protected AbstractJdbcEventStore(String tableName) {
         super(new TableName(tableName));
@@ -62,6 +70,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         this.order = new OrderStatements(this);
         this.admin = new AdminStatements(this);
         this.audit = new AuditStatements(this);
+        this.pauses = new PauseStatements(this);
     }
 
     /** The name by which {@link JdbcEventStores#get} finds this store. */
@@ -296,16 +305,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     @Override
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return run(
-                "claim events",
-                () -> claimCandidates(
-                        conn,
-                        claim,
-                        now,
-                        lockExpiry,
-                        limit,
-                        (status, most) ->
-                                candidates(conn, status, now, lockExpiry, latestCreation(now, skipRecent), most)));
+        return claimExcept(conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off(), Withheld.NOTHING);
     }
 
     @Override
@@ -317,19 +317,32 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
             Duration skipRecent,
             int limit,
             Ordering ordering) {
-        if (!ordering.isOn()) {
-            return claim(conn, claim, now, lockExpiry, skipRecent, limit);
-        }
+        return claimExcept(conn, claim, now, lockExpiry, skipRecent, limit, ordering, Withheld.NOTHING);
+    }
+
+    @Override
+    public List<ClaimedEvent> claimExcept(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering,
+            Withheld withheld) {
+        Instant latest = latestCreation(now, skipRecent);
+        WithheldSql except = new WithheldSql(withheld);
         return run(
-                "claim events in order",
+                ordering.isOn() ? "claim events in order" : "claim events",
                 () -> claimCandidates(
                         conn,
                         claim,
                         now,
                         lockExpiry,
                         limit,
-                        (status, most) -> candidatesInOrder(
-                                conn, status, now, lockExpiry, latestCreation(now, skipRecent), most, ordering)));
+                        (status, most) -> ordering.isOn()
+                                ? candidatesInOrder(conn, status, now, lockExpiry, latest, most, ordering, except)
+                                : candidates(conn, status, now, lockExpiry, latest, most, except)));
     }
 
     private List<ClaimedEvent> claimCandidates(
@@ -377,29 +390,38 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     }
 
     private List<EventRows.Candidate> candidates(
-            Connection conn, EventStatus status, Instant now, Instant lockExpiry, Instant latestCreation, int limit)
+            Connection conn,
+            EventStatus status,
+            Instant now,
+            Instant lockExpiry,
+            Instant latestCreation,
+            int limit,
+            WithheldSql except)
             throws SQLException {
-        // Binds: now, latest created_at, lock expiry, limit.
+        // Binds: now, latest created_at, lock expiry, what is withheld, limit.
         TableShape shape = shape(conn);
-        String sql = shape.text(
-                status, () -> """
+        String sql = shape.text(except.text(status), () -> """
                 SELECT %s, available_at, locked_by
                   FROM %s
                  WHERE status = %d
                    AND available_at <= ?
                    AND created_at <= ?
-                   AND (locked_at IS NULL OR locked_at < ?)
+                   AND (locked_at IS NULL OR locked_at < ?)%s
                  ORDER BY available_at, created_at
                  LIMIT ?
                  %s
-                """.formatted(EventRows.columns(shape, ""), table(), status.code(), lockCandidates()));
+                """.formatted(
+                        EventRows.columns(shape, ""), table(), status.code(), except.condition(""), lockCandidates()));
         return query(
                 conn,
                 sql,
-                binder -> binder.time("available_at", now)
-                        .time("created_at", latestCreation)
-                        .time("locked_at", lockExpiry)
-                        .number(limit),
+                binder -> {
+                    binder.time("available_at", now)
+                            .time("created_at", latestCreation)
+                            .time("locked_at", lockExpiry);
+                    except.bind(binder);
+                    binder.number(limit);
+                },
                 row -> EventRows.candidate(row, shape));
     }
 
@@ -410,23 +432,30 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
             Instant lockExpiry,
             Instant latestCreation,
             int limit,
-            Ordering ordering)
+            Ordering ordering,
+            WithheldSql except)
             throws SQLException {
-        // Binds: now, latest created_at, lock expiry, those of the order, limit.
+        // Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit.
         TableShape shape = order.require(conn);
-        String sql = shape.text(OrderStatements.Text.of("claim " + status, ordering, 0), () -> """
+        String sql =
+                shape.text(except.text(OrderStatements.Text.of("claim " + status, ordering, 0)), () -> """
                 SELECT %s, e.available_at, e.locked_by
                   FROM %s e
                  WHERE e.status = %d
                    AND e.available_at <= ?
                    AND e.created_at <= ?
-                   AND (e.locked_at IS NULL OR e.locked_at < ?)
+                   AND (e.locked_at IS NULL OR e.locked_at < ?)%s
                    AND %s
                  ORDER BY e.available_at, e.created_at
                  LIMIT ?
                  %s
                 """.formatted(
-                EventRows.columns(shape, "e."), table(), status.code(), order.isNext(ordering), lockCandidates()));
+                                EventRows.columns(shape, "e."),
+                                table(),
+                                status.code(),
+                                except.condition("e."),
+                                order.isNext(ordering),
+                                lockCandidates()));
         return query(
                 conn,
                 sql,
@@ -434,6 +463,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
                     binder.time("available_at", now)
                             .time("created_at", latestCreation)
                             .time("locked_at", lockExpiry);
+                    except.bind(binder);
                     order.bindNext(binder, ordering);
                     binder.number(limit);
                 },
@@ -547,6 +577,56 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
     @Override
     public int skip(Connection conn, Collection<String> eventIds) {
         return order.skip(conn, eventIds);
+    }
+
+    // ---- pauses ----
+
+    @Override
+    public boolean hasPauses(Connection conn) {
+        return pauses.exist(conn);
+    }
+
+    @Override
+    public List<Pause> pauses(Connection conn) {
+        return pauses.read(conn);
+    }
+
+    @Override
+    public boolean pause(Connection conn, Pause pause) {
+        return pauses.pause(conn, pause);
+    }
+
+    @Override
+    public boolean resume(Connection conn, PauseScope scope, String name) {
+        return pauses.resume(conn, scope, name);
+    }
+
+    /** Whether statements of this connection find a table by this name. Answers without an error. */
+    boolean hasTable(Connection conn, TableName name) throws SQLException {
+        DatabaseMetaData meta = conn.getMetaData();
+        boolean folds = meta.storesUpperCaseIdentifiers();
+        String simple = folds ? name.simpleName().toUpperCase(Locale.ROOT) : name.simpleName();
+        int dot = name.value().indexOf('.');
+        if (dot < 0) {
+            return isAmong(meta.getTables(conn.getCatalog(), conn.getSchema(), simple, null), simple);
+        }
+        String schema = name.value().substring(0, dot);
+        return isAmong(
+                        meta.getTables(
+                                conn.getCatalog(), folds ? schema.toUpperCase(Locale.ROOT) : schema, simple, null),
+                        simple)
+                || isAmong(meta.getTables(schema, null, simple, null), simple); // where a schema is a catalog
+    }
+
+    /** The name was asked for as a pattern, in which the underscore is any character. */
+    private static boolean isAmong(ResultSet tables, String name) throws SQLException {
+        try (tables) {
+            boolean found = false;
+            while (!found && tables.next()) {
+                found = tables.getString("TABLE_NAME").equalsIgnoreCase(name);
+            }
+            return found;
+        }
     }
 
     // ---- administration ----

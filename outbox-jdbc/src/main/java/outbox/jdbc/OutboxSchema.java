@@ -22,6 +22,9 @@ public final class OutboxSchema {
     /** The migration that makes order possible. Apart from the others, because its column and index cost every write and are of use to ordered delivery only. */
     static final String ORDER = "META-INF/outbox/schema-order/%s/V2__outbox_order.sql";
 
+    /** The table of pauses, of use to those who pause only. */
+    static final String PAUSES = "META-INF/outbox/schema-control/%s/V4__outbox_pause.sql";
+
     private OutboxSchema() {}
 
     /** The statements that create the table of the given store, and the audit table beside it. */
@@ -32,6 +35,11 @@ public final class OutboxSchema {
     /** The statements that make the table fit for ordered delivery, once. */
     public static List<String> orderStatements(AbstractJdbcEventStore store) {
         return statements(store, ORDER);
+    }
+
+    /** The statements that create the table of pauses. */
+    public static List<String> pauseStatements(AbstractJdbcEventStore store) {
+        return statements(store, PAUSES);
     }
 
     private static List<String> statements(AbstractJdbcEventStore store, String migration) {
@@ -46,7 +54,10 @@ public final class OutboxSchema {
                         .replaceAll("\\boutbox_event_(due|status|lease|seq|order)\\b", name + "_$1")
                         .replaceAll(
                                 "\\boutbox_audit\\b",
-                                AuditStatements.table(store).value()))
+                                AuditStatements.table(store).value())
+                        .replaceAll(
+                                "\\boutbox_pause\\b",
+                                PauseStatements.table(store).value()))
                 .toList();
     }
 
@@ -61,6 +72,17 @@ public final class OutboxSchema {
             createTable(connection, store);
             if (!hasOrder(connection, store)) {
                 addOrder(connection, store);
+            }
+        });
+    }
+
+    /** Creates the table of pauses if it is not there yet. */
+    public static void createPauses(DataSource dataSource, AbstractJdbcEventStore store) {
+        withAutoCommit(dataSource, store, connection -> {
+            try (Statement statement = connection.createStatement()) {
+                for (String sql : statements(store, PAUSES)) {
+                    execute(statement, sql);
+                }
             }
         });
     }

@@ -7,6 +7,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
+import outbox.spi.Withheld;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -102,22 +103,28 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     /**
-     * Binds: now, latest created_at, lock expiry, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select again and claim more
+     * Binds: now, latest created_at, lock expiry, what is withheld, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select again and claim more
      * than asked. RETURNING promises no order; the caller sorts.
      */
-    @Override
-    public List<ClaimedEvent> claim(
-            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+    private List<ClaimedEvent> claim(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            WithheldSql except) {
         return run("claim events", () -> {
             TableShape shape = shape(conn);
-            String sql = shape.text("claim", () -> """
+            String sql = shape.text(except.text("claim"), () ->
+                    """
                     WITH due AS MATERIALIZED (
                         SELECT event_id, locked_by
                           FROM %1$s
                          WHERE status IN (0, 2)
                            AND available_at <= ?
                            AND created_at <= ?
-                           AND (locked_at IS NULL OR locked_at < ?)
+                           AND (locked_at IS NULL OR locked_at < ?)%3$s
                          ORDER BY available_at, created_at
                          LIMIT ?
                            FOR UPDATE SKIP LOCKED
@@ -129,46 +136,50 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        AND e.status + 0 IN (0, 2)
                        AND (e.locked_at IS NULL OR e.locked_at < ?)
                     RETURNING %2$s, e.available_at, due.locked_by
-                    """.formatted(table(), EventRows.columns(shape, "e.")));
+                    """.formatted(table(), EventRows.columns(shape, "e."), except.condition("")));
             List<EventRows.Candidate> taken = queryAnew(
                     conn,
                     sql,
-                    binder -> binder.time("available_at", now)
-                            .time("created_at", latestCreation(now, skipRecent))
-                            .time("locked_at", lockExpiry)
-                            .number(limit)
-                            .text(claim.token())
-                            .time("locked_at", now)
-                            .time("locked_at", lockExpiry),
+                    binder -> {
+                        binder.time("available_at", now)
+                                .time("created_at", latestCreation(now, skipRecent))
+                                .time("locked_at", lockExpiry);
+                        except.bind(binder);
+                        binder.number(limit)
+                                .text(claim.token())
+                                .time("locked_at", now)
+                                .time("locked_at", lockExpiry);
+                    },
                     row -> EventRows.candidate(row, shape));
             return claimed(taken, claim);
         });
     }
 
-    /** Binds: now, latest created_at, lock expiry, those of the order, limit, token, now, lock expiry. The look at other events takes no lock and waits for none. */
+    /** Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit, token, now, lock expiry. The look at other events takes no lock and waits for none. */
     @Override
-    public List<ClaimedEvent> claimInOrder(
+    public List<ClaimedEvent> claimExcept(
             Connection conn,
             Claim claim,
             Instant now,
             Instant lockExpiry,
             Duration skipRecent,
             int limit,
-            Ordering ordering) {
+            Ordering ordering,
+            Withheld withheld) {
+        WithheldSql except = new WithheldSql(withheld);
         if (!ordering.isOn()) {
-            return claim(conn, claim, now, lockExpiry, skipRecent, limit);
+            return claim(conn, claim, now, lockExpiry, skipRecent, limit, except);
         }
         return run("claim events in order", () -> {
             TableShape shape = order().require(conn);
-            String sql = shape.text(OrderStatements.Text.of("claim", ordering, 0), () ->
-                    """
+            String sql = shape.text(except.text(OrderStatements.Text.of("claim", ordering, 0)), () -> """
                     WITH due AS MATERIALIZED (
                         SELECT e.event_id, e.locked_by
                           FROM %1$s AS e
                          WHERE e.status IN (0, 2)
                            AND e.available_at <= ?
                            AND e.created_at <= ?
-                           AND (e.locked_at IS NULL OR e.locked_at < ?)
+                           AND (e.locked_at IS NULL OR e.locked_at < ?)%4$s
                            AND %3$s
                          ORDER BY e.available_at, e.created_at
                          LIMIT ?
@@ -181,7 +192,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        AND e.status + 0 IN (0, 2)
                        AND (e.locked_at IS NULL OR e.locked_at < ?)
                     RETURNING %2$s, e.available_at, due.locked_by
-                    """.formatted(table(), EventRows.columns(shape, "e."), order().isNext(ordering)));
+                    """.formatted(
+                            table(), EventRows.columns(shape, "e."), order().isNext(ordering), except.condition("e.")));
             List<EventRows.Candidate> taken = queryAnew(
                     conn,
                     sql,
@@ -189,6 +201,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                         binder.time("available_at", now)
                                 .time("created_at", latestCreation(now, skipRecent))
                                 .time("locked_at", lockExpiry);
+                        except.bind(binder);
                         order().bindNext(binder, ordering);
                         binder.number(limit)
                                 .text(claim.token())
@@ -286,6 +299,16 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                       LIMIT ?
                         FOR UPDATE SKIP LOCKED))
                 """.formatted(table(), terminal.code());
+    }
+
+    @Override
+    boolean hasTable(Connection conn, TableName name) throws SQLException {
+        try (PreparedStatement select = conn.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
+            select.setString(1, name.value());
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() && row.getBoolean(1);
+            }
+        }
     }
 
     @Override
