@@ -2,9 +2,12 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.internal.QuietLog;
 import outbox.spi.MetricsExporter;
 import outbox.spi.Withheld;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -38,7 +41,8 @@ import java.util.function.LongSupplier;
  */
 final class Admission implements Runnable {
 
-    private static final int MAX_WITHHELD = 500; // of each kind; what is beyond is claimed and given back
+    private static final Logger LOG = System.getLogger(Admission.class.getName());
+    private static final int MAX_WITHHELD = 2000; // of each kind; what is beyond is claimed and given back
     private static final Duration IDLE_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(20); // while something waits, or is open
 
@@ -49,6 +53,7 @@ final class Admission implements Runnable {
     private final int maxWaiting;
     private final Consumer<Delivery> giveBack;
     private final LongSupplier nanoTime;
+    private final QuietLog trouble = new QuietLog(LOG);
     private final Map<CircuitBreaker, Gate> breakers =
             new LinkedHashMap<>(); // by identity: they do not override equals
     private final Map<String, Gate> types = new HashMap<>();
@@ -56,6 +61,7 @@ final class Admission implements Runnable {
     private final Map<String, Gate> tenants = new HashMap<>(); // forgotten when idle
     private final Set<String> pausedRoutes = new HashSet<>(); // of paused listeners, as far as they came
     private int waiting; // at all gates
+    private long nextNanos = Long.MAX_VALUE; // to the next token that somebody waits for
     private boolean closed;
     private volatile Paused paused = Paused.NOTHING;
     private volatile Runnable onOpen = () -> {};
@@ -92,16 +98,43 @@ final class Admission implements Runnable {
         return !hasGates && paused.isNothing();
     }
 
-    /** Whether an event that comes now should not even be queued. */
-    boolean turnsAway(EventEnvelope event) {
+    /** Whether an event that comes now may be queued; then it is expected here until it came or is {@link #gone}. */
+    boolean expects(Delivery delivery) {
         if (isIdle()) {
-            return false;
+            return true;
         }
+        EventEnvelope event = delivery.envelope();
         String listener = listenerOf(event);
         synchronized (this) {
-            return isPaused(event, listener)
-                    || gatesOf(event, listener).stream().anyMatch(Gate::isFull);
+            if (isPaused(event, listener)) {
+                return false;
+            }
+            List<Gate> gates = gatesOf(event, listener);
+            long now = nanoTime.getAsLong();
+            for (Gate gate : gates) {
+                if (gate.room() <= 0 && gate.isBusy(now)) {
+                    gate.shut();
+                    return false;
+                }
+            }
+            gates.forEach(Gate::comes);
+            delivery.setAhead(gates);
+            return true;
         }
+    }
+
+    /** The delivery, let in or not, is finished with. */
+    void gone(Delivery delivery) {
+        if (hasGates) {
+            synchronized (this) {
+                came(delivery);
+            }
+        }
+    }
+
+    private static void came(Delivery delivery) {
+        delivery.ahead().forEach(Gate::came);
+        delivery.setAhead(List.of());
     }
 
     /** Whether the delivery may start. If not, it waits here or was given back: the caller has no more to do with it. */
@@ -112,10 +145,11 @@ final class Admission implements Runnable {
         EventEnvelope event = delivery.envelope();
         String listener = listenerOf(event);
         synchronized (this) {
-            if (delivery.pass() != null) {
-                return true;
-            }
+            came(delivery);
             if (!isPaused(event, listener)) {
+                if (delivery.pass() != null) {
+                    return true;
+                }
                 List<Gate> gates = gatesOf(event, listener);
                 Gate refusing = closed ? null : firstWithQueue(gates);
                 if (refusing == null) {
@@ -129,6 +163,7 @@ final class Admission implements Runnable {
                 }
             }
         }
+        abandon(delivery); // it may have been let in before the pause
         giveBack.accept(delivery);
         return false;
     }
@@ -221,15 +256,17 @@ final class Admission implements Runnable {
     }
 
     private boolean makeWait(Gate.Waiter waiter, Gate at) {
-        if (at.isFull() || at.waiting.size() >= Gate.ROOM || waiting >= maxWaiting) {
-            at.setFull();
-            return false;
+        boolean hasRoom = at.waiting.size() < Gate.ROOM && waiting < maxWaiting;
+        if (hasRoom) {
+            queues.setAside(waiter.delivery());
+            at.waiting.add(waiter);
+            waiting++;
+            notifyAll();
         }
-        queues.setAside(waiter.delivery());
-        at.waiting.add(waiter);
-        waiting++;
-        notifyAll();
-        return true;
+        if (!hasRoom || at.room() <= Gate.ROOM / 4) {
+            at.shut();
+        }
+        return hasRoom;
     }
 
     /** The run has ended. Answers how long its event should wait, uncounted, if the destination is to blame for the failure; null if it is not. */
@@ -350,6 +387,22 @@ final class Admission implements Runnable {
         }
     }
 
+    /** How many events may be claimed now, so that those for busy gates find room here, whoever the events are for. */
+    int claimRoom() {
+        int room = Integer.MAX_VALUE;
+        if (hasGates) {
+            synchronized (this) {
+                long now = nanoTime.getAsLong();
+                for (Gate gate : gates()) {
+                    if (!gate.isShut() && gate.isBusy(now)) {
+                        room = Math.min(room, Math.max(1, gate.room()));
+                    }
+                }
+            }
+        }
+        return room;
+    }
+
     private static Set<String> some(Set<String> all) {
         return all.size() <= MAX_WITHHELD
                 ? all
@@ -368,27 +421,34 @@ final class Admission implements Runnable {
     @Override
     public void run() {
         while (awaitSomething()) {
-            lookAtTheClock();
+            try {
+                lookAtTheClock();
+            } catch (RuntimeException | Error e) { // of a clock of the user's
+                trouble.log(Level.ERROR, "Cannot let in what waits; trying again", e);
+            }
         }
     }
 
     private synchronized boolean awaitSomething() {
+        try {
+            if (!closed) {
+                TimeUnit.NANOSECONDS.timedWait(this, pauseNanos());
+            }
+        } catch (InterruptedException e) {
+            LOG.log(Level.DEBUG, "Interrupt ignored: this ends by close", e);
+        }
+        return !closed;
+    }
+
+    private long pauseNanos() {
         long pause = IDLE_PAUSE.toNanos();
-        long now = nanoTime.getAsLong();
         for (Gate gate : gates()) {
             CircuitBreaker breaker = gate.breaker;
             if (!gate.waiting.isEmpty() || breaker != null && breaker.state() != CircuitBreaker.State.CLOSED) {
-                pause = Math.min(pause, Math.min(LONGEST_PAUSE.toNanos(), gate.nanosToNext(now)));
+                pause = Math.min(pause, Math.min(LONGEST_PAUSE.toNanos(), nextNanos));
             }
         }
-        try {
-            if (!closed) {
-                TimeUnit.NANOSECONDS.timedWait(this, Math.max(TimeUnit.MILLISECONDS.toNanos(1), pause));
-            }
-        } catch (InterruptedException e) { // of a stranger: this ends by close
-            Thread.interrupted();
-        }
-        return !closed;
+        return Math.max(TimeUnit.MILLISECONDS.toNanos(1), pause);
     }
 
     private void lookAtTheClock() {
@@ -400,6 +460,8 @@ final class Admission implements Runnable {
                 opened |= gate.hasOpened();
             }
             long now = nanoTime.getAsLong();
+            nextNanos = Long.MAX_VALUE;
+            gates().forEach(gate -> nextNanos = Math.min(nextNanos, gate.nanosToNext(now)));
             tenants.values().removeIf(gate -> gate.isIdle(now));
         }
         away.forEach(giveBack);
@@ -434,7 +496,7 @@ final class Admission implements Runnable {
                         gate.kind.name().toLowerCase(Locale.ROOT) + " " + gate.name,
                         gate.inside(),
                         gate.waiting.size(),
-                        gate.isFull()));
+                        gate.isShut()));
             } else {
                 breakerStates.add(new ProtectionStatus.Breaker(
                         breaker.name(), breaker.state(), breaker.reason(), gate.waiting.size()));

@@ -6,6 +6,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -42,7 +43,8 @@ final class Delivery {
     private volatile boolean runRecorded; // worker writes before the run, marker reads
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
     private boolean bytesCounted; // guarded by the lock of the queues
-    private @Nullable Pass pass; // guarded by the lock of the admission
+    private @Nullable Pass pass; // guarded by the lock of the admission, as the next
+    private List<Gate> ahead = List.of();
     private volatile boolean withheld; // given back because it may not be delivered now; whoever gives it back writes
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
     private State state = State.QUEUED; // guarded by this, as everything below
@@ -152,6 +154,15 @@ final class Delivery {
 
     void setPass(@Nullable Pass pass) {
         this.pass = pass;
+    }
+
+    /** Under the lock of the admission: the gates that expect it. */
+    List<Gate> ahead() {
+        return ahead;
+    }
+
+    void setAhead(List<Gate> gates) {
+        ahead = gates;
     }
 
     void setWithheld() {

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * One breaker or one limit, with the deliveries that wait for it. When its waiting room is full, it is shut: what else comes is given back, and claims pass over such events until
- * half of the room is free. Guarded by the lock of its {@link Admission}.
+ * One breaker or one limit, with the deliveries that wait for it. When its waiting room is almost full, it is shut: claims pass over such events until half of the room is free, and
+ * what comes all the same and finds no room is given back. Guarded by the lock of its {@link Admission}.
  */
 final class Gate {
 
@@ -39,7 +39,8 @@ final class Gate {
     private final int concurrency;
     private final @Nullable TokenBucket bucket;
     private int inside;
-    private boolean full;
+    private int coming; // in the queues, on their way here
+    private boolean shut; // its room was almost full, and is not half empty yet
     private boolean reported; // as shut, to whoever wants to know when it no longer is
 
     private Gate(
@@ -86,25 +87,41 @@ final class Gate {
         return inside;
     }
 
-    boolean isFull() {
-        return full;
+    void comes() {
+        coming++;
     }
 
-    void setFull() {
-        full = true;
+    void came() {
+        coming--;
+    }
+
+    /** Whether who comes now would have to wait. */
+    boolean isBusy(long now) {
+        return !waiting.isEmpty()
+                || !hasPlace(now)
+                || breaker != null && breaker.state() != CircuitBreaker.State.CLOSED;
+    }
+
+    /** How many more can be on their way here, or wait, before the room is full. */
+    int room() {
+        return ROOM - waiting.size() - coming;
+    }
+
+    void shut() {
+        shut = true;
         reported = true;
     }
 
     /** There is room again, if the rooms of all gates together have some. */
     void easeUnlessCrowded(boolean crowded) {
         if (waiting.size() <= ROOM / 2 && !crowded) {
-            full = false;
+            shut = false;
         }
     }
 
     /** Whether it is of no use to claim more events for it. */
     boolean isShut() {
-        return full
+        return shut
                 || breaker != null
                         && (breaker.isShut() || breaker.state() == CircuitBreaker.State.OPEN && !waiting.isEmpty());
     }
@@ -118,7 +135,7 @@ final class Gate {
 
     /** Whether nothing would be lost if it was made anew for the next event. */
     boolean isIdle(long now) {
-        return inside == 0 && waiting.isEmpty() && !full && (bucket == null || bucket.isFull(now));
+        return inside == 0 && coming == 0 && waiting.isEmpty() && !shut && (bucket == null || bucket.isFull(now));
     }
 
     /** In how many nanoseconds it may let the next one in, as far as it knows. */

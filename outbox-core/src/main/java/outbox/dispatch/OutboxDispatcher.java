@@ -122,6 +122,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     private void gone(Delivery delivery) {
         queues.gone(delivery);
+        admission.gone(delivery);
         if (order != null) {
             order.gone(delivery);
         }
@@ -166,7 +167,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         if (closed.get() || marker.isBehind()) {
             return false;
         }
-        if (admission.turnsAway(delivery.envelope())) {
+        if (!admission.expects(delivery)) {
             delivery.setWithheld();
             if (delivery.claim() != null) {
                 marker.release(delivery);
@@ -175,6 +176,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
         String token = delivery.token();
         if (!held.hold(delivery)) { // its claim, if it has one, is in use now: a poller must not give it back
+            admission.gone(delivery);
             return delivery.claim() != null || queues.room(delivery.source()) > 0;
         }
         if (!letIn(delivery)) {
@@ -206,7 +208,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     /** How many events a poller should bring now; none while leases cannot be renewed, or while the queue is more than half full. */
     int coldRoom() {
-        return isTaking() ? queues.muchColdRoom() : 0;
+        return isTaking() ? Math.min(queues.muchColdRoom(), admission.claimRoom()) : 0;
     }
 
     private boolean isTaking() {

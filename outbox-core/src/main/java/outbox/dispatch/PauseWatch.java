@@ -38,7 +38,7 @@ final class PauseWatch {
             Optional<List<Pause>> pauses = store.pauses();
             admission.paused(pauses.map(Paused::of).orElse(Paused.NOTHING));
             pause = pauses.isPresent() ? EVERY : EVERY_WITHOUT_TABLE;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // a driver of another version must not stop the keeper
             trouble.log(Level.WARNING, "Cannot read what is paused; trying again", e);
         }
         nextNanos = System.nanoTime() + pause.toNanos();

@@ -29,6 +29,7 @@ final class ClaimingSource implements EventSource {
     private final ClaimTokens tokens;
     private final OutboxPollerHandler handler;
     private final Ordering ordering; // of the handler; it never changes
+    private boolean mayRepeat; // the handler gives back what the store cannot withhold; guarded by the poller's lock
 
     ClaimingSource(
             StoreAccess access,
@@ -49,6 +50,7 @@ final class ClaimingSource implements EventSource {
     @Override
     public Batch next(int limit) {
         Withheld withheld = handler.withheld();
+        mayRepeat = !withheld.isNothing() && !(store instanceof WithholdingEventStore);
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
@@ -80,7 +82,7 @@ final class ClaimingSource implements EventSource {
 
     @Override
     public boolean takes() {
-        return true;
+        return !mayRepeat;
     }
 
     @Override

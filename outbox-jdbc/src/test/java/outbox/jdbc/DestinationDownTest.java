@@ -64,7 +64,8 @@ class DestinationDownTest {
             for (Duration t = Duration.ZERO; t.compareTo(Duration.ofHours(1)) < 0; t = t.plus(WAIT)) {
                 int before = failedCalls.get();
                 pass(WAIT);
-                await().atMost(Duration.ofSeconds(10)).until(() -> failedCalls.get() > before); // a probe, by itself
+                await().pollInterval(Duration.ofMillis(2))
+                        .until(() -> failedCalls.get() > before); // a probe, by itself
                 node.write(node.writer, event("Other"));
                 others++;
             }

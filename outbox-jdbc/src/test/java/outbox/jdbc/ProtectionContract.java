@@ -109,11 +109,12 @@ abstract class ProtectionContract {
     @Test
     void a_pause_survives_a_restart() {
         pause(PauseRequest.type("Paid"));
-        Node writing = node(event -> {}, dispatcher -> dispatcher.workerCount(0));
-        EventEnvelope waits = writing.write(writing.coldWriter, event("Paid"));
+        Node former = node(event -> {}, dispatcher -> {});
+        EventEnvelope waits = former.write(former.writer, event("Paid"));
+        former.close();
 
         Node restarted = node(event -> {}, dispatcher -> {});
-        EventEnvelope other = writing.write(writing.coldWriter, event("Sent"));
+        EventEnvelope other = restarted.write(restarted.coldWriter, event("Sent"));
 
         awaitDone(List.of(other));
         assertThat(restarted.deliveredIds()).containsExactly(other.eventId());
@@ -232,10 +233,34 @@ abstract class ProtectionContract {
         assertThat(one.counts.dead.get() + two.counts.dead.get()).isZero();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void an_open_breaker_holds_back_the_aggregate_of_what_it_withholds(boolean hot) {
+        CircuitBreaker breaker =
+                CircuitBreaker.named("crm").wait(Duration.ofSeconds(2)).build();
+        Node node = node(
+                event -> {},
+                dispatcher -> dispatcher
+                        .ordering(Ordering.perAggregate())
+                        .protection(Protection.builder()
+                                .breakerForListener("Order:Crm", breaker)
+                                .build()));
+        breaker.open("down");
+        EventEnvelope head = node.write(hot ? node.writer : node.coldWriter, ordered("1", "Crm"));
+        EventEnvelope behind = node.write(hot ? node.writer : node.coldWriter, ordered("1", "Sent"));
+
+        EventEnvelope elsewhere = node.write(node.writer, ordered("2", "Sent"));
+
+        awaitDone(List.of(elsewhere));
+        awaitDone(List.of(head, behind));
+        assertThat(node.deliveredIds()).containsExactly(elsewhere.eventId(), head.eventId(), behind.eventId());
+    }
+
     @Test
     void a_limit_leaves_the_rest_in_the_table_and_loses_nothing() {
         AtomicInteger inside = new AtomicInteger();
         AtomicInteger most = new AtomicInteger();
+        Brought brought = new Brought();
         Protection limited = Protection.builder()
                 .limitType("Slow", Limit.rate(200, Duration.ofSeconds(1), 10).andConcurrency(2))
                 .build();
@@ -246,7 +271,7 @@ abstract class ProtectionContract {
                         inside.decrementAndGet();
                     }
                 },
-                dispatcher -> dispatcher.protection(limited));
+                dispatcher -> dispatcher.protection(limited).metrics(brought));
         List<EventEnvelope> slow = IntStream.range(0, 400)
                 .mapToObj(i -> node.write(i % 2 == 0 ? node.writer : node.coldWriter, event("Slow")))
                 .toList();
@@ -258,6 +283,7 @@ abstract class ProtectionContract {
         awaitDone(slow);
 
         assertThat(most.get()).isLessThanOrEqualTo(2);
+        assertThat(brought.cold.get()).as("hardly anything is claimed in vain").isLessThan(1000);
         assertThat(node.deliveredIds()).hasSize(500).doesNotHaveDuplicates();
     }
 
