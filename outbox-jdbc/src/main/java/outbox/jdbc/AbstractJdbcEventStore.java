@@ -611,11 +611,10 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             return isAmong(meta.getTables(conn.getCatalog(), conn.getSchema(), simple, null), simple);
         }
         String schema = name.value().substring(0, dot);
-        return isAmong(
-                        meta.getTables(
-                                conn.getCatalog(), folds ? schema.toUpperCase(Locale.ROOT) : schema, simple, null),
-                        simple)
-                || isAmong(meta.getTables(schema, null, simple, null), simple); // where a schema is a catalog
+        ResultSet tables = meta.supportsSchemasInTableDefinitions()
+                ? meta.getTables(conn.getCatalog(), folds ? schema.toUpperCase(Locale.ROOT) : schema, simple, null)
+                : meta.getTables(schema, null, simple, null); // where a schema is a catalog
+        return isAmong(tables, simple);
     }
 
     /** The name was asked for as a pattern, in which the underscore is any character. */
