@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * A listener that starts its work and tells later how it ended, so that a few workers keep many events in flight. Registered like any {@link EventListener}.
  *
- * <p>The event is delivered when the stage completes normally; a stage that completes exceptionally, an exception or null instead of a stage is a failed attempt. When the time limit
+ * <p>The event is delivered when the stage completes normally, unless with a {@link DeliveryOutcome} that says otherwise; a stage that completes exceptionally, an exception or null instead of a stage is a failed attempt. When the time limit
  * is over, the lease lost or the dispatcher closing, the stage is cancelled and whatever it says later has no effect. Interceptors run before the call on the worker's thread, and
  * afterwards on the thread that completes the stage, which they should not hold up.
  */
@@ -15,7 +15,7 @@ public interface AsyncEventListener extends EventListener {
 
     CompletionStage<?> onEventAsync(EventEnvelope event) throws Exception;
 
-    /** How many events this listener may have in flight at a time on one dispatcher; at least 1. Others wait without holding a worker. */
+    /** How many events this listener may have in flight at a time on one dispatcher; at least 1, anything less is refused. Others wait without holding a worker. */
     default int maxInFlight() {
         return 256;
     }
@@ -24,6 +24,9 @@ public interface AsyncEventListener extends EventListener {
     @Override
     @SuppressWarnings("FunctionalInterfaceMethodChanged") // the dispatcher never calls it by the superinterface
     default void onEvent(EventEnvelope event) throws Exception {
-        onEventAsync(event).toCompletableFuture().get(1, TimeUnit.HOURS);
+        Object result = onEventAsync(event).toCompletableFuture().get(1, TimeUnit.HOURS);
+        if (result instanceof DeliveryOutcome outcome && outcome.failure() != null) {
+            throw outcome.failure();
+        }
     }
 }

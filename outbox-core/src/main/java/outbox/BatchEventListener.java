@@ -14,7 +14,7 @@ public interface BatchEventListener extends EventListener {
 
     BatchOutcome onEvents(List<EventEnvelope> events) throws Exception;
 
-    /** How many events a call may hold; at least 1. */
+    /** How many events a call may hold; at least 1, anything less is refused. */
     default int maxBatchSize() {
         return 100;
     }

@@ -26,6 +26,17 @@ public final class BatchOutcome {
         return new BatchOutcome(Map.copyOf(more));
     }
 
+    /** The same, but this became of the event. */
+    public BatchOutcome with(EventEnvelope event, DeliveryOutcome outcome) {
+        Exception failure = outcome.failure();
+        if (failure != null) {
+            return withFailed(event, failure);
+        }
+        Map<String, Exception> fewer = new HashMap<>(failures);
+        fewer.remove(event.eventId());
+        return new BatchOutcome(Map.copyOf(fewer));
+    }
+
     /** Why events failed, by event id. */
     public Map<String, Exception> failures() {
         return failures;

@@ -1,11 +1,15 @@
 package outbox.admin;
 
-/** What a person may do to many dead events at once. */
+/** What a person may do: to many dead events at once, or to what is delivered at all. */
 public enum AdminAction {
     /** Makes dead events pending again, with all their attempts before them. */
     REPLAY,
     /** Deletes dead events for good. */
     DISCARD,
     /** Takes dead events out of the order of their aggregate for good, so that later ones go on; they stay dead. */
-    SKIP
+    SKIP,
+    /** Stops the delivery of some or all events on all nodes. */
+    PAUSE,
+    /** Ends a pause. */
+    RESUME
 }

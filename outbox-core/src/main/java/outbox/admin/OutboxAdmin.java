@@ -5,6 +5,7 @@ import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.OrderedEventStore;
+import outbox.spi.WithholdingEventStore;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -118,6 +119,43 @@ public final class OutboxAdmin {
         }
         throw new IllegalStateException("eventStore " + store.getClass().getName()
                 + " has no order: it does not implement " + OrderedEventStore.class.getName());
+    }
+
+    /**
+     * Stops the delivery of some or all events on all nodes until {@link #resume}; nodes notice within about a second. Listeners that run are left to finish. A request that is not
+     * confirmed only answers whether it would change anything; a confirmed one happens once, with its audit record. What is paused already stays as it is.
+     *
+     * @throws IllegalStateException if the store is not a {@link WithholdingEventStore}
+     * @throws IllegalArgumentException if the request id was used for something else
+     * @throws AdminRequestFailedException if it failed, also for lack of a table for pauses or audit records; nothing was changed
+     */
+    public AdminResult pause(PauseRequest request) {
+        return new PauseRun(access, store, withholding(), AdminAction.PAUSE, request).run();
+    }
+
+    /** Ends a pause, on the same terms as {@link #pause}. Each pause is for itself: a type stays paused while the whole outbox is resumed. */
+    public AdminResult resume(PauseRequest request) {
+        return new PauseRun(access, store, withholding(), AdminAction.RESUME, request).run();
+    }
+
+    /**
+     * What is paused, the longest first. Nothing if there is no table for pauses.
+     *
+     * @throws IllegalStateException if the store is not a {@link WithholdingEventStore}
+     */
+    public List<Pause> pauses() {
+        WithholdingEventStore withholding = withholding();
+        return access.inTransaction(
+                "read what is paused",
+                connection -> withholding.hasPauses(connection) ? withholding.pauses(connection) : List.of());
+    }
+
+    private WithholdingEventStore withholding() {
+        if (store instanceof WithholdingEventStore withholding) {
+            return withholding;
+        }
+        throw new IllegalStateException("eventStore " + store.getClass().getName()
+                + " knows no pauses: it does not implement " + WithholdingEventStore.class.getName());
     }
 
     /** Reads the audit record of a confirmed request; empty if there is none with this id. */

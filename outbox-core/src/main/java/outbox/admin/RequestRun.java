@@ -100,6 +100,7 @@ final class RequestRun {
             case REPLAY -> store.replay(connection, batch, now);
             case DISCARD -> store.discard(connection, batch);
             case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
+            case PAUSE, RESUME -> throw new IllegalStateException(action + " changes no events");
         };
         Instant finishedAt = left.size() <= BATCH ? now : null;
         store.progressAudit(connection, request.requestId(), count, finishedAt);

@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.Pause;
 import outbox.internal.ClaimTokens;
 import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
@@ -13,6 +14,7 @@ import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -171,6 +173,22 @@ final class ClaimedStore {
         return access.inTransaction(
                 "read the order of " + eventIds.size() + " events",
                 connection -> numbering.positions(connection, eventIds, ordering));
+    }
+
+    /** Whether the store can remember pauses at all. */
+    boolean knowsPauses() {
+        return store instanceof WithholdingEventStore;
+    }
+
+    /** What is paused; empty if there is no place to know it from. */
+    Optional<List<Pause>> pauses() {
+        return store instanceof WithholdingEventStore withholding
+                ? access.inTransaction(
+                        "read what is paused",
+                        connection -> withholding.hasPauses(connection)
+                                ? Optional.of(withholding.pauses(connection))
+                                : Optional.empty())
+                : Optional.empty();
     }
 
     private OrderedEventStore numbering() {

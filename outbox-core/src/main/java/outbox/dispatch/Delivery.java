@@ -6,6 +6,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -43,6 +44,9 @@ final class Delivery {
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
     private boolean bytesCounted; // guarded by the lock of the queues, as the next
     private long arrival;
+    private @Nullable Pass pass; // guarded by the lock of the admission, as the next
+    private List<Gate> ahead = List.of();
+    private volatile boolean withheld; // given back because it may not be delivered now; whoever gives it back writes
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
     private State state = State.QUEUED; // guarded by this, as everything below
     private @Nullable Worker worker; // runs it, while it needs a thread
@@ -150,6 +154,34 @@ final class Delivery {
 
     long arrival() {
         return arrival;
+    }
+
+    /** Under the lock of the admission: what it took to be let in. */
+    @Nullable
+    Pass pass() {
+        return pass;
+    }
+
+    void setPass(@Nullable Pass pass) {
+        this.pass = pass;
+    }
+
+    /** Under the lock of the admission: the gates that expect it. */
+    List<Gate> ahead() {
+        return ahead;
+    }
+
+    void setAhead(List<Gate> gates) {
+        ahead = gates;
+    }
+
+    void setWithheld() {
+        withheld = true;
+    }
+
+    /** Whether it was given back because it may not be delivered now, so that nobody need look for it. */
+    boolean isWithheld() {
+        return withheld;
     }
 
     synchronized State state() {

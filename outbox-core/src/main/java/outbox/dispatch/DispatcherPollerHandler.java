@@ -4,6 +4,7 @@ import outbox.EventEnvelope;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
+import outbox.spi.Withheld;
 
 import java.util.Objects;
 
@@ -39,6 +40,11 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
     @Override
     public Ordering ordering() {
         return dispatcher.ordering();
+    }
+
+    @Override
+    public Withheld withheld() {
+        return dispatcher.withheld();
     }
 
     @Override

@@ -3,8 +3,10 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
+import outbox.DeliveryOutcome;
 import outbox.EventListener;
 import outbox.internal.Expiry;
+import outbox.internal.ListenerSettings;
 import outbox.spi.Mark;
 
 import java.lang.System.Logger;
@@ -32,6 +34,7 @@ final class EventRun implements Worker.Deliverer {
     private final Marker marker;
     private final DeliveryQueues queues;
     private final AsyncRuns asyncRuns;
+    private final Admission admission;
     private final Executor threads; // for the end of asynchronous runs that are cancelled
 
     EventRun(
@@ -42,6 +45,7 @@ final class EventRun implements Worker.Deliverer {
             Marker marker,
             DeliveryQueues queues,
             AsyncRuns asyncRuns,
+            Admission admission,
             Executor threads) {
         this.store = store;
         this.chain = chain;
@@ -50,6 +54,7 @@ final class EventRun implements Worker.Deliverer {
         this.marker = marker;
         this.queues = queues;
         this.asyncRuns = asyncRuns;
+        this.admission = admission;
         this.threads = threads;
     }
 
@@ -73,14 +78,17 @@ final class EventRun implements Worker.Deliverer {
             startAsync(worker, delivery, waitedFor);
             return;
         }
+        if (!admission.letsIn(delivery)) {
+            return;
+        }
         EventListener listener = chain.listenerOf(delivery.envelope());
         if (listener instanceof AsyncEventListener async) {
-            int bound = setting(worker, delivery, async::maxInFlight);
+            int bound = setting(worker, delivery, "maxInFlight", async::maxInFlight);
             if (bound > 0 && asyncRuns.enter(async, bound, delivery)) {
                 startAsync(worker, delivery, async);
             }
         } else if (listener instanceof BatchEventListener batch) {
-            int limit = setting(worker, delivery, batch::maxBatchSize);
+            int limit = setting(worker, delivery, "maxBatchSize", batch::maxBatchSize);
             if (limit > 0) {
                 deliverBatch(worker, delivery, batch, limit);
             }
@@ -96,10 +104,10 @@ final class EventRun implements Worker.Deliverer {
         }
     }
 
-    /** What a listener says about itself, at least 1. One that throws instead has failed, like one that throws when it is called: the attempt counts, and the answer is 0. */
-    private int setting(Worker worker, Delivery delivery, IntSupplier question) {
+    /** What a listener says about itself. One that throws instead, or says less than 1, has failed, like one that throws when it is called: the attempt counts, and the answer is 0. */
+    private int setting(Worker worker, Delivery delivery, String name, IntSupplier question) {
         try {
-            return Math.max(1, question.getAsInt());
+            return ListenerSettings.atLeastOne(name, question.getAsInt());
         } catch (RuntimeException | Error e) {
             if (isOurs(worker, delivery)) {
                 settle(delivery, e);
@@ -110,6 +118,14 @@ final class EventRun implements Worker.Deliverer {
 
     /** Whether the delivery may run now: started by nobody else, claimed, and recorded if it is under suspicion. */
     private boolean isOurs(Worker worker, Delivery delivery) {
+        boolean ours = isStarted(worker, delivery);
+        if (!ours) {
+            admission.abandon(delivery);
+        }
+        return ours;
+    }
+
+    private boolean isStarted(Worker worker, Delivery delivery) {
         try {
             return delivery.start(worker)
                     && held.enterFlight(delivery) // else another run of this event is in progress
@@ -160,11 +176,12 @@ final class EventRun implements Worker.Deliverer {
         if (failure != null && delivery.isCutShort()) {
             giveBack(delivery); // not by a fault of its own, so it costs no attempt
         } else {
-            marker.settle(delivery, policy.outcome(delivery, failure));
+            marker.settle(delivery, policy.outcome(delivery, failure, admission.leave(delivery, failure)));
         }
     }
 
     private void giveBack(Delivery delivery) {
+        admission.abandon(delivery);
         if (delivery.settle()) {
             marker.release(delivery);
         }
@@ -201,15 +218,19 @@ final class EventRun implements Worker.Deliverer {
         }
     }
 
-    /** The next delivery if it is for the same listener; one that is not goes to the next worker. */
+    /** The next delivery that may start, if it is for the same listener; one that is not goes to the next worker. */
     private @Nullable Delivery nextFor(BatchEventListener listener) {
-        Delivery next = queues.takeNow();
-        if (next != null && chain.listenerOf(next.envelope()) != listener) {
-            queues.setAside(next);
-            queues.resume(next);
-            return null;
+        for (Delivery next = queues.takeNow(); next != null; next = queues.takeNow()) {
+            if (chain.listenerOf(next.envelope()) != listener) {
+                queues.setAside(next);
+                queues.resume(next);
+                return null;
+            }
+            if (admission.letsIn(next)) {
+                return next;
+            }
         }
-        return next;
+        return null;
     }
 
     /** Starts an asynchronous run that has its place. */
@@ -240,7 +261,7 @@ final class EventRun implements Worker.Deliverer {
 
         void started(CompletionStage<?> stage) {
             delivery.leaveThread(() -> threads.execute(() -> cancel(stage)));
-            stage.whenComplete((result, failure) -> end(unwrapped(failure)));
+            stage.whenComplete((result, failure) -> end(failure == null ? saidBy(result) : unwrapped(failure)));
         }
 
         private void cancel(CompletionStage<?> stage) {
@@ -253,6 +274,10 @@ final class EventRun implements Worker.Deliverer {
             } catch (RuntimeException | Error e) { // a stage need not be a future
                 LOG.log(Level.DEBUG, "The stage of event " + delivery.eventId() + " cannot be cancelled", e);
             }
+        }
+
+        private static @Nullable Throwable saidBy(@Nullable Object result) {
+            return result instanceof DeliveryOutcome outcome ? outcome.failure() : null;
         }
 
         private static @Nullable Throwable unwrapped(@Nullable Throwable failure) {

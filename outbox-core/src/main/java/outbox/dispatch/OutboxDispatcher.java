@@ -13,6 +13,7 @@ import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
+import outbox.spi.Withheld;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -58,6 +59,8 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final HeldEvents held;
     private final @Nullable OrderGate order; // null if no event is ordered
     private final AsyncRuns asyncRuns;
+    private final Admission admission;
+    private final @Nullable PauseWatch pauses; // null if the store cannot remember any
     private final Marker marker;
     private final WorkerPool pool;
     private final LeaseKeeper keeper;
@@ -84,20 +87,35 @@ public final class OutboxDispatcher implements AutoCloseable {
         ListenerRegistry registry = Objects.requireNonNull(builder.listenerRegistry, "listenerRegistry");
         String name = Threads.nextName();
         Reports reports = new Reports();
-        policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts);
+        DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
+        ListenerNames names = new ListenerNames(chain);
+        policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts, builder.retryRules, names);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
         marker = new Marker(store, reports, Threads.named(name, "marker"));
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
         held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::gone);
         asyncRuns = new AsyncRuns(queues);
-        DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
+        admission = new Admission(
+                builder.protection,
+                names,
+                queues,
+                Math.max(1, Math.min(builder.hotQueueCapacity, builder.coldQueueCapacity) / 4),
+                this::turnAway);
+        admission.onOpen(() -> onReleased.run());
+        pauses = store.knowsPauses() ? new PauseWatch(store, admission) : null;
+        if (pauses != null) {
+            pauses.read(); // before anything starts: a restart must not end a pause
+        }
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
         keeper = new LeaseKeeper(store, held, timeLimit, reports);
-        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, pool);
+        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         if (order != null) {
             Threads.named(name, "order").newThread(order).start();
+        }
+        if (admission.hasGates()) {
+            Threads.named(name, "admission").newThread(admission).start();
         }
         pool.start(run);
     }
@@ -108,6 +126,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     private void gone(Delivery delivery) {
         queues.gone(delivery);
+        admission.gone(delivery);
         if (order != null) {
             order.gone(delivery);
         }
@@ -152,8 +171,16 @@ public final class OutboxDispatcher implements AutoCloseable {
         if (closed.get() || marker.isBehind()) {
             return false;
         }
+        if (!admission.expects(delivery)) {
+            delivery.setWithheld();
+            if (delivery.claim() != null) {
+                marker.release(delivery);
+            }
+            return true; // for the table
+        }
         String token = delivery.token();
         if (!held.hold(delivery)) { // its claim, if it has one, is in use now: a poller must not give it back
+            admission.gone(delivery);
             return delivery.claim() != null || queues.room(delivery.source()) > 0;
         }
         if (!letIn(delivery)) {
@@ -185,11 +212,11 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     /** How many events a poller should bring now; none while leases cannot be renewed, or while the queue is more than half full. */
     int coldRoom() {
-        return isTaking() ? queues.muchColdRoom() : 0;
+        return isTaking() ? Math.min(queues.muchColdRoom(), admission.claimRoom()) : 0;
     }
 
     private boolean isTaking() {
-        boolean taking = !closed.get() && !marker.isBehind() && keeper.isHealthy();
+        boolean taking = !closed.get() && !marker.isBehind() && keeper.isHealthy() && !admission.isEverythingPaused();
         turnedAway |= !taking;
         return taking;
     }
@@ -202,7 +229,9 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** The claim for an event that is about to be written and then handed to the hot queue; null if that has no room now, so that any node may take the event. */
     @Nullable
     Claim birthClaim() {
-        return closed.get() || queues.room(Source.HOT) == 0 ? null : store.birthClaim();
+        return closed.get() || admission.isEverythingPaused() || queues.room(Source.HOT) == 0
+                ? null
+                : store.birthClaim();
     }
 
     /** Makes an event that was born leased, but found no room, free for any poller. No I/O on the calling thread. */
@@ -230,6 +259,15 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** An event was committed that becomes due then. */
     void scheduled(Instant availableAt) {
         onScheduled.accept(availableAt);
+    }
+
+    /** What breakers, limits and pauses do on this dispatcher at the moment. */
+    public ProtectionStatus protectionStatus() {
+        return admission.status();
+    }
+
+    Withheld withheld() {
+        return admission.withheld();
     }
 
     MetricsExporter metrics() {
@@ -262,6 +300,7 @@ public final class OutboxDispatcher implements AutoCloseable {
             if (order != null) {
                 order.close(); // what waits for its turn is for another node
             }
+            admission.close(); // the same for what waits for a destination
             boolean drained = waitFor(() -> pool.liveWorkers() > 0 && drain(), interrupted);
             giveBackWaiting();
             boolean stopped = waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted);
@@ -297,6 +336,8 @@ public final class OutboxDispatcher implements AutoCloseable {
                 asyncRuns.drain(); // first, so that no place that is given up below goes to one of them
         List<Delivery> queued = queues.drain();
         queued.forEach(asyncRuns::giveUpPlace);
+        queued.forEach(admission::abandon);
+        setAside.forEach(admission::abandon);
         Stream.concat(queued.stream(), setAside.stream())
                 .filter(Delivery::giveUp)
                 .forEach(this::giveBack);
@@ -328,6 +369,14 @@ public final class OutboxDispatcher implements AutoCloseable {
         } catch (InterruptedException e) {
             interrupted.set(true);
             return false;
+        }
+    }
+
+    /** The event may not be delivered now, by a pause, breaker or limit. */
+    private void turnAway(Delivery delivery) {
+        delivery.setWithheld();
+        if (delivery.giveUp()) {
+            giveBack(delivery);
         }
     }
 
@@ -387,7 +436,9 @@ public final class OutboxDispatcher implements AutoCloseable {
         public void released(Delivery delivery, String token) {
             boolean neverStarted = delivery.state() != Delivery.State.SETTLED;
             held.letGo(delivery, token);
-            if (neverStarted && delivery.number() == 0) { // others wait for the next poll, lest they go round and round
+            if (neverStarted
+                    && delivery.number() == 0
+                    && !delivery.isWithheld()) { // others wait for the next poll, lest they go round and round
                 onReleased.run();
             }
         }
@@ -411,11 +462,10 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         @Override
         public void stuck(Delivery delivery) {
-            Mark mark = policy.outcome(
-                    delivery,
-                    new TimeoutException("The listener ran longer than its time limit of " + timeLimit
-                            + " and did not react to the interrupt"));
             if (delivery.state() == Delivery.State.RUNNING) {
+                TimeoutException failure = new TimeoutException("The listener ran longer than its time limit of "
+                        + timeLimit + " and did not react to the interrupt");
+                Mark mark = policy.outcome(delivery, failure, admission.leave(delivery, failure));
                 metrics.incrementStuckListeners();
                 LOG.log(
                         Level.ERROR,
@@ -434,7 +484,11 @@ public final class OutboxDispatcher implements AutoCloseable {
                 turnedAway = false;
                 onReleased.run();
             }
+            if (pauses != null) {
+                pauses.readIfDue();
+            }
             metrics.recordLiveWorkers(pool.liveWorkers());
+            admission.report(metrics);
             recordDepths();
         }
     }
@@ -485,6 +539,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         private InFlightTracker inFlightTracker = new DefaultInFlightTracker();
         private RetryPolicy retryPolicy = new ExponentialBackoffRetryPolicy(200, 60_000);
         private int maxAttempts = 10;
+        private RetryRules retryRules = RetryRules.none();
+        private Protection protection = Protection.none();
         private int workerCount = 4;
         private int hotQueueCapacity = 1000;
         private int coldQueueCapacity = 1000;
@@ -534,6 +590,18 @@ public final class OutboxDispatcher implements AutoCloseable {
         /** After how many failed attempts an event is DEAD; at least 1, default 10. */
         public Builder maxAttempts(int maxAttempts) {
             this.maxAttempts = require(maxAttempts >= 1, maxAttempts, "maxAttempts must be at least 1");
+            return this;
+        }
+
+        /** Rules for certain exceptions, listeners and event types, which come before {@link #retryPolicy} and {@link #maxAttempts}; default none. */
+        public Builder retryRules(RetryRules retryRules) {
+            this.retryRules = Objects.requireNonNull(retryRules, "retryRules");
+            return this;
+        }
+
+        /** Circuit breakers and limits; default none. */
+        public Builder protection(Protection protection) {
+            this.protection = Objects.requireNonNull(protection, "protection");
             return this;
         }
 

@@ -1,6 +1,8 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.GiveUpException;
+import outbox.RetryLaterException;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 
@@ -16,13 +18,22 @@ final class OutcomePolicy {
 
     private final RetryPolicy retryPolicy;
     private final int maxAttempts;
+    private final RetryRules rules;
+    private final ListenerNames names;
 
-    OutcomePolicy(RetryPolicy retryPolicy, int maxAttempts) {
+    OutcomePolicy(RetryPolicy retryPolicy, int maxAttempts, RetryRules rules, ListenerNames names) {
         this.retryPolicy = retryPolicy;
         this.maxAttempts = maxAttempts;
+        this.rules = rules;
+        this.names = names;
     }
 
-    Mark outcome(Delivery delivery, @Nullable Throwable failure) {
+    /**
+     * The outcome of a run.
+     *
+     * @param uncountedWait the wait before the next try if the destination is to blame, not the event; null otherwise
+     */
+    Mark outcome(Delivery delivery, @Nullable Throwable failure, @Nullable Duration uncountedWait) {
         String eventId = delivery.eventId();
         String token = delivery.token();
         if (failure == null) {
@@ -33,15 +44,26 @@ final class OutcomePolicy {
             return Mark.dead(eventId, token, false, error);
         }
         boolean counts = !delivery.isRunRecorded();
-        if (delivery.attempt() >= maxAttempts) {
+        RetryLaterException word = failure instanceof RetryLaterException later ? later : null;
+        if (failure instanceof GiveUpException || word == null && rules.forbidRetry(failure)) {
             return Mark.dead(eventId, token, counts, error);
         }
-        return Mark.retry(eventId, token, counts, delayAfter(delivery), error);
+        if (word != null && !word.isCounted()) {
+            return Mark.retry(eventId, token, false, uncounted(word.delay()), error);
+        }
+        if (uncountedWait != null) {
+            return Mark.retry(eventId, token, false, uncounted(uncountedWait), error);
+        }
+        if (delivery.attempt() >= maxAttempts(delivery, failure)) {
+            return Mark.dead(eventId, token, counts, error);
+        }
+        Duration delay = word == null ? delayAfter(delivery, failure) : bounded(word.delay());
+        return Mark.retry(eventId, token, counts, delay, error);
     }
 
     /** Whether runs that ended with their process have used up all attempts. */
     boolean isExhausted(Delivery delivery) {
-        return delivery.attempts() >= maxAttempts;
+        return delivery.attempts() >= maxAttempts(delivery, null);
     }
 
     Mark exhausted(Delivery delivery) {
@@ -53,13 +75,35 @@ final class OutcomePolicy {
                         + " recorded runs of this event's listener. Find out what the listener does to the process, then replay the event.");
     }
 
-    private Duration delayAfter(Delivery delivery) {
+    private int maxAttempts(Delivery delivery, @Nullable Throwable failure) {
+        Integer most = rules.maxAttempts(
+                failure, listenerOf(delivery), delivery.envelope().eventType());
+        return most == null ? maxAttempts : most;
+    }
+
+    private @Nullable String listenerOf(Delivery delivery) {
+        return rules.needListenerName() ? names.of(delivery.envelope()) : null;
+    }
+
+    private Duration delayAfter(Delivery delivery, Throwable failure) {
         try {
-            long millis = retryPolicy.computeDelayMs(delivery.attempt());
+            RetryPolicy rule = rules.policy(
+                    failure, listenerOf(delivery), delivery.envelope().eventType());
+            long millis = (rule == null ? retryPolicy : rule).computeDelayMs(delivery.attempt());
             return Duration.ofMillis(Math.max(0, Math.min(millis, LONGEST_DELAY.toMillis())));
         } catch (Throwable e) { // Errors too: the listener has run, and its attempt must count
             LOG.log(Level.ERROR, "The retry policy failed for event " + delivery.eventId() + "; it waits a minute", e);
             return Duration.ofMinutes(1);
         }
+    }
+
+    /** What is not counted must not spin. */
+    private static Duration uncounted(Duration delay) {
+        Duration shortest = RetryLaterException.SHORTEST_UNCOUNTED;
+        return delay.compareTo(shortest) < 0 ? shortest : bounded(delay);
+    }
+
+    private static Duration bounded(Duration delay) {
+        return delay.compareTo(LONGEST_DELAY) > 0 ? LONGEST_DELAY : delay;
     }
 }

@@ -81,6 +81,21 @@ public final class GuardedMetrics implements MetricsExporter {
         guard(() -> exporter.recordLiveWorkers(workers));
     }
 
+    @Override
+    public void recordBreaker(String breaker, String state) {
+        guard(() -> exporter.recordBreaker(breaker, state));
+    }
+
+    @Override
+    public void recordLimit(String limit, int running, int waiting) {
+        guard(() -> exporter.recordLimit(limit, running, waiting));
+    }
+
+    @Override
+    public void recordPauses(int pauses) {
+        guard(() -> exporter.recordPauses(pauses));
+    }
+
     private void guard(Runnable call) {
         try {
             call.run();

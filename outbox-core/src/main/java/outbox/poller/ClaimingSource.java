@@ -12,6 +12,8 @@ import outbox.spi.ControlledEventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
+import outbox.spi.Withheld;
+import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -30,7 +32,9 @@ final class ClaimingSource implements EventSource {
     private final Duration skipRecent;
     private final Duration lockTimeout;
     private final ClaimTokens tokens;
-    private final Ordering ordering;
+    private final OutboxPollerHandler handler;
+    private final Ordering ordering; // of the handler; it never changes
+    private boolean mayRepeat; // the handler gives back what the store cannot withhold; guarded by the poller's lock
     private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
 
     ClaimingSource(
@@ -39,23 +43,26 @@ final class ClaimingSource implements EventSource {
             Duration skipRecent,
             Duration lockTimeout,
             @Nullable String ownerId,
-            Ordering ordering) {
+            OutboxPollerHandler handler) {
         this.access = access;
         this.store = store;
         this.skipRecent = skipRecent;
         this.lockTimeout = lockTimeout;
         this.tokens = new ClaimTokens(ownerId);
-        this.ordering = ordering;
+        this.handler = handler;
+        this.ordering = handler.ordering();
     }
 
     @Override
     public Batch next(int limit) {
+        Withheld withheld = handler.withheld();
+        mayRepeat = !withheld.isNothing() && !(store instanceof WithholdingEventStore);
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
             Instant expiry = access.expiry(connection, lockTimeout);
             List<String> expired = expire(connection, expiry);
-            List<Found> found = claim(connection, claim, now, expiry, limit).stream()
+            List<Found> found = claim(connection, claim, now, expiry, limit, withheld).stream()
                     .map(event -> new Found(event.event(), event.claim(), event.suspect()))
                     .toList();
             Duration untilNext = found.size() < limit ? untilNext(connection, now) : null;
@@ -85,7 +92,11 @@ final class ClaimingSource implements EventSource {
                 : null;
     }
 
-    private List<ClaimedEvent> claim(Connection connection, Claim claim, Instant now, Instant expiry, int limit) {
+    private List<ClaimedEvent> claim(
+            Connection connection, Claim claim, Instant now, Instant expiry, int limit, Withheld withheld) {
+        if (!withheld.isNothing() && store instanceof WithholdingEventStore withholding) {
+            return withholding.claimExcept(connection, claim, now, expiry, skipRecent, limit, ordering, withheld);
+        }
         return ordering.isOn() && store instanceof OrderedEventStore numbering
                 ? numbering.claimInOrder(connection, claim, now, expiry, skipRecent, limit, ordering)
                 : store.claim(connection, claim, now, expiry, skipRecent, limit);
@@ -99,7 +110,7 @@ final class ClaimingSource implements EventSource {
 
     @Override
     public boolean takes() {
-        return true;
+        return !mayRepeat;
     }
 
     @Override

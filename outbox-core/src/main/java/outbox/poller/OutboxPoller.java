@@ -5,7 +5,6 @@ import outbox.internal.QuietLog;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.Ulid;
-import outbox.order.Ordering;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
@@ -125,7 +124,7 @@ public final class OutboxPoller implements AutoCloseable {
         EventStore store = Objects.requireNonNull(builder.eventStore, "eventStore");
         this.access = new StoreAccess(Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store);
         EventSource source = source(access, store, builder, lockTimeout);
-        OutboxPollerHandler handler = Objects.requireNonNull(builder.handler, "handler");
+        OutboxPollerHandler handler = handler(builder);
         this.cycle = new PollCycle(source, handler, builder.batchSize, builder.backlogBatchSize, builder.metrics);
         handler.attached(this);
     }
@@ -137,14 +136,14 @@ public final class OutboxPoller implements AutoCloseable {
         }
         if (store instanceof LeasingEventStore leasing) {
             return new ClaimingSource(
-                    access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, ordering(builder));
+                    access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, handler(builder));
         }
         String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
         return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));
     }
 
-    private static Ordering ordering(Builder builder) {
-        return Objects.requireNonNull(builder.handler, "handler").ordering();
+    private static OutboxPollerHandler handler(Builder builder) {
+        return Objects.requireNonNull(builder.handler, "handler");
     }
 
     public static Builder builder() {

@@ -2,6 +2,7 @@ package outbox.poller;
 
 import outbox.EventEnvelope;
 import outbox.order.Ordering;
+import outbox.spi.Withheld;
 
 /** Takes the events that a poller found. Called on the poller's thread. */
 @FunctionalInterface
@@ -32,6 +33,11 @@ public interface OutboxPollerHandler {
     /** Which events must be delivered in order: the poller leaves alone what cannot be started yet. */
     default Ordering ordering() {
         return Ordering.off();
+    }
+
+    /** Which events must not be brought now; asked before each claim. A store that is no {@link outbox.spi.WithholdingEventStore} brings them all the same. */
+    default Withheld withheld() {
+        return Withheld.NOTHING;
     }
 
     /** The given poller will deliver to this handler. Called once, when it is built. */

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
 import outbox.EventListener;
 import outbox.EventType;
+import outbox.internal.ListenerSettings;
 
 import java.util.Map;
 import java.util.Objects;
@@ -28,9 +29,10 @@ public final class DefaultListenerRegistry implements ListenerRegistry {
         return register(aggregateType.name(), eventType.name(), listener);
     }
 
-    /** A second listener for the same pair is refused with an {@link IllegalStateException}. */
+    /** A second listener for the same pair is refused with an {@link IllegalStateException}, a listener with a bound of less than 1 with an {@link IllegalArgumentException}. */
     public DefaultListenerRegistry register(String aggregateType, String eventType, EventListener listener) {
         Objects.requireNonNull(listener, "listener");
+        ListenerSettings.check(listener);
         if (listeners.putIfAbsent(new Key(aggregateType, eventType), listener) != null) {
             throw new IllegalStateException(
                     "A listener for " + aggregateType + ":" + eventType

@@ -37,6 +37,15 @@ public interface MetricsExporter {
     /** How many workers are able to take events. */
     default void recordLiveWorkers(int workers) {}
 
+    /** The state of a circuit breaker on this node, every now and then: {@code CLOSED}, {@code OPEN} or {@code HALF_OPEN}. */
+    default void recordBreaker(String breaker, String state) {}
+
+    /** How many events run under a limit of this node, and how many wait in memory for it, every now and then. */
+    default void recordLimit(String limit, int running, int waiting) {}
+
+    /** How many pauses are in force, every now and then. */
+    default void recordPauses(int pauses) {}
+
     /** Discards everything. */
     final class Noop implements MetricsExporter {
 

@@ -241,21 +241,6 @@ class AsyncListenerTest {
     }
 
     @Test
-    void a_listener_whose_bound_is_not_positive_has_one_in_flight() {
-        OpenStages stages = new OpenStages(0);
-        rig.on("async", stages);
-        OutboxDispatcher dispatcher = rig.start(builder -> builder.workerCount(2));
-
-        for (QueuedEvent event : enqueue(dispatcher, "async", 3)) {
-            eventually(() -> assertThat(stages.hasStarted(event)).isTrue());
-            stages.complete(event);
-            eventually(() -> assertStatus(event, EventStatus.DONE));
-        }
-
-        assertThat(stages.mostInFlight).hasValue(1);
-    }
-
-    @Test
     void a_listener_that_cannot_tell_its_bound_has_failed_and_its_worker_goes_on() {
         rig.on("async", new AsyncEventListener() {
                     @Override

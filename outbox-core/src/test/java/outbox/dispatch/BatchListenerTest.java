@@ -123,15 +123,6 @@ class BatchListenerTest {
     }
 
     @Test
-    void a_limit_that_is_not_positive_means_one() throws InterruptedException {
-        rig.on("batch", new Batches(0, events -> BatchOutcome.allDelivered()));
-
-        delivered(one(), "batch".repeat(3));
-
-        assertThat(calls).extracting(List::size).containsExactly(1, 1, 1);
-    }
-
-    @Test
     void a_listener_that_cannot_tell_its_limit_has_failed_and_its_worker_goes_on() throws InterruptedException {
         rig.on("batch", new BatchEventListener() {
                     @Override

@@ -86,6 +86,8 @@ class GuardedMetricsTest {
                 arguments[i] = 7 + i;
             } else if (type == long.class) {
                 arguments[i] = 7L + i;
+            } else if (type == String.class) {
+                arguments[i] = "text " + i;
             } else {
                 throw new AssertionError("Teach this test an argument of type " + type);
             }

@@ -9,6 +9,8 @@ import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
+import outbox.admin.Pause;
+import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
@@ -21,8 +23,11 @@ import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.Withheld;
+import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -34,6 +39,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -47,7 +53,7 @@ import java.util.stream.Collectors;
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
 public abstract class AbstractJdbcEventStore extends JdbcTable
-        implements OrderedEventStore, ControlledEventStore, AdminEventStore {
+        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -63,6 +69,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     private final ControlStatements control;
     private final AdminStatements admin;
     private final AuditStatements audit;
+    private final PauseStatements pauses;
 
     protected AbstractJdbcEventStore(String tableName) {
         super(new TableName(tableName));
@@ -71,6 +78,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         this.control = new ControlStatements(this);
         this.admin = new AdminStatements(this);
         this.audit = new AuditStatements(this);
+        this.pauses = new PauseStatements(this);
     }
 
     /** The name by which {@link JdbcEventStores#get} finds this store. */
@@ -389,7 +397,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return claimInOrder(conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off());
+        return claimExcept(conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off(), Withheld.NOTHING);
     }
 
     @Override
@@ -401,6 +409,20 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             Duration skipRecent,
             int limit,
             Ordering ordering) {
+        return claimExcept(conn, claim, now, lockExpiry, skipRecent, limit, ordering, Withheld.NOTHING);
+    }
+
+    @Override
+    public List<ClaimedEvent> claimExcept(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering,
+            Withheld withheld) {
+        WithheldSql except = new WithheldSql(withheld);
         return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
             Instant latestCreation = latestCreation(now, skipRecent);
             return claimCandidates(
@@ -409,7 +431,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                     now,
                     lockExpiry,
                     limit,
-                    (by, most) -> candidates(conn, by, now, lockExpiry, latestCreation, most, ordering));
+                    (by, most) -> candidates(conn, by, now, lockExpiry, latestCreation, most, ordering, except));
         });
     }
 
@@ -495,14 +517,16 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             Instant lockExpiry,
             Instant latestCreation,
             int limit,
-            Ordering ordering)
+            Ordering ordering,
+            WithheldSql except)
             throws SQLException {
         TableShape shape = ordering.isOn() ? order.require(conn) : shape(conn);
         String sql = shape.text(
-                OrderStatements.Text.of("claim " + by, ordering, 0),
+                except.text(OrderStatements.Text.of("claim " + by, ordering, 0)),
                 () -> candidatesSql(
                         EventRows.columns(shape, "e.") + ", e.locked_by",
-                        by.condition + " AND " + IS_FREE + (ordering.isOn() ? " AND " + order.isNext(ordering) : ""),
+                        by.condition + " AND " + IS_FREE + except.condition("e.")
+                                + (ordering.isOn() ? " AND " + order.isNext(ordering) : ""),
                         by.order));
         return query(
                 conn,
@@ -511,6 +535,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                     binder.time("available_at", now)
                             .time("created_at", latestCreation)
                             .time("locked_at", lockExpiry);
+                    except.bind(binder);
                     if (ordering.isOn()) {
                         order.bindNext(binder, ordering);
                     }
@@ -653,6 +678,55 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
         return run("end expired events", () -> control.expire(conn, now, lockExpiry, reason, limit));
+    }
+
+    // ---- pauses ----
+
+    @Override
+    public boolean hasPauses(Connection conn) {
+        return pauses.exist(conn);
+    }
+
+    @Override
+    public List<Pause> pauses(Connection conn) {
+        return pauses.read(conn);
+    }
+
+    @Override
+    public boolean pause(Connection conn, Pause pause) {
+        return pauses.pause(conn, pause);
+    }
+
+    @Override
+    public boolean resume(Connection conn, PauseScope scope, String name) {
+        return pauses.resume(conn, scope, name);
+    }
+
+    /** Whether statements of this connection find a table by this name. Answers without an error. */
+    boolean hasTable(Connection conn, TableName name) throws SQLException {
+        DatabaseMetaData meta = conn.getMetaData();
+        boolean folds = meta.storesUpperCaseIdentifiers();
+        String simple = folds ? name.simpleName().toUpperCase(Locale.ROOT) : name.simpleName();
+        int dot = name.value().indexOf('.');
+        if (dot < 0) {
+            return isAmong(meta.getTables(conn.getCatalog(), conn.getSchema(), simple, null), simple);
+        }
+        String schema = name.value().substring(0, dot);
+        ResultSet tables = meta.supportsSchemasInTableDefinitions()
+                ? meta.getTables(conn.getCatalog(), folds ? schema.toUpperCase(Locale.ROOT) : schema, simple, null)
+                : meta.getTables(schema, null, simple, null); // where a schema is a catalog
+        return isAmong(tables, simple);
+    }
+
+    /** The name was asked for as a pattern, in which the underscore is any character. */
+    private static boolean isAmong(ResultSet tables, String name) throws SQLException {
+        try (tables) {
+            boolean found = false;
+            while (!found && tables.next()) {
+                found = tables.getString("TABLE_NAME").equalsIgnoreCase(name);
+            }
+            return found;
+        }
     }
 
     // ---- administration ----

@@ -21,6 +21,9 @@ public final class OutboxSchema {
 
     private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
+    /** The table of pauses, of use to those who pause only. */
+    static final String PAUSES = "META-INF/outbox/schema-control/%s/V4__outbox_pause.sql";
+
     private OutboxSchema() {}
 
     /** The statements that create the table of the given store, and the audit table beside it. */
@@ -31,6 +34,11 @@ public final class OutboxSchema {
     /** The statements that give the table a capability, once. */
     public static List<String> statements(AbstractJdbcEventStore store, Capability capability) {
         return script(store, capability.resource(store.name()));
+    }
+
+    /** The statements that create the table of pauses. */
+    public static List<String> pauseStatements(AbstractJdbcEventStore store) {
+        return script(store, PAUSES.formatted(store.name()));
     }
 
     private static List<String> script(AbstractJdbcEventStore store, String resource) {
@@ -45,7 +53,10 @@ public final class OutboxSchema {
                         .replaceAll("\\boutbox_event_(due|status|lease|seq|order|key|priority|expiry)\\b", name + "_$1")
                         .replaceAll(
                                 "\\boutbox_audit\\b",
-                                AuditStatements.table(store).value()))
+                                AuditStatements.table(store).value())
+                        .replaceAll(
+                                "\\boutbox_pause\\b",
+                                PauseStatements.table(store).value()))
                 .toList();
     }
 
@@ -60,6 +71,17 @@ public final class OutboxSchema {
                 }
             });
         }
+    }
+
+    /** Creates the table of pauses if it is not there yet. */
+    public static void createPauses(DataSource dataSource, AbstractJdbcEventStore store) {
+        withAutoCommit(dataSource, store, connection -> {
+            try (Statement statement = connection.createStatement()) {
+                for (String sql : pauseStatements(store)) {
+                    execute(statement, sql);
+                }
+            }
+        });
     }
 
     /** Some DDL. */

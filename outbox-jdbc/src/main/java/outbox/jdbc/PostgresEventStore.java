@@ -7,6 +7,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
+import outbox.spi.Withheld;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -102,31 +103,33 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
-    public List<ClaimedEvent> claimInOrder(
+    public List<ClaimedEvent> claimExcept(
             Connection conn,
             Claim claim,
             Instant now,
             Instant lockExpiry,
             Duration skipRecent,
             int limit,
-            Ordering ordering) {
+            Ordering ordering,
+            Withheld withheld) {
+        WithheldSql except = new WithheldSql(withheld);
         return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
             TableShape shape = ordering.isOn() ? order().require(conn) : shape(conn);
             List<EventRows.Candidate> taken = new ArrayList<>();
             if (shape.has("priority")) {
                 int most = control().shareOfPriority(limit);
-                taken.addAll(take(conn, shape, true, claim, now, lockExpiry, skipRecent, most, ordering));
+                taken.addAll(take(conn, shape, true, claim, now, lockExpiry, skipRecent, most, ordering, except));
             }
             if (taken.size() < limit) {
                 int most = limit - taken.size();
-                taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, most, ordering));
+                taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, most, ordering, except));
             }
             return claimed(taken, claim);
         });
     }
 
     /**
-     * Binds: now, latest created_at, lock expiry, those of the order, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
+     * Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
      * again and claim more than asked. RETURNING promises no order; the caller sorts. The look at other events of an aggregate takes no lock and waits for none.
      */
     @SuppressWarnings("TooManyParameters") // of the claim, and which part of it
@@ -139,10 +142,12 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             Instant lockExpiry,
             Duration skipRecent,
             int limit,
-            Ordering ordering)
+            Ordering ordering,
+            WithheldSql except)
             throws SQLException {
         String sql = shape.text(
-                OrderStatements.Text.of(byPriority ? "claim by priority" : "claim", ordering, 0), () -> """
+                except.text(OrderStatements.Text.of(byPriority ? "claim by priority" : "claim", ordering, 0)),
+                () -> """
                 WITH due AS MATERIALIZED (
                     SELECT e.event_id, e.locked_by
                       FROM %1$s AS e
@@ -151,6 +156,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                        AND e.created_at <= ?
                        AND (e.locked_at IS NULL OR e.locked_at < ?)
                        %3$s
+                       %6$s
                        %4$s
                      ORDER BY %5$s
                      LIMIT ?
@@ -168,7 +174,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                                 EventRows.columns(shape, "e."),
                                 byPriority ? "AND e.priority IS NOT NULL" : "",
                                 ordering.isOn() ? "AND " + order().isNext(ordering) : "",
-                                byPriority ? "e.priority DESC, e.available_at" : "e.available_at, e.created_at"));
+                                byPriority ? "e.priority DESC, e.available_at" : "e.available_at, e.created_at",
+                                except.condition("e.")));
         return queryAnew(
                 conn,
                 sql,
@@ -176,6 +183,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                     binder.time("available_at", now)
                             .time("created_at", latestCreation(now, skipRecent))
                             .time("locked_at", lockExpiry);
+                    except.bind(binder);
                     if (ordering.isOn()) {
                         order().bindNext(binder, ordering);
                     }
@@ -311,6 +319,16 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     @Override
     boolean findsLastDirectly() {
         return true;
+    }
+
+    @Override
+    boolean hasTable(Connection conn, TableName name) throws SQLException {
+        try (PreparedStatement select = conn.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
+            select.setString(1, name.value());
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() && row.getBoolean(1);
+            }
+        }
     }
 
     @Override

@@ -4,6 +4,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
+import outbox.admin.Pause;
+import outbox.admin.PauseScope;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Position;
@@ -128,6 +130,40 @@ class OutboxSchemaTest {
         assertThat(positions(db, event)).containsOnlyKeys(event.eventId());
         assertThat(indexes(db))
                 .contains("outbox_event_order", "invoices_outbox_order", "outbox_event_key", "invoices_outbox_key");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"H2", "POSTGRES", "MARIADB"})
+    void a_table_in_a_schema_of_its_own_has_its_own_pauses(Databases database) throws SQLException {
+        DataSource pool = Databases.newPool(database.url(), 2, true);
+        String schema = "billing" + System.nanoTime(); // on MariaDB it is a database, which other tests see
+        try (Connection connection = pool.getConnection();
+                Statement statement = connection.createStatement()) {
+            statement.execute("CREATE SCHEMA " + schema);
+        }
+        String table = schema + ".invoices_outbox";
+        AbstractJdbcEventStore store = switch (database) {
+            case H2 -> new H2EventStore(table);
+            case POSTGRES -> new PostgresEventStore(table);
+            default -> new MySqlEventStore(table);
+        };
+        OutboxSchema.createPauses(pool, database.store());
+        StoreFixture db = new StoreFixture(pool, store, table, false);
+        assertThat(db.<Boolean>call(store::hasPauses))
+                .as("those of another schema")
+                .isFalse();
+
+        OutboxSchema.createPauses(pool, store);
+
+        assertThat(db.<Boolean>call(store::hasPauses)).isTrue();
+        Pause pause = new Pause(PauseScope.TYPE, "T", db.now(), "ada", "why");
+        assertThat(db.<Boolean>call(connection -> store.pause(connection, pause)))
+                .isTrue();
+        assertThat(db.call(store::pauses)).hasSize(1);
+        StoreFixture other = new StoreFixture(pool, database.store(), "outbox_event", false);
+        assertThat(other.call(((AbstractJdbcEventStore) other.store())::pauses)).isEmpty();
     }
 
     private static EventEnvelope ofAggregate() {

@@ -1,0 +1,129 @@
+package outbox.admin;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.Ulid;
+
+import java.util.Locale;
+
+/**
+ * A wish to pause something on all nodes, or to resume it: what, who wants it, and why. Only looks until it is confirmed. The request id makes it happen once. Immutable.
+ */
+public final class PauseRequest {
+
+    private final PauseScope scope;
+    private final String name;
+    private final String actor;
+    private final String reason;
+    private final String requestId;
+    private final boolean confirmed;
+
+    private PauseRequest(Builder builder) {
+        scope = builder.scope;
+        name = builder.name;
+        actor = required("actor", builder.actor);
+        reason = required("reason", builder.reason);
+        requestId = builder.requestId != null ? builder.requestId : Ulid.next();
+        confirmed = builder.confirmed;
+    }
+
+    private static String required(String setting, @Nullable String value) {
+        if (value == null) {
+            throw new IllegalArgumentException(setting + " is required");
+        }
+        return value;
+    }
+
+    /** About every event of the outbox. */
+    public static Builder outbox() {
+        return new Builder(PauseScope.OUTBOX, "");
+    }
+
+    /** About events of this type, whatever their aggregate type. */
+    public static Builder type(String eventType) {
+        return new Builder(PauseScope.TYPE, Checks.text("eventType", eventType, Pause.MAX_NAME_LENGTH));
+    }
+
+    /** About events of this listener: {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}. */
+    public static Builder listener(String name) {
+        return new Builder(PauseScope.LISTENER, Checks.text("listener", name, Pause.MAX_NAME_LENGTH));
+    }
+
+    public PauseScope scope() {
+        return scope;
+    }
+
+    /** Of the event type or listener; empty for the whole outbox. */
+    public String name() {
+        return name;
+    }
+
+    public String actor() {
+        return actor;
+    }
+
+    public String reason() {
+        return reason;
+    }
+
+    public String requestId() {
+        return requestId;
+    }
+
+    public boolean isConfirmed() {
+        return confirmed;
+    }
+
+    /** What is meant, in words. */
+    String selection() {
+        return scope == PauseScope.OUTBOX ? "the whole outbox" : scope.name().toLowerCase(Locale.ROOT) + " " + name;
+    }
+
+    @Override
+    public String toString() {
+        return requestId + " by " + actor + ": " + selection();
+    }
+
+    /** Collects the parts of a request; every setter refuses a wrong value. Not thread-safe. */
+    public static final class Builder {
+
+        private final PauseScope scope;
+        private final String name;
+        private @Nullable String actor;
+        private @Nullable String reason;
+        private @Nullable String requestId;
+        private boolean confirmed;
+
+        private Builder(PauseScope scope, String name) {
+            this.scope = scope;
+            this.name = name;
+        }
+
+        /** Required: who wants it. */
+        public Builder actor(String actor) {
+            this.actor = Checks.text("actor", actor, AdminRequest.MAX_ACTOR_LENGTH);
+            return this;
+        }
+
+        /** Required: why. */
+        public Builder reason(String reason) {
+            this.reason = Checks.text("reason", reason, AdminRequest.MAX_REASON_LENGTH);
+            return this;
+        }
+
+        /** Makes repetitions of this request harmless; default: a new ULID. 1 to 64 letters, digits or any of {@code . _ : -}. */
+        public Builder requestId(String requestId) {
+            this.requestId = Checks.requestId(requestId);
+            return this;
+        }
+
+        /** Whether to do it; default false: a dry run that changes nothing. */
+        public Builder confirmed(boolean confirmed) {
+            this.confirmed = confirmed;
+            return this;
+        }
+
+        public PauseRequest build() {
+            return new PauseRequest(this);
+        }
+    }
+}

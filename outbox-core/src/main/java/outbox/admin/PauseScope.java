@@ -1,0 +1,11 @@
+package outbox.admin;
+
+/** What a pause stops. */
+public enum PauseScope {
+    /** Every event of the outbox. */
+    OUTBOX,
+    /** Events of one type, whatever their aggregate type. */
+    TYPE,
+    /** Events of one listener, by its name: {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}. */
+    LISTENER
+}

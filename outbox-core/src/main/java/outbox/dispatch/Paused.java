@@ -1,0 +1,40 @@
+package outbox.dispatch;
+
+import outbox.admin.Pause;
+import outbox.admin.PauseScope;
+
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** What is paused, as last read from the table. */
+record Paused(List<Pause> all, boolean everything, Set<String> types, Set<String> listeners) {
+
+    static final Paused NOTHING = of(List.of());
+
+    static Paused of(List<Pause> pauses) {
+        return new Paused(
+                List.copyOf(pauses),
+                pauses.stream().anyMatch(pause -> pause.scope() == PauseScope.OUTBOX),
+                names(pauses, PauseScope.TYPE),
+                names(pauses, PauseScope.LISTENER));
+    }
+
+    private static Set<String> names(List<Pause> pauses, PauseScope scope) {
+        return pauses.stream()
+                .filter(pause -> pause.scope() == scope)
+                .map(Pause::name)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    boolean isNothing() {
+        return all.isEmpty();
+    }
+
+    /** Whether something that was paused before is no longer. */
+    boolean resumesSomeOf(Paused before) {
+        return before.everything && !everything
+                || !types.containsAll(before.types)
+                || !listeners.containsAll(before.listeners);
+    }
+}

@@ -1,0 +1,167 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.LongSupplier;
+
+/**
+ * What stands between events and their destinations: circuit breakers and limits, per event type, listener or tenant. Everything that applies to an event applies: it starts when all
+ * of them let it. What has to wait holds no worker; a few wait in memory, the rest in the table. Immutable.
+ *
+ * <p>Listeners go by their name: {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}. Limits are those of one dispatcher.
+ */
+public final class Protection {
+
+    private static final Protection NONE = builder().build();
+
+    private final Map<String, List<CircuitBreaker>> breakersByType;
+    private final Map<String, List<CircuitBreaker>> breakersByListener;
+    private final Map<String, Limit> limitsByType;
+    private final Map<String, Limit> limitsByListener;
+    private final Map<String, Limit> limitsByTenant;
+    private final @Nullable Limit limitOfEachTenant;
+    private final LongSupplier nanoTime;
+
+    private Protection(Builder builder) {
+        breakersByType = Map.copyOf(builder.breakersByType);
+        breakersByListener = Map.copyOf(builder.breakersByListener);
+        limitsByType = Map.copyOf(builder.limitsByType);
+        limitsByListener = Map.copyOf(builder.limitsByListener);
+        limitsByTenant = Map.copyOf(builder.limitsByTenant);
+        limitOfEachTenant = builder.limitOfEachTenant;
+        nanoTime = builder.nanoTime;
+    }
+
+    /** No breakers, no limits. */
+    public static Protection none() {
+        return NONE;
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    boolean isNone() {
+        return breakersByType.isEmpty()
+                && breakersByListener.isEmpty()
+                && limitsByType.isEmpty()
+                && limitsByListener.isEmpty()
+                && limitsByTenant.isEmpty()
+                && limitOfEachTenant == null;
+    }
+
+    boolean needsListenerName() {
+        return !breakersByListener.isEmpty() || !limitsByListener.isEmpty();
+    }
+
+    List<CircuitBreaker> breakersOfType(String eventType) {
+        return breakersByType.getOrDefault(eventType, List.of());
+    }
+
+    List<CircuitBreaker> breakersOfListener(String name) {
+        return breakersByListener.getOrDefault(name, List.of());
+    }
+
+    @Nullable
+    Limit limitOfType(String eventType) {
+        return limitsByType.get(eventType);
+    }
+
+    @Nullable
+    Limit limitOfListener(String name) {
+        return limitsByListener.get(name);
+    }
+
+    @Nullable
+    Limit limitOfTenant(String tenant) {
+        Limit own = limitsByTenant.get(tenant);
+        return own == null ? limitOfEachTenant : own;
+    }
+
+    LongSupplier nanoTime() {
+        return nanoTime;
+    }
+
+    /** Collects breakers and limits; a second limit for the same thing is refused. */
+    public static final class Builder {
+
+        private final Map<String, List<CircuitBreaker>> breakersByType = new HashMap<>();
+        private final Map<String, List<CircuitBreaker>> breakersByListener = new HashMap<>();
+        private final Map<String, Limit> limitsByType = new HashMap<>();
+        private final Map<String, Limit> limitsByListener = new HashMap<>();
+        private final Map<String, Limit> limitsByTenant = new HashMap<>();
+        private @Nullable Limit limitOfEachTenant;
+        private LongSupplier nanoTime = System::nanoTime;
+
+        private Builder() {}
+
+        /** Guards events of this type, whatever their aggregate type. */
+        public Builder breakerForType(String eventType, CircuitBreaker breaker) {
+            return guard(breakersByType, eventType, breaker);
+        }
+
+        /** Guards the listener with this name. */
+        public Builder breakerForListener(String listener, CircuitBreaker breaker) {
+            return guard(breakersByListener, listener, breaker);
+        }
+
+        /** Limits events of this type, whatever their aggregate type. */
+        public Builder limitType(String eventType, Limit limit) {
+            return limit(limitsByType, "event type", eventType, limit);
+        }
+
+        /** Limits the listener with this name. */
+        public Builder limitListener(String listener, Limit limit) {
+            return limit(limitsByListener, "listener", listener, limit);
+        }
+
+        /** Limits the events of this tenant. */
+        public Builder limitTenant(String tenant, Limit limit) {
+            return limit(limitsByTenant, "tenant", tenant, limit);
+        }
+
+        /** Limits the events of each tenant that has no limit of its own. Events without a tenant are not limited by it. */
+        public Builder limitEachTenant(Limit limit) {
+            if (limitOfEachTenant != null) {
+                throw new IllegalArgumentException("There is a limit for each tenant already");
+            }
+            limitOfEachTenant = Objects.requireNonNull(limit, "limit");
+            return this;
+        }
+
+        /** A monotonic clock in nanoseconds for the rates; default {@link System#nanoTime}. */
+        public Builder clock(LongSupplier nanoTime) {
+            this.nanoTime = Objects.requireNonNull(nanoTime, "nanoTime");
+            return this;
+        }
+
+        private Builder guard(Map<String, List<CircuitBreaker>> guards, String key, CircuitBreaker breaker) {
+            Objects.requireNonNull(breaker, "breaker");
+            guards.merge(Names.require("name", key), List.of(breaker), Builder::both);
+            return this;
+        }
+
+        private static List<CircuitBreaker> both(List<CircuitBreaker> some, List<CircuitBreaker> more) {
+            List<CircuitBreaker> all = new ArrayList<>(some);
+            more.stream().filter(one -> !all.contains(one)).forEach(all::add);
+            return List.copyOf(all);
+        }
+
+        private Builder limit(Map<String, Limit> limits, String what, String key, Limit limit) {
+            Objects.requireNonNull(limit, "limit");
+            if (limits.putIfAbsent(Names.require(what, key), limit) != null) {
+                throw new IllegalArgumentException("There is a limit for " + what + " " + key + " already");
+            }
+            return this;
+        }
+
+        public Protection build() {
+            return new Protection(this);
+        }
+    }
+}

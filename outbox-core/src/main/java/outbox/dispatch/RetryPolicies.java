@@ -1,0 +1,52 @@
+package outbox.dispatch;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Ready-made {@link RetryPolicy retry policies}. Any lambda is one too; {@link ExponentialBackoffRetryPolicy} is the default. No arithmetic here overflows: what is too long is the longest. */
+public final class RetryPolicies {
+
+    private RetryPolicies() {}
+
+    /** Doubles the wait from {@code first} up to {@code longest}, spread by a factor between 0.5 and 1.5. */
+    public static RetryPolicy exponential(Duration first, Duration longest) {
+        return new ExponentialBackoffRetryPolicy(millis("first", first), millis("longest", longest));
+    }
+
+    /** Always the same wait. */
+    public static RetryPolicy fixed(Duration wait) {
+        long millis = millis("wait", wait);
+        return attempts -> millis;
+    }
+
+    /** {@code step} after the first attempt, twice as long after the second, and so on up to {@code longest}. */
+    public static RetryPolicy linear(Duration step, Duration longest) {
+        long each = millis("step", step);
+        long most = millis("longest", longest);
+        if (most < each) {
+            throw new IllegalArgumentException("longest must not be shorter than step: " + longest + " < " + step);
+        }
+        return attempts -> {
+            int times = Math.max(1, attempts);
+            return times > most / each ? most : each * times;
+        };
+    }
+
+    /** One wait after the other; the last repeats. */
+    public static RetryPolicy series(Duration first, Duration... next) {
+        List<Long> waits = Stream.concat(Stream.of(first), Arrays.stream(next))
+                .map(wait -> millis("wait", wait))
+                .toList();
+        return attempts -> waits.get(Math.min(Math.max(1, attempts), waits.size()) - 1);
+    }
+
+    /** At least a millisecond; saturates. */
+    private static long millis(String setting, Duration value) {
+        if (value.compareTo(Duration.ofMillis(1)) < 0) {
+            throw new IllegalArgumentException(setting + " must be at least a millisecond: " + value);
+        }
+        return value.compareTo(Duration.ofMillis(Long.MAX_VALUE)) >= 0 ? Long.MAX_VALUE : value.toMillis();
+    }
+}

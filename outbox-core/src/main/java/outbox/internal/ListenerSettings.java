@@ -1,0 +1,39 @@
+package outbox.internal;
+
+import outbox.AsyncEventListener;
+import outbox.BatchEventListener;
+import outbox.EventListener;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+
+/** What listeners say about themselves, refused where it makes no sense. */
+public final class ListenerSettings {
+
+    private static final Logger LOG = System.getLogger(ListenerSettings.class.getName());
+
+    private ListenerSettings() {}
+
+    public static int atLeastOne(String setting, int value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(setting + " of a listener must be at least 1, not " + value);
+        }
+        return value;
+    }
+
+    /** Refuses a listener that will be refused when it is used. One that fails to tell yet is asked again then. */
+    public static void check(EventListener listener) {
+        int bound = 1;
+        String setting = listener instanceof AsyncEventListener ? "maxInFlight" : "maxBatchSize";
+        try {
+            if (listener instanceof AsyncEventListener async) {
+                bound = async.maxInFlight();
+            } else if (listener instanceof BatchEventListener batch) {
+                bound = batch.maxBatchSize();
+            }
+        } catch (RuntimeException | Error e) {
+            LOG.log(Level.DEBUG, "A listener fails to tell its " + setting + " yet", e);
+        }
+        atLeastOne(setting, bound);
+    }
+}

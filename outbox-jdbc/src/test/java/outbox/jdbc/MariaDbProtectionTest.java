@@ -1,0 +1,7 @@
+package outbox.jdbc;
+
+class MariaDbProtectionTest extends ProtectionContract {
+    MariaDbProtectionTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,17 @@
+package outbox.jdbc;
+
+import outbox.testing.StoreFixture;
+import outbox.testing.WithholdingContract;
+
+class MySqlWithholdingTest extends WithholdingContract {
+
+    @Override
+    protected StoreFixture createFixture() {
+        return Databases.MYSQL.fixture();
+    }
+
+    @Override
+    protected void createPauses(StoreFixture fixture) {
+        OutboxSchema.createPauses(fixture.dataSource(), Databases.MYSQL.store());
+    }
+}

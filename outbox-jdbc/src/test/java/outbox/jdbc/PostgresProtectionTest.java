@@ -1,0 +1,7 @@
+package outbox.jdbc;
+
+class PostgresProtectionTest extends ProtectionContract {
+    PostgresProtectionTest() {
+        super(Databases.POSTGRES);
+    }
+}
