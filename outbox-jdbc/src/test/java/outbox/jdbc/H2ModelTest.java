@@ -1,0 +1,14 @@
+package outbox.jdbc;
+
+import outbox.testing.ModelContract;
+import outbox.testing.StoreFixture;
+
+class H2ModelTest extends ModelContract {
+
+    @Override
+    protected StoreFixture createFixture() {
+        StoreFixture fixture = Databases.H2.fixture();
+        OutboxSchema.createPauses(fixture.dataSource(), Databases.H2.store());
+        return fixture;
+    }
+}

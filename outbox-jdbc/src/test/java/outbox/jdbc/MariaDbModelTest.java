@@ -1,0 +1,14 @@
+package outbox.jdbc;
+
+import outbox.testing.ModelContract;
+import outbox.testing.StoreFixture;
+
+class MariaDbModelTest extends ModelContract {
+
+    @Override
+    protected StoreFixture createFixture() {
+        StoreFixture fixture = Databases.MARIADB.fixture();
+        OutboxSchema.createPauses(fixture.dataSource(), Databases.MARIADB.store());
+        return fixture;
+    }
+}
