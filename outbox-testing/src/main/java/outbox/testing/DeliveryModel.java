@@ -27,12 +27,21 @@ final class DeliveryModel {
         final @Nullable String key;
         final boolean keepsKey;
         final long number;
-        @Nullable Instant availableAt;
-        @Nullable Instant expiresAt;
+
+        @Nullable
+        Instant availableAt;
+
+        @Nullable
+        Instant expiresAt;
+
         EventStatus status = EventStatus.NEW;
         int attempts;
-        @Nullable String lockedBy;
-        @Nullable Instant lockedAt;
+
+        @Nullable
+        String lockedBy;
+
+        @Nullable
+        Instant lockedAt;
 
         Event(
                 String id,

@@ -36,8 +36,9 @@ public abstract class ModelContract {
         StoreFixture db = createFixture();
         Random random = new Random(seed);
         for (int taken = 0; taken < STEPS; taken += SEQUENCE) {
-            List<ModelStep> steps =
-                    Stream.generate(() -> ModelStep.random(random)).limit(SEQUENCE).toList();
+            List<ModelStep> steps = Stream.generate(() -> ModelStep.random(random))
+                    .limit(SEQUENCE)
+                    .toList();
             boolean ordered = taken / SEQUENCE % 2 == 0;
             Optional<Difference> difference = firstDifference(db, steps, ordered);
             if (difference.isPresent()) {
@@ -88,7 +89,8 @@ public abstract class ModelContract {
     }
 
     private static void report(long seed, boolean ordered, Difference difference) {
-        fail("Seed " + seed + ", " + (ordered ? "in order" : "in no order") + ", after " + difference.steps().size()
+        fail("Seed " + seed + ", " + (ordered ? "in order" : "in no order") + ", after "
+                + difference.steps().size()
                 + " steps, "
                 + difference.what() + "\n"
                 + difference.steps().stream().map(step -> "    " + step).collect(Collectors.joining("\n")));

@@ -111,6 +111,7 @@ final class ModelRun {
     /** The difference that the step brought to light, or null. */
     @Nullable
     String take(ModelStep step) {
+        now = now.plusNanos(10_000); // no two steps at the same time
         return switch (step.kind()) {
             case WRITE -> write(step);
             case ADVANCE -> advance(step);
@@ -132,9 +133,7 @@ final class ModelRun {
     }
 
     private static @Nullable String compare(String what, Object expected, Object actual) {
-        return expected.equals(actual)
-                ? null
-                : what + ":\n      expected " + expected + "\n      but was  " + actual;
+        return expected.equals(actual) ? null : what + ":\n      expected " + expected + "\n      but was  " + actual;
     }
 
     /** In a transaction that may come to nothing. */
@@ -187,12 +186,16 @@ final class ModelRun {
                 key != null && b % 5 == 0,
                 model.nextNumber(),
                 due,
-                step.c() % 7 == 0 ? (due == null ? now : due).plusSeconds(step.a() % 60).plusMillis(500) : null);
+                step.c() % 7 == 0
+                        ? (due == null ? now : due).plusSeconds(step.a() % 60).plusMillis(500)
+                        : null);
     }
 
     private static EventEnvelope envelope(Event event, int priority) {
-        EventEnvelope.Builder builder =
-                EventEnvelope.builder(event.type).eventId(event.id).payloadJson("{}").priority(priority % 10);
+        EventEnvelope.Builder builder = EventEnvelope.builder(event.type)
+                .eventId(event.id)
+                .payloadJson("{}")
+                .priority(priority % 10);
         if (event.aggregate != null) {
             builder.aggregateType("Model").aggregateId(event.aggregate);
         }
@@ -283,9 +286,8 @@ final class ModelRun {
         Claim claim = new Claim("claim-" + ++claimed, Long.MAX_VALUE);
         List<Event> claimable = model.claimable(now, lockExpiry());
         List<ClaimedEvent> taken = db.call(connection -> {
-            Set<String> types = withholding.pauses(connection).stream()
-                    .map(Pause::name)
-                    .collect(Collectors.toSet());
+            Set<String> types =
+                    withholding.pauses(connection).stream().map(Pause::name).collect(Collectors.toSet());
             Withheld withheld = new Withheld(types, Set.of(), Set.of());
             return withholding.claimExcept(
                     connection, claim, now, lockExpiry(), Duration.ZERO, limit, ordering, withheld);
@@ -324,12 +326,11 @@ final class ModelRun {
         Held held = claims.get(step.a() % claims.size());
         boolean counts = step.c() % 4 != 0;
         Duration retryAfter = Duration.ofSeconds(step.d() % 30);
-        Mark mark =
-                switch (step.b() % 8) {
-                    case 0 -> Mark.dead(held.eventId(), held.token(), counts, "dead");
-                    case 1, 2 -> Mark.retry(held.eventId(), held.token(), counts, retryAfter, "again");
-                    default -> Mark.done(held.eventId(), held.token());
-                };
+        Mark mark = switch (step.b() % 8) {
+            case 0 -> Mark.dead(held.eventId(), held.token(), counts, "dead");
+            case 1, 2 -> Mark.retry(held.eventId(), held.token(), counts, retryAfter, "again");
+            default -> Mark.done(held.eventId(), held.token());
+        };
         boolean isHeld = model.isHeld(held.eventId(), held.token());
         Set<String> answer = db.call(connection -> store.mark(connection, List.of(mark), now));
         if (isHeld) {
@@ -381,8 +382,7 @@ final class ModelRun {
 
     private @Nullable String expire() {
         Set<String> expected = model.expire(now, lockExpiry());
-        List<String> answer =
-                db.call(connection -> store.expire(connection, now, lockExpiry(), REASON, ALL));
+        List<String> answer = db.call(connection -> store.expire(connection, now, lockExpiry(), REASON, ALL));
         return compare("expired events", expected, new HashSet<>(answer));
     }
 
@@ -394,15 +394,13 @@ final class ModelRun {
                 .map(event -> event.id)
                 .toList();
         int answer = db.call(connection -> admin.replay(connection, dead, now));
-        long expected = dead.stream()
-                .filter(id -> model.replay(model.event(id), now))
-                .count();
+        long expected =
+                dead.stream().filter(id -> model.replay(model.event(id), now)).count();
         return compare("number of replayed events", (int) expected, answer);
     }
 
     private @Nullable String discard() {
-        List<String> dead =
-                model.with(EventStatus.DEAD).map(event -> event.id).toList();
+        List<String> dead = model.with(EventStatus.DEAD).map(event -> event.id).toList();
         int answer = db.call(connection -> admin.discard(connection, dead));
         dead.forEach(model.events()::remove);
         return compare("number of discarded events", dead.size(), answer);
