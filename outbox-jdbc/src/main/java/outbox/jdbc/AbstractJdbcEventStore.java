@@ -23,6 +23,7 @@ import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.Replay;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 
@@ -762,8 +763,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
-    public int replay(Connection conn, Collection<String> eventIds, Instant now) {
-        return admin.replay(conn, eventIds, now);
+    public int replay(Connection conn, List<String> eventIds, Replay how) {
+        return admin.replay(conn, eventIds, how);
     }
 
     @Override

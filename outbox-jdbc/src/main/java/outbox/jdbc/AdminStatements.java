@@ -8,6 +8,7 @@ import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
+import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -16,7 +17,6 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** The statements of an operator on the events of a table; the same for all databases but the purge. */
 final class AdminStatements {
@@ -25,9 +25,11 @@ final class AdminStatements {
             "event_id, event_type, aggregate_type, aggregate_id, tenant_id, status, attempts, available_at, created_at, done_at, locked_by, locked_at, ";
 
     private final AbstractJdbcEventStore store;
+    private final ReplayStatements replays;
 
     AdminStatements(AbstractJdbcEventStore store) {
         this.store = store;
+        this.replays = new ReplayStatements(store);
     }
 
     List<TypeCount> countByType(Connection conn) {
@@ -156,26 +158,8 @@ final class AdminStatements {
         });
     }
 
-    /** What has a key is tried by itself: another event may have it by now. A deadline is over, and says nothing about what an operator wants. */
-    int replay(Connection conn, Collection<String> eventIds, Instant now) {
-        return store.run("replay " + eventIds.size() + " events", () -> {
-            String sql = """
-                    UPDATE %%1$s
-                       SET status = 0, attempts = 0, available_at = ?, done_at = NULL, locked_by = NULL, locked_at = NULL%s
-                     WHERE %%2$s
-                       AND status = 3
-                    """.formatted(store.shape(conn).has("expires_at") ? ", expires_at = NULL" : "");
-            Set<String> withKey = store.control().withKey(conn, eventIds);
-            List<String> others =
-                    eventIds.stream().filter(id -> !withKey.contains(id)).toList();
-            int count = store.updateIds(conn, sql, others, binder -> binder.time("available_at", now), binder -> {});
-            for (String eventId : eventIds) {
-                if (withKey.contains(eventId) && store.control().replay(conn, sql, eventId, now)) {
-                    count++;
-                }
-            }
-            return count;
-        });
+    int replay(Connection conn, List<String> eventIds, Replay how) {
+        return store.run("replay " + eventIds.size() + " events", () -> replays.replay(conn, eventIds, how));
     }
 
     int discard(Connection conn, Collection<String> eventIds) {

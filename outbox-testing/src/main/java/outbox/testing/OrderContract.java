@@ -17,6 +17,7 @@ import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -415,8 +416,8 @@ public abstract class OrderContract {
     }
 
     private void replay(EventEnvelope event) {
-        db.inTransaction(connection ->
-                ((AdminEventStore) store).replay(connection, List.of(event.eventId()), store.now(connection)));
+        db.inTransaction(connection -> ((AdminEventStore) store)
+                .replay(connection, List.of(event.eventId()), Replay.dead("r", store.now(connection))));
     }
 
     private int skip(List<String> eventIds) {
