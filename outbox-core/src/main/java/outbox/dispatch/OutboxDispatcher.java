@@ -80,6 +80,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                 builder.ownerId,
                 builder.leaseDuration,
                 builder.deleteDone);
+        store.keepAttempts(builder.keepAttempts);
         ordering = builder.ordering;
         if (ordering.isOn()) {
             store.requireOrder();
@@ -553,6 +554,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private @Nullable String ownerId;
         private Ordering ordering = Ordering.off();
         private boolean deleteDone;
+        private int keepAttempts = ClaimedStore.DEFAULT_ATTEMPTS;
         private boolean virtualThreads;
 
         private Builder() {}
@@ -688,6 +690,13 @@ public final class OutboxDispatcher implements AutoCloseable {
         /** Whether a delivered event is deleted at once instead of being kept as DONE until a purge, that is with a retention of zero; default false. */
         public Builder deleteDone(boolean deleteDone) {
             this.deleteDone = deleteDone;
+            return this;
+        }
+
+        /** How many of its last attempts the history of an event has, 0 to 1000; default 10. Where the store has no place for it there is no history. */
+        public Builder keepAttempts(int keepAttempts) {
+            this.keepAttempts = require(
+                    keepAttempts >= 0 && keepAttempts <= 1000, keepAttempts, "keepAttempts must be between 0 and 1000");
             return this;
         }
 

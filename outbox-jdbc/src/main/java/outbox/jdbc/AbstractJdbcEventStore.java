@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.admin.Attempt;
 import outbox.admin.AuditEntry;
 import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
@@ -16,6 +17,7 @@ import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.order.Ordering;
 import outbox.spi.AdminEventStore;
+import outbox.spi.AttemptEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
@@ -54,7 +56,7 @@ import java.util.stream.Collectors;
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
 public abstract class AbstractJdbcEventStore extends JdbcTable
-        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore {
+        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore, AttemptEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -71,13 +73,15 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     private final AdminStatements admin;
     private final AuditStatements audit;
     private final PauseStatements pauses;
+    private final AttemptStatements attempts;
 
     protected AbstractJdbcEventStore(String tableName) {
         super(new TableName(tableName));
         this.held = new HeldEventStatements(this);
         this.order = new OrderStatements(this);
         this.control = new ControlStatements(this);
-        this.admin = new AdminStatements(this);
+        this.attempts = new AttemptStatements(this);
+        this.admin = new AdminStatements(this, attempts);
         this.audit = new AuditStatements(this);
         this.pauses = new PauseStatements(this);
     }
@@ -701,6 +705,23 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public boolean resume(Connection conn, PauseScope scope, String name) {
         return pauses.resume(conn, scope, name);
+    }
+
+    // ---- the history of attempts ----
+
+    @Override
+    public boolean keepsAttempts(Connection conn) {
+        return attempts.exist(conn);
+    }
+
+    @Override
+    public void addAttempts(Connection conn, List<Attempt> some, int keep) {
+        attempts.add(conn, some, keep);
+    }
+
+    @Override
+    public void forgetAttempts(Connection conn, Collection<String> eventIds) {
+        attempts.forget(conn, eventIds);
     }
 
     /** Whether statements of this connection find a table by this name. Answers without an error. */

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import outbox.admin.Attempt;
 import outbox.admin.EventCursor;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -26,9 +27,11 @@ final class AdminStatements {
 
     private final AbstractJdbcEventStore store;
     private final ReplayStatements replays;
+    private final AttemptStatements attempts;
 
-    AdminStatements(AbstractJdbcEventStore store) {
+    AdminStatements(AbstractJdbcEventStore store, AttemptStatements attempts) {
         this.store = store;
+        this.attempts = attempts;
         this.replays = new ReplayStatements(store);
     }
 
@@ -70,7 +73,8 @@ final class AdminStatements {
                       FROM %s
                      WHERE event_id = ?
                     """.formatted(EventRows.columns(shape, ""), store.table());
-            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape)).stream()
+            List<Attempt> history = attempts.read(conn, eventId);
+            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape, history)).stream()
                     .findFirst();
         });
     }
@@ -170,12 +174,16 @@ final class AdminStatements {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
-        return store.run(
+        int count = store.run(
                 "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
+        if (attempts.exist(conn)) {
+            attempts.purge(conn, doneBefore, limit);
+        }
+        return count;
     }
 
-    private static EventDetails details(ResultSet row, TableShape shape) throws SQLException {
-        return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"));
+    private static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {
+        return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"), history);
     }
 
     private static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {
