@@ -440,6 +440,63 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         });
     }
 
+    @Override
+    public List<String> endUntaken(
+            Connection conn,
+            Instant now,
+            Instant dueBefore,
+            Instant lockExpiry,
+            int limit,
+            Ordering ordering,
+            Withheld except,
+            String reason) {
+        return run("end events that nobody took", () -> {
+            List<String> ids = untaken(conn, dueBefore, lockExpiry, limit, ordering, new WithheldSql(except));
+            updateIds(
+                    conn,
+                    """
+                    UPDATE %1$s
+                       SET status = 3, done_at = ?, last_error = ?, locked_by = NULL, locked_at = NULL
+                     WHERE %2$s
+                       AND status + 0 = 0
+                       AND attempts = 0
+                       AND available_at <= ?
+                       AND (locked_at IS NULL OR locked_at < ?)
+                    """,
+                    ids,
+                    binder -> binder.time("done_at", now).text(reason),
+                    binder -> binder.time("available_at", dueBefore).time("locked_at", lockExpiry));
+            return ids;
+        });
+    }
+
+    /** Binds: latest available_at, lock expiry, what is withheld, those of the order, limit. */
+    private List<String> untaken(
+            Connection conn, Instant dueBefore, Instant lockExpiry, int limit, Ordering ordering, WithheldSql except)
+            throws SQLException {
+        TableShape shape = ordering.isOn() ? order.require(conn) : shape(conn);
+        String sql = shape.text(
+                except.text(OrderStatements.Text.of("untaken", ordering, 0)),
+                () -> candidatesSql(
+                        "e.event_id",
+                        "e.status = 0 AND e.attempts = 0 AND e.available_at <= ? AND (e.locked_at IS NULL OR e.locked_at < ?)"
+                                + except.condition("e.")
+                                + (ordering.isOn() ? " AND " + order.isNext(ordering) : ""),
+                        "e.available_at, e.created_at"));
+        return queryAnew(
+                conn,
+                sql,
+                binder -> {
+                    binder.time("available_at", dueBefore).time("locked_at", lockExpiry);
+                    except.bind(binder);
+                    if (ordering.isOn()) {
+                        order.bindNext(binder, ordering);
+                    }
+                    bindLimit(binder, limit, ordering.isOn());
+                },
+                row -> row.getString(1));
+    }
+
     private List<ClaimedEvent> claimCandidates(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, int limit, Candidates source)
             throws SQLException {

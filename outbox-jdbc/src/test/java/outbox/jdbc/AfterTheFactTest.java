@@ -13,6 +13,7 @@ import outbox.admin.OutboxAdmin;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
+import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.Replay;
 import outbox.testing.StoreFixture;
 
@@ -20,6 +21,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -96,6 +98,57 @@ class AfterTheFactTest {
         assertThat(node.counts.dead).hasValue(0);
     }
 
+    // ---- unknown types ----
+
+    @ParameterizedTest
+    @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
+    void each_node_takes_what_it_knows_and_what_no_node_knows_is_dead_in_time(Databases database) {
+        StoreFixture db = database.fixture();
+        Duration limit = Duration.ofSeconds(3);
+        List<String> received = new CopyOnWriteArrayList<>();
+        AtomicInteger brought = new AtomicInteger();
+        Node older = node(db, dispatcher -> dispatcher
+                .listenerRegistry(
+                        new DefaultListenerRegistry().register("old", event -> received.add("older " + event.eventType())))
+                .metrics(new Brought(brought))
+                .takeOnlyKnown(limit));
+        Node newer = node(db, dispatcher -> dispatcher
+                .listenerRegistry(
+                        new DefaultListenerRegistry().register("new", event -> received.add("newer " + event.eventType())))
+                .metrics(new Brought(brought))
+                .takeOnlyKnown(limit));
+
+        List<EventEnvelope> known = new ArrayList<>();
+        for (Node node : List.of(older, newer)) {
+            known.add(node.write(node.writer, EventEnvelope.ofJson("old", "{}")));
+            known.add(node.write(node.writer, EventEnvelope.ofJson("new", "{}")));
+        }
+        EventEnvelope unknown = older.write(older.writer, EventEnvelope.ofJson("unheard", "{}"));
+
+        awaitDone(db, known);
+        assertThat(received).containsExactlyInAnyOrder("older old", "older old", "newer new", "newer new");
+        await().atMost(SECONDS)
+                .untilAsserted(() ->
+                        assertThat(db.row(unknown.eventId()).status()).isEqualTo(EventStatus.DEAD));
+        assertThat(db.row(unknown.eventId()).attempts()).isZero();
+        assertThat(db.row(unknown.eventId()).lastError()).contains("No node took this event within PT3S");
+        assertThat(brought).as("nothing is claimed again and again").hasValueLessThanOrEqualTo(4);
+    }
+
+    /** Counts what pollers bring. */
+    private static final class Brought extends Node.Counts {
+        private final AtomicInteger cold;
+
+        Brought(AtomicInteger cold) {
+            this.cold = cold;
+        }
+
+        @Override
+        public void incrementColdEnqueued() {
+            cold.incrementAndGet();
+        }
+    }
+
     // ---- replay ----
 
     @ParameterizedTest
@@ -143,6 +196,7 @@ class AfterTheFactTest {
     private Node node(StoreFixture db, Consumer<OutboxDispatcher.Builder> settings) {
         Node node = new Node(db.dataSource(), db.store(), settings, poller -> {});
         nodes.add(node);
+        node.poller.start();
         return node;
     }
 
