@@ -4,10 +4,13 @@ import org.jspecify.annotations.Nullable;
 import outbox.admin.Attempt;
 import outbox.spi.ErrorText;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -17,8 +20,8 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * The history of attempts, in a table of its own that all outbox tables of a schema share. Outcomes are written in the same transaction, so nothing here may fail for a table that is
- * missing, or is not what it should be: such a table is not used.
+ * The history of attempts, in a table of its own that all outbox tables of a schema share. Outcomes are written in the same transaction, and must be written whatever is wrong with the
+ * history: what the database refuses here is undone up to a savepoint, and the table is left alone for a minute. So is one that lacks columns.
  */
 final class AttemptStatements {
 
@@ -27,6 +30,8 @@ final class AttemptStatements {
 
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
     private static final int MAX_PURGED = 10_000;
+    private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
+    private static final Logger LOG = System.getLogger(AttemptStatements.class.getName());
 
     private final AbstractJdbcEventStore store;
     private final TableName table;
@@ -75,7 +80,7 @@ final class AttemptStatements {
         T on(TableShape columns) throws SQLException;
     }
 
-    /** Whoever dropped the table meanwhile fails this once; then it is looked for again. */
+    /** Somebody may have dropped or changed the table meanwhile: then it is looked at again. */
     private <T> T use(Connection conn, String what, T without, Use<T> use) {
         TableShape columns = look(conn);
         return columns == null
@@ -84,9 +89,7 @@ final class AttemptStatements {
                     try {
                         return use.on(columns);
                     } catch (SQLException e) {
-                        if (SqlStates.isTableMissing(e)) {
-                            shape = null;
-                        }
+                        shape = null;
                         throw e;
                     }
                 });
@@ -124,10 +127,36 @@ final class AttemptStatements {
     }
 
     void add(Connection conn, List<Attempt> attempts, int keep) {
-        use(conn, "write " + attempts.size() + " attempts", 0, columns -> {
-            insert(conn, attempts, columns);
-            return trim(conn, attempts.stream().map(Attempt::eventId).collect(Collectors.toSet()), keep);
-        });
+        use(
+                conn,
+                "write " + attempts.size() + " attempts",
+                false,
+                columns -> unlessRefused(conn, () -> {
+                    insert(conn, attempts, columns);
+                    return trim(conn, attempts.stream().map(Attempt::eventId).collect(Collectors.toSet()), keep);
+                }));
+    }
+
+    /** What may pass by itself, such as a deadlock, ends the transaction, and is tried again with it. */
+    private boolean unlessRefused(Connection conn, JdbcTable.Step<Integer> step) throws SQLException {
+        Savepoint before = conn.setSavepoint();
+        try {
+            step.run();
+            conn.releaseSavepoint(before);
+            return true;
+        } catch (SQLException e) {
+            if (SqlStates.of(e).isEmpty() || PASSING.stream().anyMatch(SqlStates.of(e)::startsWith)) {
+                throw e;
+            }
+            conn.rollback(before);
+            shape = null;
+            nextLookNanos = System.nanoTime() + LOOK_AGAIN.toNanos();
+            LOG.log(
+                    Level.WARNING,
+                    "Table " + table + " cannot be used; outcomes are written without a history for a minute",
+                    e);
+            return false;
+        }
     }
 
     private void insert(Connection conn, List<Attempt> attempts, TableShape columns) throws SQLException {
@@ -185,7 +214,11 @@ final class AttemptStatements {
     }
 
     void forget(Connection conn, Collection<String> eventIds) {
-        use(conn, "forget the attempts of " + eventIds.size() + " events", 0, columns -> trim(conn, eventIds, 0));
+        use(
+                conn,
+                "forget the attempts of " + eventIds.size() + " events",
+                false,
+                columns -> unlessRefused(conn, () -> trim(conn, eventIds, 0)));
     }
 
     /** Deletes attempts from before the given time whose events are gone. */
