@@ -16,10 +16,7 @@ import java.util.Objects;
  * @param history the last attempts that failed, and the success after them, the oldest first; empty where the store keeps none
  */
 public record EventDetails(
-        EventSummary summary,
-        OutboxEvent event,
-        @Nullable String lastError,
-        List<Attempt> history) {
+        EventSummary summary, OutboxEvent event, @Nullable String lastError, List<Attempt> history) {
 
     public EventDetails {
         Objects.requireNonNull(summary, "summary");

@@ -88,7 +88,9 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
         ListenerRegistry registry = Objects.requireNonNull(builder.listenerRegistry, "listenerRegistry");
         Duration untakenLimit = builder.untakenLimit;
-        known = untakenLimit == null ? null : new KnownRoutes(registry, Objects.requireNonNull(builder.eventStore), untakenLimit);
+        known = untakenLimit == null
+                ? null
+                : new KnownRoutes(registry, Objects.requireNonNull(builder.eventStore), untakenLimit);
         String name = Threads.nextName();
         Reports reports = new Reports();
         DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);

@@ -22,11 +22,7 @@ import java.util.Set;
  * @param step how much later than the one before it each is due
  */
 public record Replay(
-        String requestId,
-        Set<EventStatus> from,
-        @Nullable String listener,
-        Instant firstDue,
-        Duration step) {
+        String requestId, Set<EventStatus> from, @Nullable String listener, Instant firstDue, Duration step) {
 
     /** The header by which a listener knows that its event is replayed: the id of the request. */
     public static final String HEADER = EventRules.RESERVED_HEADER_PREFIX + "replay";

@@ -41,9 +41,11 @@ class DispatcherSettingsTest {
                 wrong("keepAttempts", builder -> builder.keepAttempts(-1)),
                 wrong("keepAttempts", builder -> builder.keepAttempts(1001)),
                 wrong("untakenLimit", builder -> builder.takeOnlyKnown(Duration.ZERO)),
-                wrong("takeOnlyKnown needs a store", builder -> complete(builder)
-                        .takeOnlyKnown(Duration.ofHours(1))
-                        .build()),
+                wrong(
+                        "takeOnlyKnown needs a store",
+                        builder -> complete(builder)
+                                .takeOnlyKnown(Duration.ofHours(1))
+                                .build()),
                 wrong(
                         "deleteDone",
                         builder -> complete(builder).deleteDone(true).build()),

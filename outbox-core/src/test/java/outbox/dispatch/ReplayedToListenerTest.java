@@ -36,8 +36,8 @@ class ReplayedToListenerTest {
 
     @Test
     void the_listener_of_that_name_receives_it_and_sees_the_mark() {
-        rig.on("named", named("crm")).on("plain", event -> received.add(event.headers()
-                .getOrDefault(Replay.HEADER, "none")));
+        rig.on("named", named("crm"))
+                .on("plain", event -> received.add(event.headers().getOrDefault(Replay.HEADER, "none")));
         OutboxDispatcher dispatcher = rig.start(builder -> builder);
 
         QueuedEvent named = replayed("named", "crm");
@@ -65,7 +65,8 @@ class ReplayedToListenerTest {
             dispatcher.enqueueHot(event);
 
             eventually(() -> assertThat(row(event).status()).isEqualTo(EventStatus.DEAD));
-            assertThat(row(event).error()).contains("replayed to listener 'crm'", "__GLOBAL__:" + type + " has listener");
+            assertThat(row(event).error())
+                    .contains("replayed to listener 'crm'", "__GLOBAL__:" + type + " has listener");
         }
         assertThat(received).isEmpty();
     }

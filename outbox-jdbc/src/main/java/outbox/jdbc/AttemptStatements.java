@@ -25,8 +25,8 @@ import java.util.stream.Collectors;
  */
 final class AttemptStatements {
 
-    private static final List<String> COLUMNS = List.of(
-            "attempt_id", "outbox_table", "event_id", "attempt", "started_at", "node", "duration_ms", "error");
+    private static final List<String> COLUMNS =
+            List.of("attempt_id", "outbox_table", "event_id", "attempt", "started_at", "node", "duration_ms", "error");
 
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
     private static final int MAX_PURGED = 10_000;
@@ -205,10 +205,10 @@ final class AttemptStatements {
                         binder.text(owner());
                     },
                     row -> new Kept(row.getString("event_id"), row.getLong("attempt_id")));
-            newestFirst.stream().collect(Collectors.groupingBy(Kept::eventId)).values().forEach(ofEvent -> ofEvent
-                    .stream()
-                    .skip(keep)
-                    .forEach(old -> tooMany.add(old.attemptId())));
+            newestFirst.stream()
+                    .collect(Collectors.groupingBy(Kept::eventId))
+                    .values()
+                    .forEach(ofEvent -> ofEvent.stream().skip(keep).forEach(old -> tooMany.add(old.attemptId())));
         }
         return delete(conn, tooMany);
     }

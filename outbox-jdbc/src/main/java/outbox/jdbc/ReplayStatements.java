@@ -27,7 +27,9 @@ final class ReplayStatements {
 
     /** What a replay needs of an event. */
     private record Row(
-            String eventId, @Nullable String headers, @Nullable String dedupKey) {}
+            String eventId,
+            @Nullable String headers,
+            @Nullable String dedupKey) {}
 
     int replay(Connection conn, List<String> eventIds, Replay how) throws SQLException {
         TableShape shape = store.shape(conn);

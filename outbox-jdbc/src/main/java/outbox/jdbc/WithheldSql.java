@@ -50,8 +50,7 @@ final class WithheldSql {
     Object text(Object statement) {
         return withheld.isNothing()
                 ? statement
-                : new Text(
-                        statement, types.size(), routes.size(), tenants.size(), known == null ? -1 : known.size());
+                : new Text(statement, types.size(), routes.size(), tenants.size(), known == null ? -1 : known.size());
     }
 
     /** Begins with AND, or is empty. Binds: see {@link #bind}. */
@@ -61,11 +60,7 @@ final class WithheldSql {
             condition.append(" AND ").append(alias).append("event_type NOT IN ").append(places(types));
         }
         if (!routes.isEmpty()) {
-            condition
-                    .append(" AND ")
-                    .append(route(alias))
-                    .append(" NOT IN ")
-                    .append(places(routes));
+            condition.append(" AND ").append(route(alias)).append(" NOT IN ").append(places(routes));
         }
         if (!tenants.isEmpty()) {
             condition

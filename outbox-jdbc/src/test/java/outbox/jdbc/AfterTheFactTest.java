@@ -67,8 +67,9 @@ class AfterTheFactTest {
         assertThat(history).extracting(Attempt::node).containsOnly("node-7");
         assertThat(history.get(0).error()).contains("IOException", "boom 1");
         assertThat(history.get(2).error()).isNull();
-        assertThat(history).allSatisfy(attempt -> assertThat(attempt.startedAt())
-                .isBetween(db.now().minusSeconds(60), db.now()));
+        assertThat(history)
+                .allSatisfy(attempt ->
+                        assertThat(attempt.startedAt()).isBetween(db.now().minusSeconds(60), db.now()));
         assertThat(admin.find(plain.eventId()).orElseThrow().history()).isEmpty();
     }
 
@@ -107,16 +108,20 @@ class AfterTheFactTest {
         Duration limit = Duration.ofSeconds(3);
         List<String> received = new CopyOnWriteArrayList<>();
         AtomicInteger brought = new AtomicInteger();
-        Node older = node(db, dispatcher -> dispatcher
-                .listenerRegistry(
-                        new DefaultListenerRegistry().register("old", event -> received.add("older " + event.eventType())))
-                .metrics(new Brought(brought))
-                .takeOnlyKnown(limit));
-        Node newer = node(db, dispatcher -> dispatcher
-                .listenerRegistry(
-                        new DefaultListenerRegistry().register("new", event -> received.add("newer " + event.eventType())))
-                .metrics(new Brought(brought))
-                .takeOnlyKnown(limit));
+        Node older = node(
+                db,
+                dispatcher -> dispatcher
+                        .listenerRegistry(new DefaultListenerRegistry()
+                                .register("old", event -> received.add("older " + event.eventType())))
+                        .metrics(new Brought(brought))
+                        .takeOnlyKnown(limit));
+        Node newer = node(
+                db,
+                dispatcher -> dispatcher
+                        .listenerRegistry(new DefaultListenerRegistry()
+                                .register("new", event -> received.add("newer " + event.eventType())))
+                        .metrics(new Brought(brought))
+                        .takeOnlyKnown(limit));
 
         List<EventEnvelope> known = new ArrayList<>();
         for (Node node : List.of(older, newer)) {
@@ -128,8 +133,8 @@ class AfterTheFactTest {
         awaitDone(db, known);
         assertThat(received).containsExactlyInAnyOrder("older old", "older old", "newer new", "newer new");
         await().atMost(SECONDS)
-                .untilAsserted(() ->
-                        assertThat(db.row(unknown.eventId()).status()).isEqualTo(EventStatus.DEAD));
+                .untilAsserted(
+                        () -> assertThat(db.row(unknown.eventId()).status()).isEqualTo(EventStatus.DEAD));
         assertThat(db.row(unknown.eventId()).attempts()).isZero();
         assertThat(db.row(unknown.eventId()).lastError()).contains("No node took this event within PT3S");
         assertThat(brought).as("nothing is claimed again and again").hasValueLessThanOrEqualTo(4);
@@ -183,7 +188,8 @@ class AfterTheFactTest {
         for (String aggregate : List.of("a-0", "a-1")) {
             assertThat(ids(node.delivered, aggregate)).isEqualTo(ids(events, aggregate));
         }
-        assertThat(node.delivered).allSatisfy(event -> assertThat(event.headers()).containsEntry(Replay.HEADER, "r1"));
+        assertThat(node.delivered)
+                .allSatisfy(event -> assertThat(event.headers()).containsEntry(Replay.HEADER, "r1"));
     }
 
     private static List<String> ids(List<EventEnvelope> events, String aggregateId) {
@@ -203,7 +209,7 @@ class AfterTheFactTest {
     private static void awaitDone(StoreFixture db, List<EventEnvelope> events) {
         await().atMost(SECONDS)
                 .untilAsserted(() -> assertThat(events)
-                        .allSatisfy(event -> assertThat(db.row(event.eventId()).status())
-                                .isEqualTo(EventStatus.DONE)));
+                        .allSatisfy(event ->
+                                assertThat(db.row(event.eventId()).status()).isEqualTo(EventStatus.DONE)));
     }
 }

@@ -347,8 +347,7 @@ public abstract class AdminContract {
         assertThat(event.summary().attempts()).isZero();
         assertThat(event.summary().doneAt()).isNull();
         assertThat(event.lastError()).isNull();
-        assertThat(admin.audit(result.requestId()).orElseThrow().selection())
-                .isEqualTo("DONE events, at most 1000");
+        assertThat(admin.audit(result.requestId()).orElseThrow().selection()).isEqualTo("DONE events, at most 1000");
     }
 
     @Test
@@ -356,9 +355,8 @@ public abstract class AdminContract {
         rows.given("done", 2, EventStatus.DONE);
         rows.given("dead", 2, EventStatus.DEAD);
         rows.given("new", 1, EventStatus.NEW);
-        EventFilter both = EventFilter.builder()
-                .status(EventStatus.DONE, EventStatus.DEAD)
-                .build();
+        EventFilter both =
+                EventFilter.builder().status(EventStatus.DONE, EventStatus.DEAD).build();
 
         assertThat(admin.replay(request(both).build()).affected()).isEqualTo(4);
         assertThat(rows.count(EventStatus.NEW)).isEqualTo(5);
@@ -367,9 +365,8 @@ public abstract class AdminContract {
     @Test
     void delivered_events_can_be_replayed_but_neither_discarded_nor_skipped() {
         rows.given("done", 2, EventStatus.DONE);
-        AdminRequest request = request(
-                        EventFilter.builder().status(EventStatus.DONE).build())
-                .build();
+        AdminRequest request =
+                request(EventFilter.builder().status(EventStatus.DONE).build()).build();
         AdminRequest limited = request(EventFilter.all()).eventsPerSecond(5).build();
 
         for (AdminRequest wrong : List.of(request, limited)) {
@@ -392,8 +389,7 @@ public abstract class AdminContract {
 
         assertThat(first.affected()).isEqualTo(3);
         assertThat(headersOf("plain")).isEqualTo(Map.of(Replay.HEADER, "r1", Replay.TO_HEADER, "crm"));
-        assertThat(headersOf("traced"))
-                .isEqualTo(Map.of("trace", "ü-1", Replay.HEADER, "r1", Replay.TO_HEADER, "crm"));
+        assertThat(headersOf("traced")).isEqualTo(Map.of("trace", "ü-1", Replay.HEADER, "r1", Replay.TO_HEADER, "crm"));
         assertThat(admin.find("unreadable").orElseThrow().event().headersJson()).isEqualTo("not json");
         assertThat(admin.audit("r1").orElseThrow().selection())
                 .isEqualTo("DEAD events, at most 1000, to listener 'crm'");
@@ -444,8 +440,7 @@ public abstract class AdminContract {
         rows.execute("UPDATE %s SET last_error = ? WHERE event_id = 'dead-0001'", "IOException: 100 down");
         rows.execute("UPDATE %s SET last_error = ? WHERE event_id = 'dead-0002'", "a_b");
 
-        assertThat(found(EventFilter.builder().errorContains("IOException")))
-                .containsExactly("dead-0000", "dead-0001");
+        assertThat(found(EventFilter.builder().errorContains("IOException"))).containsExactly("dead-0000", "dead-0001");
         assertThat(found(EventFilter.builder().errorContains("100% down!"))).containsExactly("dead-0000");
         assertThat(found(EventFilter.builder().errorContains("a_"))).containsExactly("dead-0002");
         assertThat(found(EventFilter.builder().errorContains("axb"))).isEmpty();

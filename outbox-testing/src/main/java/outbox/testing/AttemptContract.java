@@ -95,9 +95,10 @@ public abstract class AttemptContract {
 
         add(10, attempt(event, 1, "nul\0 lone\ud800 " + "x".repeat(5000)));
 
-        assertThat(history(event)).singleElement().satisfies(kept -> assertThat(kept.error())
-                .startsWith("nul? lone? x")
-                .hasSize(4000));
+        assertThat(history(event))
+                .singleElement()
+                .satisfies(kept ->
+                        assertThat(kept.error()).startsWith("nul? lone? x").hasSize(4000));
     }
 
     @Test

@@ -131,7 +131,8 @@ public abstract class WithholdingContract {
         EventEnvelope withoutAggregate = given(EventEnvelope.ofJson("Paid", "{}"));
         Set<String> routes = Set.of("Order:Paid", "__GLOBAL__:Paid", "Order:Never");
 
-        assertThat(claim(10, Ordering.off(), Withheld.NOTHING.butKnown(Set.of()))).isEmpty();
+        assertThat(claim(10, Ordering.off(), Withheld.NOTHING.butKnown(Set.of())))
+                .isEmpty();
         assertThat(claim(10, Ordering.off(), new Withheld(Set.of("Paid"), Set.of(), Set.of()).butKnown(routes)))
                 .isEmpty();
         assertThat(claim(10, Ordering.off(), Withheld.NOTHING.butKnown(routes)))
@@ -170,7 +171,7 @@ public abstract class WithholdingContract {
             store.claimOne(connection, claim, attempted.eventId(), now, now.minus(LEASE), null);
             store.mark(
                     connection,
-                    List.of(Mark.retry(attempted.eventId(), "held", false, Duration.ofSeconds(-7200), "boom")),
+                    List.of(Mark.retry(attempted.eventId(), "held", false, Duration.ofHours(-2), "boom")),
                     now);
             store.claimOne(connection, claim, held.eventId(), now, now.minus(LEASE), null);
         });
@@ -194,8 +195,8 @@ public abstract class WithholdingContract {
     private List<String> endUntaken(int limit, Ordering ordering, Withheld except) {
         Instant now = db.now();
         Instant dueBefore = ordering.isOn() ? now : now.minusSeconds(3600);
-        return db.call(connection -> store.endUntaken(
-                connection, now, dueBefore, now.minus(LEASE), limit, ordering, except, "nobody"));
+        return db.call(connection ->
+                store.endUntaken(connection, now, dueBefore, now.minus(LEASE), limit, ordering, except, "nobody"));
     }
 
     // ---- pauses ----
