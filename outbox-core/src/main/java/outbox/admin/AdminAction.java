@@ -1,8 +1,8 @@
 package outbox.admin;
 
-/** What a person may do: to many dead events at once, or to what is delivered at all. */
+/** What a person may do: to many finished events at once, or to what is delivered at all. */
 public enum AdminAction {
-    /** Makes dead events pending again, with all their attempts before them. */
+    /** Makes dead or delivered events pending again, with all their attempts before them. */
     REPLAY,
     /** Deletes dead events for good. */
     DISCARD,

@@ -1,14 +1,19 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.EventRules;
 import outbox.internal.Ulid;
 import outbox.model.EventStatus;
+import outbox.spi.Replay;
 
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.Set;
 
 /**
- * A wish to change dead events: which ones, who wants it, and why. Only looks until it is confirmed. Immutable.
+ * A wish to change dead events, or to replay delivered ones: which ones, who wants it, and why. Only looks until it is confirmed. Immutable.
  *
  * <p>The request id makes it happen once. To do what a dry run showed, build the same request again with {@link Builder#confirmed}; to ask again after a failure, keep the id.
  */
@@ -23,12 +28,19 @@ public final class AdminRequest {
     public static final int MAX_ACTOR_LENGTH = 128;
     public static final int MAX_REASON_LENGTH = 1000;
 
+    /** Largest rate of a replay. */
+    public static final int MAX_EVENTS_PER_SECOND = 100_000;
+
+    private static final long MICROS_PER_SECOND = 1_000_000;
+
     private final EventFilter filter;
     private final String actor;
     private final String reason;
     private final String requestId;
     private final int cap;
     private final boolean confirmed;
+    private final @Nullable String listener;
+    private final int eventsPerSecond; // 0: no limit
 
     private AdminRequest(Builder builder) {
         filter = required("filter", builder.filter);
@@ -37,6 +49,8 @@ public final class AdminRequest {
         requestId = builder.requestId != null ? builder.requestId : Ulid.next();
         cap = builder.cap;
         confirmed = builder.confirmed;
+        listener = builder.listener;
+        eventsPerSecond = builder.eventsPerSecond;
     }
 
     private static <T> T required(String setting, @Nullable T value) {
@@ -50,7 +64,7 @@ public final class AdminRequest {
         return new Builder();
     }
 
-    /** Dead events only. */
+    /** Dead events only, unless it names DONE. */
     public EventFilter filter() {
         return filter;
     }
@@ -80,9 +94,35 @@ public final class AdminRequest {
         return confirmed;
     }
 
-    /** Which events are meant, in words. */
+    /** Refuses what only a replay can do. */
+    void checkFor(AdminAction action) {
+        if (action == AdminAction.REPLAY) {
+            return;
+        }
+        if (!filter.statuses().equals(Set.of(EventStatus.DEAD))) {
+            throw new IllegalArgumentException("filter must be for DEAD events, not for " + filter.statuses()
+                    + ": delivered events can be replayed, but only dead ones discarded or skipped");
+        }
+        if (listener != null || eventsPerSecond > 0) {
+            throw new IllegalArgumentException(
+                    "toListener and eventsPerSecond are settings of a replay, not of " + action);
+        }
+    }
+
+    /** How a replay goes that starts then, from the event with the given index on. */
+    Replay replay(Instant startedAt, int index) {
+        Duration step = eventsPerSecond == 0
+                ? Replay.NO_PAUSE
+                : Duration.of((MICROS_PER_SECOND + eventsPerSecond - 1) / eventsPerSecond, ChronoUnit.MICROS);
+        Instant due = startedAt.plus(step.multipliedBy(index));
+        return new Replay(requestId, filter.statuses(), listener, due, step);
+    }
+
+    /** Which events are meant, in words, and how they are replayed. */
     String selection() {
-        return filter + ", at most " + cap;
+        return filter + ", at most " + cap
+                + (listener == null ? "" : ", to listener " + EventRules.show(listener))
+                + (eventsPerSecond == 0 ? "" : ", " + eventsPerSecond + " per second");
     }
 
     /** Collects the parts of a request; every setter refuses a wrong value. Not thread-safe. */
@@ -94,16 +134,18 @@ public final class AdminRequest {
         private @Nullable String requestId;
         private int cap = DEFAULT_CAP;
         private boolean confirmed;
+        private @Nullable String listener;
+        private int eventsPerSecond;
 
         private Builder() {}
 
-        /** Required: which of the dead events. A filter for any other status is refused, since only dead events can be replayed, discarded or skipped. */
+        /** Required: which of the dead events; of the delivered ones too if it names DONE, which only a replay allows. A filter for an unfinished status is refused. */
         public Builder filter(EventFilter filter) {
-            if (!filter.statuses().isEmpty() && !filter.statuses().equals(Set.of(EventStatus.DEAD))) {
-                throw new IllegalArgumentException("filter must be for DEAD events, not for " + filter.statuses()
-                        + ": only dead events can be replayed, discarded or skipped");
+            if (!filter.statuses().stream().allMatch(EventStatus::isTerminal)) {
+                throw new IllegalArgumentException("filter must be for DEAD or DONE events, not for "
+                        + filter.statuses() + ": unfinished events are delivered anyway");
             }
-            this.filter = filter.dead();
+            this.filter = filter.statuses().isEmpty() ? filter.dead() : filter;
             return this;
         }
 
@@ -139,6 +181,21 @@ public final class AdminRequest {
         /** Whether to do it; default false: a dry run that changes nothing. */
         public Builder confirmed(boolean confirmed) {
             this.confirmed = confirmed;
+            return this;
+        }
+
+        /**
+         * Of a replay: the name of the only listener that may receive the events, as in {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}; default: the
+         * listener of their route, whatever its name. An event whose route has another listener ends DEAD, with that reason.
+         */
+        public Builder toListener(String listener) {
+            this.listener = Checks.text("toListener", listener, Pause.MAX_NAME_LENGTH);
+            return this;
+        }
+
+        /** Of a replay: how many events become due per second, 1 to {@value AdminRequest#MAX_EVENTS_PER_SECOND}; default: all at once. */
+        public Builder eventsPerSecond(int eventsPerSecond) {
+            this.eventsPerSecond = Checks.range("eventsPerSecond", eventsPerSecond, 1, MAX_EVENTS_PER_SECOND);
             return this;
         }
 

@@ -25,6 +25,9 @@ public final class EventFilter {
     /** How many ids a filter may name. */
     public static final int MAX_IDS = 1000;
 
+    /** How long a text that an error contains may be. */
+    public static final int MAX_ERROR_LENGTH = 80;
+
     private static final EventFilter ALL = new EventFilter(new Builder());
 
     private final Set<String> eventIds;
@@ -36,6 +39,7 @@ public final class EventFilter {
     private final @Nullable Instant createdBefore;
     private final boolean inOrder;
     private final @Nullable String dedupKey;
+    private final @Nullable String errorContains;
 
     private EventFilter(Builder builder) {
         eventIds = Set.copyOf(builder.eventIds);
@@ -47,6 +51,7 @@ public final class EventFilter {
         createdBefore = builder.createdBefore;
         inOrder = builder.inOrder;
         dedupKey = builder.dedupKey;
+        errorContains = builder.errorContains;
     }
 
     /** Every event. */
@@ -89,6 +94,11 @@ public final class EventFilter {
         return dedupKey;
     }
 
+    /** What the last error contains. */
+    public @Nullable String errorContains() {
+        return errorContains;
+    }
+
     /** The earliest time of storage, inclusive. */
     public @Nullable Instant createdFrom() {
         return createdFrom;
@@ -129,6 +139,7 @@ public final class EventFilter {
         builder.createdBefore = createdBefore;
         builder.inOrder = inOrder;
         builder.dedupKey = dedupKey;
+        builder.errorContains = errorContains;
         return builder;
     }
 
@@ -157,6 +168,9 @@ public final class EventFilter {
         }
         if (dedupKey != null) {
             words.add("with key " + EventRules.show(dedupKey));
+        }
+        if (errorContains != null) {
+            words.add("with an error that contains " + EventRules.show(errorContains));
         }
         if (createdFrom != null) {
             words.add("created from " + createdFrom);
@@ -190,6 +204,7 @@ public final class EventFilter {
         private @Nullable Instant createdBefore;
         private boolean inOrder;
         private @Nullable String dedupKey;
+        private @Nullable String errorContains;
 
         private Builder() {}
 
@@ -231,6 +246,12 @@ public final class EventFilter {
         /** Written with this key, whether the event still has it or not. Needs a table that keeps keys. */
         public Builder dedupKey(String dedupKey) {
             this.dedupKey = EventRules.checkDedupKey(dedupKey);
+            return this;
+        }
+
+        /** Its last error contains this text, of at most {@value EventFilter#MAX_ERROR_LENGTH} characters. Reads every event that the other conditions leave. */
+        public Builder errorContains(String text) {
+            this.errorContains = Checks.text("errorContains", text, MAX_ERROR_LENGTH);
             return this;
         }
 

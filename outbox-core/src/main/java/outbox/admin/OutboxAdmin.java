@@ -65,7 +65,11 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Makes dead events pending again, as new ones that keep their last error. A request that is not confirmed only answers how many events it would replay.
+     * Makes dead events pending again, as new ones that keep their last error; delivered ones too if the filter names DONE. A request that is not confirmed only answers how many events
+     * it would replay.
+     *
+     * <p>Replayed events bear the header {@link outbox.spi.Replay#HEADER}. They become due in the order in which they were written, at the rate that the request allows; an aggregate
+     * whose events are delivered in order waits for those of them that were written before. One whose key another event has by now stays as it is.
      *
      * <p>A confirmed request happens once: asked again with its id, it changes nothing and answers what was done the first time. It replays each event at most once, in
      * transactions of at most 500 events, each with its audit record.
@@ -165,6 +169,7 @@ public final class OutboxAdmin {
     }
 
     private AdminResult change(AdminAction action, AdminRequest request) {
+        request.checkFor(action);
         Optional<AuditEntry> earlier = audit(request.requestId()); // also refuses a store without a place for audit
         if (!request.isConfirmed()) {
             return dryRun(action, request);
@@ -175,7 +180,7 @@ public final class OutboxAdmin {
 
     private AdminResult dryRun(AdminAction action, AdminRequest request) {
         EventFilter filter = request.filter(action);
-        long matched = access.inTransaction("count dead events", connection -> store.count(connection, filter));
+        long matched = access.inTransaction("count events", connection -> store.count(connection, filter));
         return new AdminResult(
                 request.requestId(), action, true, matched, Math.min(matched, request.cap()), true, false);
     }

@@ -32,7 +32,7 @@ final class RequestRun {
     }
 
     /** What the first transaction did; nothing is left to do if it was not the first with this id. */
-    private record Start(AuditEntry entry, List<String> left, boolean repeated) {}
+    private record Start(AuditEntry entry, List<String> ids, boolean repeated) {}
 
     /** Answers what the request did when it was made before. */
     AdminResult repeat(AuditEntry earlier) {
@@ -59,11 +59,11 @@ final class RequestRun {
 
     private AuditEntry finish(Start start) {
         AuditEntry entry = start.entry();
-        for (List<String> left = start.left(); !left.isEmpty(); left = afterBatch(left)) {
+        for (int from = BATCH; from < start.ids().size(); from += BATCH) {
             AuditEntry before = entry;
-            List<String> ids = left;
+            int first = from;
             try {
-                entry = access.inTransaction(toString(), connection -> change(connection, before, ids));
+                entry = access.inTransaction(toString(), connection -> change(connection, before, start.ids(), first));
             } catch (RuntimeException e) {
                 throw new AdminRequestFailedException(action, request.requestId(), before.affected(), e);
             }
@@ -89,30 +89,27 @@ final class RequestRun {
             Optional<AuditEntry> earlier = store.audit(connection, request.requestId());
             return new Start(earlier.orElseThrow(), List.of(), true);
         }
-        return new Start(change(connection, entry, ids), afterBatch(ids), false);
+        return new Start(change(connection, entry, ids, 0), ids, false);
     }
 
-    /** Changes the first batch of what is left, and records it. */
-    private AuditEntry change(Connection connection, AuditEntry before, List<String> left) {
+    /** Changes the batch that begins there, and records it. */
+    private AuditEntry change(Connection connection, AuditEntry before, List<String> ids, int from) {
         Instant now = store.now(connection);
-        List<String> batch = left.subList(0, Math.min(BATCH, left.size()));
+        int end = Math.min(from + BATCH, ids.size());
+        List<String> batch = ids.subList(from, end);
         int count = switch (action) {
-            case REPLAY -> store.replay(connection, batch, now);
+            case REPLAY -> store.replay(connection, batch, request.replay(before.startedAt(), from));
             case DISCARD -> store.discard(connection, batch);
             case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
             case PAUSE, RESUME -> throw new IllegalStateException(action + " changes no events");
         };
-        Instant finishedAt = left.size() <= BATCH ? now : null;
+        Instant finishedAt = end == ids.size() ? now : null;
         store.progressAudit(connection, request.requestId(), count, finishedAt);
         return before.progressed(count, finishedAt);
     }
 
-    private static List<String> afterBatch(List<String> left) {
-        return left.subList(Math.min(BATCH, left.size()), left.size());
-    }
-
     @Override
     public String toString() {
-        return action.name().toLowerCase(Locale.ROOT) + " dead events";
+        return action.name().toLowerCase(Locale.ROOT) + " events";
     }
 }

@@ -1,11 +1,13 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.Attempt;
 import outbox.admin.Pause;
 import outbox.internal.ClaimTokens;
 import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
+import outbox.spi.AttemptEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
@@ -33,12 +35,15 @@ import java.util.stream.Collectors;
  */
 final class ClaimedStore {
 
+    static final int DEFAULT_ATTEMPTS = 10;
+
     private final EventStore store;
     private final @Nullable LeasingEventStore leasing; // the same store, if it can
     private final StoreAccess access;
     private final ClaimTokens tokens;
     private final boolean deleteDone;
     private Duration lease; // guarded by this; only ever shortened
+    private volatile int keptAttempts = DEFAULT_ATTEMPTS; // of each event; set before the first write
 
     ClaimedStore(
             ConnectionProvider connections,
@@ -56,6 +61,11 @@ final class ClaimedStore {
             throw new IllegalArgumentException("deleteDone needs a store that can delete under a claim, but "
                     + store.getClass().getName() + " does not implement " + LeasingEventStore.class.getName());
         }
+    }
+
+    /** How many attempts the history of an event has at most; 0 for no history. */
+    void keepAttempts(int most) {
+        keptAttempts = most;
     }
 
     synchronized Duration lease() {
@@ -124,12 +134,48 @@ final class ClaimedStore {
      * Writes outcomes and gives back events in one transaction; answers the events whose outcome was still ours to write.
      *
      * @param keepKey delivered events that stay in the table with their key, even where others are deleted
+     * @param history what the history of attempts should know, where there is one
      */
-    Set<String> write(List<Mark> marks, List<Delivery> releases, Set<String> keepKey) {
+    Set<String> write(List<Mark> marks, List<Delivery> releases, Set<String> keepKey, List<EndedRun> history) {
         return access.inTransaction("write " + (marks.size() + releases.size()) + " outcomes", connection -> {
             release(connection, releases);
-            return marks.isEmpty() ? Set.of() : mark(connection, marks, keepKey);
+            Set<String> written = marks.isEmpty() ? Set.of() : mark(connection, marks, keepKey);
+            if (!history.isEmpty() && keptAttempts > 0 && store instanceof AttemptEventStore keeping) {
+                remember(keeping, connection, history, written, keepKey);
+            }
+            return written;
         });
+    }
+
+    /** Whose mark was not written, was not ours; what was deleted, needs no history. */
+    private void remember(
+            AttemptEventStore keeping,
+            Connection connection,
+            List<EndedRun> history,
+            Set<String> written,
+            Set<String> keepKey) {
+        if (!keeping.keepsAttempts(connection)) {
+            return;
+        }
+        Instant now = access.now(connection);
+        List<Attempt> attempts = new ArrayList<>();
+        List<String> deleted = new ArrayList<>();
+        for (EndedRun run : history) {
+            String eventId = run.mark().eventId();
+            if (deleteDone && run.isDone() && !keepKey.contains(eventId)) {
+                deleted.add(eventId);
+            } else {
+                attempts.add(run.at(now, tokens.owner()));
+            }
+        }
+        attempts.removeIf(attempt -> !written.contains(attempt.eventId()));
+        deleted.removeIf(eventId -> !written.contains(eventId));
+        if (!attempts.isEmpty()) {
+            keeping.addAttempts(connection, attempts, keptAttempts);
+        }
+        if (!deleted.isEmpty()) {
+            keeping.forgetAttempts(connection, deleted);
+        }
     }
 
     private Set<String> mark(Connection connection, List<Mark> marks, Set<String> keepKey) {

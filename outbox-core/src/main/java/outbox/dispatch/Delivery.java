@@ -53,6 +53,8 @@ final class Delivery {
     private @Nullable Thread listenerThread; // set while the listener has the thread
     private boolean inListener; // with or without a thread
     private long listenerStartNanos;
+    private long listenerEndNanos;
+    private boolean ran; // whether the listener was entered at all
     private @Nullable Runnable asyncCancel; // ends a run that needs no thread
     private @Nullable Cancel cancelled;
 
@@ -232,6 +234,7 @@ final class Delivery {
         listenerThread = Thread.currentThread();
         listenerStartNanos = System.nanoTime();
         inListener = true;
+        ran = true;
         return true;
     }
 
@@ -253,13 +256,33 @@ final class Delivery {
     /** Takes the thread back, with a clean interrupt flag: neither our interrupt nor one the listener left may reach what follows. */
     synchronized void leaveListener() {
         listenerThread = null;
-        inListener = false;
+        endRun();
         Thread.interrupted();
     }
 
     /** A listener that went on without a thread has ended. */
     synchronized void endAsync() {
-        inListener = false;
+        endRun();
+    }
+
+    /** Under the lock. */
+    private void endRun() {
+        if (inListener) {
+            inListener = false;
+            listenerEndNanos = System.nanoTime();
+        }
+    }
+
+    /** When the listener started, by {@link System#nanoTime}, and how long it ran. */
+    record Run(long startNanos, Duration took) {}
+
+    /** The run of the listener, up to now if it goes on; null if it never started. */
+    synchronized @Nullable Run run() {
+        if (!ran) {
+            return null;
+        }
+        long end = inListener ? System.nanoTime() : listenerEndNanos;
+        return new Run(listenerStartNanos, Duration.ofNanos(end - listenerStartNanos));
     }
 
     /** Interrupts the listener, or keeps it from starting; false if that was done before, and then the first reason stays. */

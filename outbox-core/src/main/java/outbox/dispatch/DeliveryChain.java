@@ -8,6 +8,7 @@ import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.internal.CurrentEvent;
 import outbox.registry.ListenerRegistry;
+import outbox.spi.Replay;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -37,11 +38,12 @@ final class DeliveryChain {
         void run() throws Exception;
     }
 
-    /** The listener of an event, to see of which kind it is; null if there is none, or if the registry fails, which it will do again in the run. */
+    /** The listener of an event, to see of which kind it is; null if there is none, not the one it was replayed to, or if the registry fails, which it will do again in the run. */
     @Nullable
     EventListener listenerOf(EventEnvelope event) {
         try {
-            return registry.listenerFor(event.aggregateType(), event.eventType());
+            EventListener listener = registry.listenerFor(event.aggregateType(), event.eventType());
+            return listener != null && isFor(event, listener) ? listener : null;
         } catch (Throwable e) {
             return null;
         }
@@ -129,7 +131,17 @@ final class DeliveryChain {
         if (listener == null) {
             throw new UnroutableEventException(event);
         }
+        String replayedTo = event.headers().get(Replay.TO_HEADER);
+        if (replayedTo != null && !isFor(event, listener)) {
+            throw new UnroutableEventException(event, replayedTo, ListenerNames.of(event, listener));
+        }
         return listener;
+    }
+
+    /** Whether the listener may receive the event: any may, unless the event was replayed to one by name. */
+    private static boolean isFor(EventEnvelope event, EventListener listener) {
+        String replayedTo = event.headers().get(Replay.TO_HEADER);
+        return replayedTo == null || replayedTo.equals(ListenerNames.of(event, listener));
     }
 
     /** Tells the interceptors how it ended, in reverse order. */

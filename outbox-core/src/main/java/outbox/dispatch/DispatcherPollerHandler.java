@@ -1,11 +1,13 @@
 package outbox.dispatch;
 
+import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
 import outbox.spi.Withheld;
 
+import java.time.Duration;
 import java.util.Objects;
 
 /** The cold path: hands what a poller found to the cold queue of a dispatcher, as far as there is room. */
@@ -45,6 +47,11 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
     @Override
     public Withheld withheld() {
         return dispatcher.withheld();
+    }
+
+    @Override
+    public @Nullable Duration untakenLimit() {
+        return dispatcher.untakenLimit();
     }
 
     @Override

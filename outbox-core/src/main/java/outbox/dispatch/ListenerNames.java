@@ -16,11 +16,16 @@ final class ListenerNames {
     String of(EventEnvelope event) {
         try {
             EventListener listener = chain.listenerOf(event);
-            String own = listener == null ? null : listener.listenerName();
-            return own == null ? route(event) : own;
+            return listener == null ? route(event) : of(event, listener);
         } catch (Throwable e) { // of the user's code; the event must go on
             return route(event);
         }
+    }
+
+    /** The listener's own name, or its route where it has none. */
+    static String of(EventEnvelope event, EventListener listener) {
+        String own = listener.listenerName();
+        return own == null ? route(event) : own;
     }
 
     static String route(EventEnvelope event) {

@@ -253,19 +253,24 @@ final class Marker implements Runnable {
         List<Mark> marks = new ArrayList<>();
         List<Delivery> releases = new ArrayList<>();
         Set<String> keepKey = new HashSet<>();
+        List<EndedRun> history = new ArrayList<>();
         for (Outcome outcome : group) {
             if (outcome.mark() == null) {
                 releases.add(outcome.delivery());
             } else {
                 marked.add(outcome.delivery());
                 marks.add(outcome.mark());
+                EndedRun run = EndedRun.of(outcome.delivery(), outcome.mark());
+                if (run != null) {
+                    history.add(run);
+                }
                 if (outcome.delivery().envelope().dedupFor() != null) {
                     keepKey.add(outcome.delivery().eventId());
                 }
             }
         }
         List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant
-        Set<String> ours = store.write(marks, releases, keepKey);
+        Set<String> ours = store.write(marks, releases, keepKey, history);
         for (int i = 0; i < marks.size(); i++) {
             Written notFound = repeated ? Written.PROBABLY : Written.NO;
             boolean found = ours.contains(marks.get(i).eventId());

@@ -60,6 +60,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final @Nullable OrderGate order; // null if no event is ordered
     private final AsyncRuns asyncRuns;
     private final Admission admission;
+    private final @Nullable KnownRoutes known; // null if events without a listener are taken too
     private final @Nullable PauseWatch pauses; // null if the store cannot remember any
     private final Marker marker;
     private final WorkerPool pool;
@@ -80,11 +81,16 @@ public final class OutboxDispatcher implements AutoCloseable {
                 builder.ownerId,
                 builder.leaseDuration,
                 builder.deleteDone);
+        store.keepAttempts(builder.keepAttempts);
         ordering = builder.ordering;
         if (ordering.isOn()) {
             store.requireOrder();
         }
         ListenerRegistry registry = Objects.requireNonNull(builder.listenerRegistry, "listenerRegistry");
+        Duration untakenLimit = builder.untakenLimit;
+        known = untakenLimit == null
+                ? null
+                : new KnownRoutes(registry, Objects.requireNonNull(builder.eventStore), untakenLimit);
         String name = Threads.nextName();
         Reports reports = new Reports();
         DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
@@ -171,7 +177,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         if (closed.get() || marker.isBehind()) {
             return false;
         }
-        if (!admission.expects(delivery)) {
+        boolean isKnown = known == null || known.has(delivery.envelope());
+        if (!isKnown || !admission.expects(delivery)) {
             delivery.setWithheld();
             if (delivery.claim() != null) {
                 marker.release(delivery);
@@ -267,7 +274,13 @@ public final class OutboxDispatcher implements AutoCloseable {
     }
 
     Withheld withheld() {
-        return admission.withheld();
+        Withheld withheld = admission.withheld();
+        return known == null ? withheld : withheld.butKnown(known.routes());
+    }
+
+    @Nullable
+    Duration untakenLimit() {
+        return known == null ? null : known.untakenLimit();
     }
 
     MetricsExporter metrics() {
@@ -553,6 +566,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         private @Nullable String ownerId;
         private Ordering ordering = Ordering.off();
         private boolean deleteDone;
+        private @Nullable Duration untakenLimit;
+        private int keepAttempts = ClaimedStore.DEFAULT_ATTEMPTS;
         private boolean virtualThreads;
 
         private Builder() {}
@@ -688,6 +703,24 @@ public final class OutboxDispatcher implements AutoCloseable {
         /** Whether a delivered event is deleted at once instead of being kept as DONE until a purge, that is with a retention of zero; default false. */
         public Builder deleteDone(boolean deleteDone) {
             this.deleteDone = deleteDone;
+            return this;
+        }
+
+        /**
+         * Takes only events that the registry has a listener for, and leaves the others to nodes that have one; default: an event without a listener is DEAD at once. For nodes of different
+         * versions on one table. Needs a registry that implements {@link ListenerRegistry#routes} and a store that is a {@link outbox.spi.WithholdingEventStore}.
+         *
+         * @param untakenLimit how long an event may be due before it is DEAD because no node took it; longer than any node that knows it is down, paused or behind
+         */
+        public Builder takeOnlyKnown(Duration untakenLimit) {
+            this.untakenLimit = requirePositive(untakenLimit, "untakenLimit");
+            return this;
+        }
+
+        /** How many of its last attempts the history of an event has, 0 to 1000; default 10. Where the store has no place for it there is no history. */
+        public Builder keepAttempts(int keepAttempts) {
+            this.keepAttempts = require(
+                    keepAttempts >= 0 && keepAttempts <= 1000, keepAttempts, "keepAttempts must be between 0 and 1000");
             return this;
         }
 

@@ -2,8 +2,9 @@ package outbox.dispatch;
 
 import outbox.EventEnvelope;
 import outbox.OutboxException;
+import outbox.internal.EventRules;
 
-/** No listener is registered for an event. It is DEAD at once: trying again would not find one. */
+/** No listener is registered for an event, or not the one that it was replayed to. It is DEAD at once: trying again would not find one. */
 public final class UnroutableEventException extends OutboxException {
 
     private static final long serialVersionUID = 1L;
@@ -14,6 +15,16 @@ public final class UnroutableEventException extends OutboxException {
         super(
                 "No listener is registered for " + event.aggregateType() + ":" + event.eventType() + " (event "
                         + event.eventId() + "). Register one, then replay the event.",
+                null);
+        this.eventId = event.eventId();
+    }
+
+    /** The event was replayed to a listener that its route does not have. */
+    UnroutableEventException(EventEnvelope event, String replayedTo, String listener) {
+        super(
+                "Event " + event.eventId() + " was replayed to listener " + EventRules.show(replayedTo) + ", but "
+                        + event.aggregateType() + ":" + event.eventType() + " has listener " + EventRules.show(listener)
+                        + ". Replay it to that one, or to none by name.",
                 null);
         this.eventId = event.eventId();
     }

@@ -14,11 +14,12 @@ public final class ClaimTokens {
 
     public static final int MAX_OWNER_LENGTH = 80;
 
+    private final String owner;
     private final String prefix;
     private final AtomicLong counter = new AtomicLong();
 
     public ClaimTokens(@Nullable String ownerId) {
-        String owner = ownerId != null ? ownerId : thisProcess();
+        owner = ownerId != null ? ownerId : thisProcess();
         if (owner.isBlank()
                 || owner.length() > MAX_OWNER_LENGTH
                 || owner.chars().anyMatch(c -> c < ' ' || c > '~')) {
@@ -32,6 +33,11 @@ public final class ClaimTokens {
         String host = System.getenv("HOSTNAME");
         String pid = "pid-" + ProcessHandle.current().pid();
         return host == null || !host.matches("[A-Za-z0-9.-]{1,60}") ? pid : host + ":" + pid;
+    }
+
+    /** Who makes them. */
+    public String owner() {
+        return owner;
     }
 
     public Claim next(Duration lease) {

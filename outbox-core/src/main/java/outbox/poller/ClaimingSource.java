@@ -20,11 +20,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 
 /** Claims events under a fresh token each time. */
 final class ClaimingSource implements EventSource {
 
-    private static final int MAX_EXPIRED = 100;
+    private static final int MAX_EXPIRED = 100; // of each reason
     private static final Duration EXPIRY_INTERVAL = Duration.ofSeconds(5);
 
     private final StoreAccess access;
@@ -61,26 +62,46 @@ final class ClaimingSource implements EventSource {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
             Instant expiry = access.expiry(connection, lockTimeout);
-            List<String> expired = expire(connection, expiry);
+            boolean late = System.nanoTime() - nextExpiryNanos >= 0;
+            List<String> expired = late ? expire(connection, expiry) : List.of();
+            List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
+            if (late && expired.size() < MAX_EXPIRED && untaken.size() < MAX_EXPIRED) { // else there may be more
+                nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
+            }
             List<Found> found = claim(connection, claim, now, expiry, limit, withheld).stream()
                     .map(event -> new Found(event.event(), event.claim(), event.suspect()))
                     .toList();
             Duration untilNext = found.size() < limit ? untilNext(connection, now) : null;
-            return new Batch(found, now, Found.untilDue(access, connection, found), untilNext, expired);
+            return new Batch(found, now, Found.untilDue(access, connection, found), untilNext, expired, untaken);
         });
     }
 
     /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */
     private List<String> expire(Connection connection, Instant expiry) {
-        if (!(store instanceof ControlledEventStore controlled) || System.nanoTime() - nextExpiryNanos < 0) {
+        if (!(store instanceof ControlledEventStore controlled)) {
             return List.of();
         }
         Instant surely = access.expiry(connection, Duration.ZERO); // a deadline before it has passed
-        List<String> expired = controlled.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
-        if (expired.size() < MAX_EXPIRED) { // else there may be more
-            nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
+        return controlled.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
+    }
+
+    /** Ends what this node does not know and nobody took in time. What was attempted is known to somebody, and what is paused is not late. */
+    private List<String> endUntaken(Connection connection, Instant now, Instant expiry, Withheld withheld) {
+        Duration limit = handler.untakenLimit();
+        Set<String> known = withheld.known();
+        if (limit == null || known == null || !(store instanceof WithholdingEventStore withholding)) {
+            return List.of();
         }
-        return expired;
+        return withholding.endUntaken(
+                connection,
+                now,
+                access.expiry(connection, limit),
+                expiry,
+                MAX_EXPIRED,
+                ordering,
+                new Withheld(withheld.types(), known, withheld.tenants()),
+                "No node took this event within " + limit
+                        + " of its due time: none has a listener for it. Register one, then replay the event.");
     }
 
     private @Nullable Duration untilNext(Connection connection, Instant now) {

@@ -35,16 +35,18 @@ interface EventSource {
      * @param untilDue until what was found is due for sure; negative if it is
      * @param untilNext until more becomes due, as far as the table tells; null if it does not
      * @param expired events that nobody started by their deadline, and that are dead now
+     * @param untaken events that no node took, because none knows their type, and that are dead now
      */
     record Batch(
             List<Found> events,
             Instant now,
             Duration untilDue,
             @Nullable Duration untilNext,
-            List<String> expired) {
+            List<String> expired,
+            List<String> untaken) {
 
         Batch(List<Found> events, Instant now) {
-            this(events, now, Duration.ZERO, null, List.of());
+            this(events, now, Duration.ZERO, null, List.of(), List.of());
         }
     }
 

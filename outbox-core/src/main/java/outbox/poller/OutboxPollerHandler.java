@@ -1,8 +1,11 @@
 package outbox.poller;
 
+import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.order.Ordering;
 import outbox.spi.Withheld;
+
+import java.time.Duration;
 
 /** Takes the events that a poller found. Called on the poller's thread. */
 @FunctionalInterface
@@ -38,6 +41,11 @@ public interface OutboxPollerHandler {
     /** Which events must not be brought now; asked before each claim. A store that is no {@link outbox.spi.WithholdingEventStore} brings them all the same. */
     default Withheld withheld() {
         return Withheld.NOTHING;
+    }
+
+    /** How long an event that {@link #withheld} does not know may be due before it is dead; null, the default, for ever. */
+    default @Nullable Duration untakenLimit() {
+        return null;
     }
 
     /** The given poller will deliver to this handler. Called once, when it is built. */

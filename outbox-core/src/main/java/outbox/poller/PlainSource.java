@@ -37,7 +37,7 @@ final class PlainSource implements EventSource {
                     : store.claimPending(connection, lock.ownerId(), now, now.minus(lock.timeout()), skipRecent, limit);
             List<Found> found =
                     rows.stream().map(row -> new Found(row, null, false)).toList();
-            return new Batch(found, now, Found.untilDue(access, connection, found), null, List.of());
+            return new Batch(found, now, Found.untilDue(access, connection, found), null, List.of(), List.of());
         });
     }
 

@@ -83,7 +83,8 @@ final class PollCycle {
             if (first) {
                 metrics.recordOldestLagMs(oldestLag(batch));
             }
-            bury(batch.expired());
+            bury(batch.expired(), "were not started by their deadline");
+            bury(batch.untaken(), "found no node with a listener for them in time");
             awaitDue(batch.untilDue());
             boolean allTaken = handOver(batch.events());
             untilNext = batch.untilNext();
@@ -101,12 +102,10 @@ final class PollCycle {
         return (int) Math.min(Math.min(left, handler.room()), byBytes);
     }
 
-    private void bury(List<String> expired) {
-        if (!expired.isEmpty()) {
-            LOG.log(
-                    Level.ERROR,
-                    expired.size() + " events were not started by their deadline and are dead: " + expired);
-            expired.forEach(eventId -> metrics.incrementDispatchDead());
+    private void bury(List<String> eventIds, String why) {
+        if (!eventIds.isEmpty()) {
+            LOG.log(Level.ERROR, eventIds.size() + " events " + why + " and are dead: " + eventIds);
+            eventIds.forEach(eventId -> metrics.incrementDispatchDead());
         }
     }
 

@@ -8,7 +8,10 @@ import outbox.internal.ListenerSettings;
 
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /** A registry in memory; listeners may be added while events flow. */
 public final class DefaultListenerRegistry implements ListenerRegistry {
@@ -44,6 +47,13 @@ public final class DefaultListenerRegistry implements ListenerRegistry {
     @Override
     public @Nullable EventListener listenerFor(String aggregateType, String eventType) {
         return listeners.get(new Key(aggregateType, eventType));
+    }
+
+    @Override
+    public Optional<Set<String>> routes() {
+        return Optional.of(listeners.keySet().stream()
+                .map(key -> key.aggregateType() + ":" + key.eventType())
+                .collect(Collectors.toSet()));
     }
 
     private record Key(String aggregateType, String eventType) {

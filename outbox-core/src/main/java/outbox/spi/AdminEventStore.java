@@ -56,8 +56,11 @@ public interface AdminEventStore extends EventStore {
     /** The ids of events that pass the filter, the oldest first, by their numbers if they have any. */
     List<String> findIds(Connection conn, EventFilter filter, int limit);
 
-    /** Makes those of the events that are DEAD pending again, due at {@code now} and with no attempt made; keeps their last error. Answers how many. */
-    int replay(Connection conn, Collection<String> eventIds, Instant now);
+    /**
+     * Makes those of the events pending again that are what the replay is for, with no attempt made, no deadline, and the marks of the replay in their headers. Each is due as its place
+     * in the list says. A dead one keeps its last error, a delivered one none. One whose key another event has by now stays as it is. Answers how many.
+     */
+    int replay(Connection conn, List<String> eventIds, Replay how);
 
     /** Deletes those of the events that are DEAD; answers how many. */
     int discard(Connection conn, Collection<String> eventIds);

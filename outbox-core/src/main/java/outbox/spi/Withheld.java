@@ -1,15 +1,22 @@
 package outbox.spi;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.Set;
 
 /**
- * Events that must not be claimed now, because what would receive them is paused, down or busy. An event is withheld if it is in any of the sets.
+ * Events that must not be claimed now, because what would receive them is paused, down, busy or missing. An event is withheld if it is in any of the first three sets, or not in the last.
  *
  * @param types event types
  * @param routes pairs written as {@code aggregateType:eventType}
  * @param tenants tenant ids
+ * @param known the only pairs that may be claimed; null if any may
  */
-public record Withheld(Set<String> types, Set<String> routes, Set<String> tenants) {
+public record Withheld(
+        Set<String> types,
+        Set<String> routes,
+        Set<String> tenants,
+        @Nullable Set<String> known) {
 
     /** Everything may be claimed. */
     public static final Withheld NOTHING = new Withheld(Set.of(), Set.of(), Set.of());
@@ -18,9 +25,19 @@ public record Withheld(Set<String> types, Set<String> routes, Set<String> tenant
         types = Set.copyOf(types);
         routes = Set.copyOf(routes);
         tenants = Set.copyOf(tenants);
+        known = known == null ? null : Set.copyOf(known);
+    }
+
+    public Withheld(Set<String> types, Set<String> routes, Set<String> tenants) {
+        this(types, routes, tenants, null);
+    }
+
+    /** The same, and all but the given pairs. */
+    public Withheld butKnown(Set<String> pairs) {
+        return new Withheld(types, routes, tenants, pairs);
     }
 
     public boolean isNothing() {
-        return types.isEmpty() && routes.isEmpty() && tenants.isEmpty();
+        return types.isEmpty() && routes.isEmpty() && tenants.isEmpty() && known == null;
     }
 }

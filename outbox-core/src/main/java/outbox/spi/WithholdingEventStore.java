@@ -28,6 +28,20 @@ public interface WithholdingEventStore extends LeasingEventStore {
             Ordering ordering,
             Withheld withheld);
 
+    /**
+     * Makes events dead, for the given reason, that are NEW, were due at {@code dueBefore} and never attempted, are next in their order if the ordering is on, and are not withheld; if nobody
+     * holds them or their lease began before {@code lockExpiry}. Up to {@code limit}, the oldest first. Answers their ids.
+     */
+    List<String> endUntaken(
+            Connection conn,
+            Instant now,
+            Instant dueBefore,
+            Instant lockExpiry,
+            int limit,
+            Ordering ordering,
+            Withheld except,
+            String reason);
+
     /** Whether there is a place for pauses; no error if not. */
     boolean hasPauses(Connection conn);
 

@@ -5,6 +5,7 @@ import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.spi.EventStore;
+import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -65,13 +67,44 @@ class AdminSettingsTest {
     }
 
     @Test
-    void a_request_for_events_that_are_not_dead_is_refused() {
+    void a_request_for_events_that_are_not_finished_is_refused() {
         refused(
                 "filter",
                 () -> AdminRequest.builder()
                         .filter(EventFilter.builder()
-                                .status(EventStatus.DEAD, EventStatus.DONE)
+                                .status(EventStatus.DEAD, EventStatus.RETRY)
                                 .build()));
+    }
+
+    @Test
+    void the_rate_and_the_listener_of_a_replay_are_checked() {
+        refused("eventsPerSecond", () -> AdminRequest.builder().eventsPerSecond(0));
+        refused("eventsPerSecond", () -> AdminRequest.builder().eventsPerSecond(100_001));
+        refused("toListener", () -> AdminRequest.builder().toListener(" "));
+        refused("errorContains", () -> EventFilter.builder().errorContains("x".repeat(81)));
+    }
+
+    @Test
+    void a_replay_is_no_faster_than_its_rate() {
+        AdminRequest request = AdminRequest.builder()
+                .filter(EventFilter.all())
+                .actor("a")
+                .reason("r")
+                .eventsPerSecond(3)
+                .build();
+
+        Replay second = request.replay(DAY, 500);
+
+        assertThat(second.step()).isEqualTo(Duration.ofNanos(333_334_000));
+        assertThat(second.firstDue()).isEqualTo(DAY.plusNanos(500 * 333_334_000L));
+        assertThat(second.dueAt(2)).isEqualTo(DAY.plusNanos(502 * 333_334_000L));
+        assertThat(second.from()).containsExactly(EventStatus.DEAD);
+    }
+
+    @Test
+    void only_finished_events_can_be_replayed() {
+        refused("RETRY", () -> new Replay("r", Set.of(EventStatus.RETRY), null, DAY, Duration.ZERO));
+        refused("step", () -> new Replay("r", Set.of(EventStatus.DONE), null, DAY, Duration.ofMillis(-1)));
     }
 
     @Test

@@ -38,6 +38,14 @@ class DispatcherSettingsTest {
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ZERO)),
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ofMillis(-1))),
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ofSeconds(Long.MAX_VALUE))),
+                wrong("keepAttempts", builder -> builder.keepAttempts(-1)),
+                wrong("keepAttempts", builder -> builder.keepAttempts(1001)),
+                wrong("untakenLimit", builder -> builder.takeOnlyKnown(Duration.ZERO)),
+                wrong(
+                        "takeOnlyKnown needs a store",
+                        builder -> complete(builder)
+                                .takeOnlyKnown(Duration.ofHours(1))
+                                .build()),
                 wrong(
                         "deleteDone",
                         builder -> complete(builder).deleteDone(true).build()),

@@ -8,6 +8,8 @@ import outbox.EventType;
 import outbox.StringAggregateType;
 import outbox.StringEventType;
 
+import java.util.Set;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
@@ -39,6 +41,15 @@ class DefaultListenerRegistryTest {
         assertThat(registry.listenerFor("__GLOBAL__", "Placed")).isSameAs(one);
         assertThat(registry.listenerFor("__GLOBAL__", "Paid")).isSameAs(other);
         assertThat(registry.listenerFor("Order", "Placed")).isNull();
+    }
+
+    @Test
+    void the_pairs_that_have_a_listener_can_be_listed() {
+        assertThat(registry.routes()).contains(Set.of());
+
+        registry.register("Order", "Placed", one).register("Paid", other);
+
+        assertThat(registry.routes()).contains(Set.of("Order:Placed", "__GLOBAL__:Paid"));
     }
 
     @Test

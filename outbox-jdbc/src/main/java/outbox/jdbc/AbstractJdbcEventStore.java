@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.admin.Attempt;
 import outbox.admin.AuditEntry;
 import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
@@ -16,6 +17,7 @@ import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.order.Ordering;
 import outbox.spi.AdminEventStore;
+import outbox.spi.AttemptEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
@@ -23,6 +25,7 @@ import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.Replay;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 
@@ -53,7 +56,7 @@ import java.util.stream.Collectors;
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
 public abstract class AbstractJdbcEventStore extends JdbcTable
-        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore {
+        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore, AttemptEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -70,13 +73,15 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     private final AdminStatements admin;
     private final AuditStatements audit;
     private final PauseStatements pauses;
+    private final AttemptStatements attempts;
 
     protected AbstractJdbcEventStore(String tableName) {
         super(new TableName(tableName));
         this.held = new HeldEventStatements(this);
         this.order = new OrderStatements(this);
         this.control = new ControlStatements(this);
-        this.admin = new AdminStatements(this);
+        this.attempts = new AttemptStatements(this);
+        this.admin = new AdminStatements(this, attempts);
         this.audit = new AuditStatements(this);
         this.pauses = new PauseStatements(this);
     }
@@ -440,6 +445,63 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         });
     }
 
+    @Override
+    public List<String> endUntaken(
+            Connection conn,
+            Instant now,
+            Instant dueBefore,
+            Instant lockExpiry,
+            int limit,
+            Ordering ordering,
+            Withheld except,
+            String reason) {
+        return run("end events that nobody took", () -> {
+            List<String> ids = untaken(conn, dueBefore, lockExpiry, limit, ordering, new WithheldSql(except));
+            updateIds(
+                    conn,
+                    """
+                    UPDATE %1$s
+                       SET status = 3, done_at = ?, last_error = ?, locked_by = NULL, locked_at = NULL
+                     WHERE %2$s
+                       AND status + 0 = 0
+                       AND attempts = 0
+                       AND available_at <= ?
+                       AND (locked_at IS NULL OR locked_at < ?)
+                    """,
+                    ids,
+                    binder -> binder.time("done_at", now).text(reason),
+                    binder -> binder.time("available_at", dueBefore).time("locked_at", lockExpiry));
+            return ids;
+        });
+    }
+
+    /** Binds: latest available_at, lock expiry, what is withheld, those of the order, limit. */
+    private List<String> untaken(
+            Connection conn, Instant dueBefore, Instant lockExpiry, int limit, Ordering ordering, WithheldSql except)
+            throws SQLException {
+        TableShape shape = ordering.isOn() ? order.require(conn) : shape(conn);
+        String sql = shape.text(
+                except.text(OrderStatements.Text.of("untaken", ordering, 0)),
+                () -> candidatesSql(
+                        "e.event_id",
+                        "e.status = 0 AND e.attempts = 0 AND e.available_at <= ? AND (e.locked_at IS NULL OR e.locked_at < ?)"
+                                + except.condition("e.")
+                                + (ordering.isOn() ? " AND " + order.isNext(ordering) : ""),
+                        "e.available_at, e.created_at"));
+        return queryAnew(
+                conn,
+                sql,
+                binder -> {
+                    binder.time("available_at", dueBefore).time("locked_at", lockExpiry);
+                    except.bind(binder);
+                    if (ordering.isOn()) {
+                        order.bindNext(binder, ordering);
+                    }
+                    bindLimit(binder, limit, ordering.isOn());
+                },
+                row -> row.getString(1));
+    }
+
     private List<ClaimedEvent> claimCandidates(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, int limit, Candidates source)
             throws SQLException {
@@ -707,6 +769,23 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         return pauses.resume(conn, scope, name);
     }
 
+    // ---- the history of attempts ----
+
+    @Override
+    public boolean keepsAttempts(Connection conn) {
+        return attempts.exist(conn);
+    }
+
+    @Override
+    public void addAttempts(Connection conn, List<Attempt> some, int keep) {
+        attempts.add(conn, some, keep);
+    }
+
+    @Override
+    public void forgetAttempts(Connection conn, Collection<String> eventIds) {
+        attempts.forget(conn, eventIds);
+    }
+
     /** Whether statements of this connection find a table by this name. Answers without an error. */
     boolean hasTable(Connection conn, TableName name) throws SQLException {
         DatabaseMetaData meta = conn.getMetaData();
@@ -767,8 +846,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
-    public int replay(Connection conn, Collection<String> eventIds, Instant now) {
-        return admin.replay(conn, eventIds, now);
+    public int replay(Connection conn, List<String> eventIds, Replay how) {
+        return admin.replay(conn, eventIds, how);
     }
 
     @Override

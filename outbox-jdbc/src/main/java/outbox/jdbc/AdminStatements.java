@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import outbox.admin.Attempt;
 import outbox.admin.EventCursor;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -8,6 +9,7 @@ import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
+import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -16,7 +18,6 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** The statements of an operator on the events of a table; the same for all databases but the purge. */
 final class AdminStatements {
@@ -25,9 +26,13 @@ final class AdminStatements {
             "event_id, event_type, aggregate_type, aggregate_id, tenant_id, status, attempts, available_at, created_at, done_at, locked_by, locked_at, ";
 
     private final AbstractJdbcEventStore store;
+    private final ReplayStatements replays;
+    private final AttemptStatements attempts;
 
-    AdminStatements(AbstractJdbcEventStore store) {
+    AdminStatements(AbstractJdbcEventStore store, AttemptStatements attempts) {
         this.store = store;
+        this.attempts = attempts;
+        this.replays = new ReplayStatements(store);
     }
 
     List<TypeCount> countByType(Connection conn) {
@@ -68,7 +73,8 @@ final class AdminStatements {
                       FROM %s
                      WHERE event_id = ?
                     """.formatted(EventRows.columns(shape, ""), store.table());
-            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape)).stream()
+            List<Attempt> history = attempts.read(conn, eventId);
+            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape, history)).stream()
                     .findFirst();
         });
     }
@@ -156,26 +162,8 @@ final class AdminStatements {
         });
     }
 
-    /** What has a key is tried by itself: another event may have it by now. A deadline is over, and says nothing about what an operator wants. */
-    int replay(Connection conn, Collection<String> eventIds, Instant now) {
-        return store.run("replay " + eventIds.size() + " events", () -> {
-            String sql = """
-                    UPDATE %%1$s
-                       SET status = 0, attempts = 0, available_at = ?, done_at = NULL, locked_by = NULL, locked_at = NULL%s
-                     WHERE %%2$s
-                       AND status = 3
-                    """.formatted(store.shape(conn).has("expires_at") ? ", expires_at = NULL" : "");
-            Set<String> withKey = store.control().withKey(conn, eventIds);
-            List<String> others =
-                    eventIds.stream().filter(id -> !withKey.contains(id)).toList();
-            int count = store.updateIds(conn, sql, others, binder -> binder.time("available_at", now), binder -> {});
-            for (String eventId : eventIds) {
-                if (withKey.contains(eventId) && store.control().replay(conn, sql, eventId, now)) {
-                    count++;
-                }
-            }
-            return count;
-        });
+    int replay(Connection conn, List<String> eventIds, Replay how) {
+        return store.run("replay " + eventIds.size() + " events", () -> replays.replay(conn, eventIds, how));
     }
 
     int discard(Connection conn, Collection<String> eventIds) {
@@ -186,12 +174,16 @@ final class AdminStatements {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
-        return store.run(
+        int count = store.run(
                 "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
+        if (attempts.exist(conn)) {
+            attempts.purge(conn, doneBefore, limit);
+        }
+        return count;
     }
 
-    private static EventDetails details(ResultSet row, TableShape shape) throws SQLException {
-        return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"));
+    private static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {
+        return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"), history);
     }
 
     private static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {

@@ -13,11 +13,9 @@ import java.sql.Savepoint;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -40,9 +38,9 @@ final class ControlStatements {
     /** Who has a key, and whether its time is over. */
     private record Holder(String eventId, boolean isOver) {}
 
-    /** An INSERT that answers whether the key, and the id, were free. */
+    /** A statement that takes a key, and answers whether it changed anything. */
     @FunctionalInterface
-    interface Insert {
+    interface Taking {
         boolean run() throws SQLException;
     }
 
@@ -87,7 +85,7 @@ final class ControlStatements {
      * <p>Where the refusal of a duplicate leaves a lock on it, which would hold up its delivery until the caller commits, the key is looked at first; the lock then comes in a race only.
      */
     @Nullable
-    String insertKeyed(Connection conn, EventEnvelope event, Insert insert) throws SQLException {
+    String insertKeyed(Connection conn, EventEnvelope event, Taking insert) throws SQLException {
         String key = Objects.requireNonNull(event.dedupKey());
         boolean look = store.passOverDuplicate().isEmpty();
         for (int tries = 0; tries < MAX_TRIES; tries++) {
@@ -162,26 +160,17 @@ final class ControlStatements {
 
     // ---- replaying ----
 
-    /** Makes a dead event with a key pending again; false if another event has the key, or it is not dead. */
-    boolean replay(Connection conn, String sql, String eventId, Instant now) throws SQLException {
-        Optional<String> key = store
-                .query(
-                        conn,
-                        "SELECT dedup_key FROM %s WHERE event_id = ? AND status = 3".formatted(store.table()),
-                        binder -> binder.text(eventId),
-                        row -> Optional.ofNullable(row.getString(1)))
-                .stream()
-                .flatMap(Optional::stream)
-                .findFirst();
-        if (key.isPresent() && holderOf(conn, key.get(), true) != null) {
+    /** Makes an event with a key pending again; false if another event has the key. */
+    boolean withKey(Connection conn, String eventId, String key, Taking change) throws SQLException {
+        String holder = holderOf(conn, key, true);
+        if (holder != null && !holder.equals(eventId)) {
             return false;
         }
         Savepoint before = conn.setSavepoint(); // somebody may take the key right now
         try {
-            int count = store.updateIds(
-                    conn, sql, List.of(eventId), binder -> binder.time("available_at", now), binder -> {});
+            boolean changed = change.run();
             conn.releaseSavepoint(before);
-            return count > 0;
+            return changed;
         } catch (SQLException e) {
             if (!store.isDuplicateKey(e)) {
                 throw e;
@@ -189,16 +178,6 @@ final class ControlStatements {
             conn.rollback(before);
             return false;
         }
-    }
-
-    Set<String> withKey(Connection conn, Collection<String> eventIds) throws SQLException {
-        return store.shape(conn).has("dedup_key")
-                ? store.queryIds(
-                        conn,
-                        "SELECT event_id FROM %1$s WHERE %2$s AND dedup_key IS NOT NULL AND status = 3",
-                        eventIds,
-                        binder -> {})
-                : Set.of();
     }
 
     // ---- claiming ----

@@ -35,6 +35,11 @@ final class FilterSql {
         text("aggregate_type", filter.aggregateType());
         text("aggregate_id", filter.aggregateId());
         text("dedup_key", filter.dedupKey());
+        String error = filter.errorContains();
+        if (error != null) {
+            String pattern = "%" + error.replaceAll("([!%_])", "!$1") + "%";
+            add("last_error LIKE ? ESCAPE '!'", binder -> binder.text(pattern));
+        }
         time("created_at >= ?", filter.createdFrom());
         time("created_at < ?", filter.createdBefore());
         if (filter.isInOrder()) {

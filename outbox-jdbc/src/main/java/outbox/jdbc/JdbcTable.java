@@ -171,6 +171,11 @@ abstract class JdbcTable {
         return shape(conn).text(new IdsText(sql, idsInArray() ? 0 : ids), () -> sql.formatted(table, idCondition(ids)));
     }
 
+    /** What makes a statement find its rows by their key whatever the size of the table, after the name of the table; empty where it does so anyway. */
+    String byPrimaryKey() {
+        return "";
+    }
+
     /** Locks those of the events that the token holds, and answers them. Waits for who works on one of them. */
     Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         return queryIds(

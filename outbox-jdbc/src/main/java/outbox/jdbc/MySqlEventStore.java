@@ -101,6 +101,11 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
         return deleteLocked(conn, queryIds(conn, sql, eventIds, binder -> {}));
     }
 
+    @Override
+    String byPrimaryKey() {
+        return " FORCE INDEX (PRIMARY)";
+    }
+
     /** By the primary key whatever the size of the table: reading a small one as a whole, it would wait for every row that a business transaction has just written. */
     @Override
     Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {

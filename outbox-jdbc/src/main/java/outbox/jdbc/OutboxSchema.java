@@ -24,6 +24,9 @@ public final class OutboxSchema {
     /** The table of pauses, of use to those who pause only. */
     static final String PAUSES = "META-INF/outbox/schema-control/%s/V4__outbox_pause.sql";
 
+    /** The table of attempts, of use to those who want a history only. */
+    private static final String ATTEMPTS = "META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql";
+
     private OutboxSchema() {}
 
     /** The statements that create the table of the given store, and the audit table beside it. */
@@ -41,6 +44,11 @@ public final class OutboxSchema {
         return script(store, PAUSES.formatted(store.name()));
     }
 
+    /** The statements that create the table of attempts. */
+    public static List<String> attemptStatements(AbstractJdbcEventStore store) {
+        return script(store, ATTEMPTS.formatted(store.name()));
+    }
+
     private static List<String> script(AbstractJdbcEventStore store, String resource) {
         String script = read(resource);
         String name = store.table().simpleName();
@@ -56,7 +64,10 @@ public final class OutboxSchema {
                                 AuditStatements.table(store).value())
                         .replaceAll(
                                 "\\boutbox_pause\\b",
-                                PauseStatements.table(store).value()))
+                                PauseStatements.table(store).value())
+                        .replaceAll(
+                                "\\boutbox_attempt\\b",
+                                AttemptStatements.table(store).value()))
                 .toList();
     }
 
@@ -75,9 +86,18 @@ public final class OutboxSchema {
 
     /** Creates the table of pauses if it is not there yet. */
     public static void createPauses(DataSource dataSource, AbstractJdbcEventStore store) {
+        createBeside(dataSource, store, pauseStatements(store));
+    }
+
+    /** Creates the table of attempts if it is not there yet; nodes begin to use it within a minute. */
+    public static void createAttempts(DataSource dataSource, AbstractJdbcEventStore store) {
+        createBeside(dataSource, store, attemptStatements(store));
+    }
+
+    private static void createBeside(DataSource dataSource, AbstractJdbcEventStore store, List<String> statements) {
         withAutoCommit(dataSource, store, connection -> {
             try (Statement statement = connection.createStatement()) {
-                for (String sql : pauseStatements(store)) {
+                for (String sql : statements) {
                     execute(statement, sql);
                 }
             }

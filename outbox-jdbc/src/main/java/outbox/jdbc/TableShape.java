@@ -45,6 +45,9 @@ final class TableShape {
             "locked_by",
             "locked_at");
 
+    /** Of a table that is not there. */
+    static final TableShape NONE = new TableShape(Map.of(), Map.of());
+
     private final Map<String, String> typeNames; // column → type name of the database, both in lower case
     private final Map<String, Boolean> zoned;
     private final Map<Object, String> texts =

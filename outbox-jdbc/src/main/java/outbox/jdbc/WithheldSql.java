@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
 import outbox.spi.Withheld;
 
@@ -7,6 +8,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 
 /**
  * The condition that an event is not withheld, for the WHERE of a claim. There is none while nothing is, so the usual claim has its usual text. Names are bound in numbers that are
@@ -15,18 +17,24 @@ import java.util.List;
 final class WithheldSql {
 
     /** What the text of a statement depends on. */
-    record Text(Object statement, int types, int routes, int tenants) {}
+    record Text(Object statement, int types, int routes, int tenants, int known) {}
+
+    /** The pair of an event as it is written in a {@link Withheld}. Formatted with: the alias, the aggregate type of those that have none. */
+    private static final String ROUTE = "CONCAT(COALESCE(%1$saggregate_type, '%2$s'), ':', %1$sevent_type)";
 
     private final Withheld withheld;
     private final List<String> types;
     private final List<String> routes;
     private final List<String> tenants;
+    private final @Nullable List<String> known;
 
     WithheldSql(Withheld withheld) {
         this.withheld = withheld;
         types = filledUp(withheld.types());
         routes = filledUp(withheld.routes());
         tenants = filledUp(withheld.tenants());
+        Set<String> only = withheld.known();
+        known = only == null ? null : filledUp(only);
     }
 
     private static List<String> filledUp(Collection<String> names) {
@@ -40,7 +48,9 @@ final class WithheldSql {
 
     /** The key of a statement with this condition. */
     Object text(Object statement) {
-        return withheld.isNothing() ? statement : new Text(statement, types.size(), routes.size(), tenants.size());
+        return withheld.isNothing()
+                ? statement
+                : new Text(statement, types.size(), routes.size(), tenants.size(), known == null ? -1 : known.size());
     }
 
     /** Begins with AND, or is empty. Binds: see {@link #bind}. */
@@ -50,10 +60,7 @@ final class WithheldSql {
             condition.append(" AND ").append(alias).append("event_type NOT IN ").append(places(types));
         }
         if (!routes.isEmpty()) {
-            condition
-                    .append(" AND CONCAT(COALESCE(%1$saggregate_type, '%2$s'), ':', %1$sevent_type) NOT IN "
-                            .formatted(alias, AggregateType.GLOBAL.name()))
-                    .append(places(routes));
+            condition.append(" AND ").append(route(alias)).append(" NOT IN ").append(places(routes));
         }
         if (!tenants.isEmpty()) {
             condition
@@ -61,7 +68,14 @@ final class WithheldSql {
                     .append(places(tenants))
                     .append(")");
         }
+        if (known != null) {
+            condition.append(known.isEmpty() ? " AND 1 = 0" : " AND " + route(alias) + " IN " + places(known));
+        }
         return condition.toString();
+    }
+
+    private static String route(String alias) {
+        return ROUTE.formatted(alias, AggregateType.GLOBAL.name());
     }
 
     private static String places(List<String> names) {
@@ -69,6 +83,6 @@ final class WithheldSql {
     }
 
     void bind(Binder binder) throws SQLException {
-        binder.texts(types).texts(routes).texts(tenants);
+        binder.texts(types).texts(routes).texts(tenants).texts(known == null ? List.of() : known);
     }
 }

@@ -26,6 +26,7 @@ import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
+import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -326,6 +327,126 @@ public abstract class AdminContract {
         assertThat(rows.count(EventStatus.DONE)).isEqualTo(1);
         assertThat(rows.count(EventStatus.RETRY)).isEqualTo(1);
         assertThat(rows.count(EventStatus.NEW)).isEqualTo(2);
+    }
+
+    @Test
+    void a_delivered_event_is_replayed_if_the_filter_says_so_and_has_no_error_left() {
+        rows.given("done", 2, EventStatus.DONE);
+        rows.given("dead", 1, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET attempts = 3, last_error = 'broker down'");
+        EventFilter done = EventFilter.builder().status(EventStatus.DONE).build();
+
+        AdminResult dryRun = admin.replay(request(done).confirmed(false).build());
+        AdminResult result = admin.replay(request(done).build());
+
+        assertThat(dryRun.affected()).isEqualTo(2);
+        assertThat(result.affected()).isEqualTo(2);
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(1);
+        EventDetails event = admin.find("done-0000").orElseThrow();
+        assertThat(event.summary().status()).contains(EventStatus.NEW);
+        assertThat(event.summary().attempts()).isZero();
+        assertThat(event.summary().doneAt()).isNull();
+        assertThat(event.lastError()).isNull();
+        assertThat(admin.audit(result.requestId()).orElseThrow().selection()).isEqualTo("DONE events, at most 1000");
+    }
+
+    @Test
+    void delivered_and_dead_events_are_replayed_together() {
+        rows.given("done", 2, EventStatus.DONE);
+        rows.given("dead", 2, EventStatus.DEAD);
+        rows.given("new", 1, EventStatus.NEW);
+        EventFilter both =
+                EventFilter.builder().status(EventStatus.DONE, EventStatus.DEAD).build();
+
+        assertThat(admin.replay(request(both).build()).affected()).isEqualTo(4);
+        assertThat(rows.count(EventStatus.NEW)).isEqualTo(5);
+    }
+
+    @Test
+    void delivered_events_can_be_replayed_but_neither_discarded_nor_skipped() {
+        rows.given("done", 2, EventStatus.DONE);
+        AdminRequest request =
+                request(EventFilter.builder().status(EventStatus.DONE).build()).build();
+        AdminRequest limited = request(EventFilter.all()).eventsPerSecond(5).build();
+
+        for (AdminRequest wrong : List.of(request, limited)) {
+            assertThatThrownBy(() -> admin.discard(wrong)).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> admin.skip(wrong)).isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThat(rows.count(EventStatus.DONE)).isEqualTo(2);
+    }
+
+    @Test
+    void a_replayed_event_says_so_in_a_header_and_keeps_the_others() {
+        rows.write(OutboxRows.event("plain").build());
+        rows.write(OutboxRows.event("traced").header("trace", "ü-1").build());
+        rows.write(OutboxRows.event("unreadable").build());
+        rows.execute("UPDATE %s SET status = 3");
+        rows.execute("UPDATE %s SET headers = 'not json' WHERE event_id = 'unreadable'");
+
+        AdminResult first = admin.replay(
+                request(EventFilter.all()).requestId("r1").toListener("crm").build());
+
+        assertThat(first.affected()).isEqualTo(3);
+        assertThat(headersOf("plain")).isEqualTo(Map.of(Replay.HEADER, "r1", Replay.TO_HEADER, "crm"));
+        assertThat(headersOf("traced")).isEqualTo(Map.of("trace", "ü-1", Replay.HEADER, "r1", Replay.TO_HEADER, "crm"));
+        assertThat(admin.find("unreadable").orElseThrow().event().headersJson()).isEqualTo("not json");
+        assertThat(admin.audit("r1").orElseThrow().selection())
+                .isEqualTo("DEAD events, at most 1000, to listener 'crm'");
+
+        rows.execute("UPDATE %s SET status = 3");
+        admin.replay(request(EventFilter.all()).requestId("r2").build());
+
+        assertThat(headersOf("traced")).isEqualTo(Map.of("trace", "ü-1", Replay.HEADER, "r2"));
+    }
+
+    private Map<String, String> headersOf(String eventId) {
+        return admin.find(eventId).orElseThrow().headers();
+    }
+
+    @Test
+    void replayed_events_become_due_in_the_order_of_their_writing_at_the_rate_that_was_asked_for() {
+        List<String> ids = rows.given("dead", 1100, EventStatus.DEAD);
+
+        AdminResult result = admin.replay(
+                request(EventFilter.all()).cap(2000).eventsPerSecond(100).build());
+
+        assertThat(result.affected()).isEqualTo(1100);
+        Instant started = admin.audit(result.requestId()).orElseThrow().startedAt();
+        for (int i : new int[] {0, 1, 499, 500, 1099}) {
+            assertThat(admin.find(ids.get(i)).orElseThrow().summary().availableAt())
+                    .as(ids.get(i))
+                    .isEqualTo(started.plusMillis(10L * i));
+        }
+    }
+
+    @Test
+    void without_a_rate_they_become_due_at_once_and_still_one_after_the_other() {
+        List<String> ids = rows.given("dead", 20, EventStatus.DEAD);
+
+        admin.replay(request(EventFilter.all()).build());
+
+        List<Instant> due = ids.stream()
+                .map(id -> admin.find(id).orElseThrow().summary().availableAt())
+                .toList();
+        assertThat(due).isSorted().doesNotHaveDuplicates();
+        assertThat(Duration.between(due.get(0), due.get(19))).isLessThan(Duration.ofMillis(1));
+    }
+
+    @Test
+    void events_are_chosen_by_what_their_error_says() {
+        rows.given("dead", 4, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET last_error = ? WHERE event_id = 'dead-0000'", "IOException: 100% down!");
+        rows.execute("UPDATE %s SET last_error = ? WHERE event_id = 'dead-0001'", "IOException: 100 down");
+        rows.execute("UPDATE %s SET last_error = ? WHERE event_id = 'dead-0002'", "a_b");
+
+        assertThat(found(EventFilter.builder().errorContains("IOException"))).containsExactly("dead-0000", "dead-0001");
+        assertThat(found(EventFilter.builder().errorContains("100% down!"))).containsExactly("dead-0000");
+        assertThat(found(EventFilter.builder().errorContains("a_"))).containsExactly("dead-0002");
+        assertThat(found(EventFilter.builder().errorContains("axb"))).isEmpty();
+        AdminResult result = admin.replay(
+                request(EventFilter.builder().errorContains("down").build()).build());
+        assertThat(result.affected()).isEqualTo(2);
     }
 
     @Test

@@ -16,6 +16,7 @@ import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.ControlledEventStore.Pending;
 import outbox.spi.Mark;
+import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -312,13 +314,38 @@ public abstract class ControlContract {
 
         AdminEventStore admin = (AdminEventStore) store;
         List<String> all = List.of(dead.eventId(), alsoDead.eventId(), sameKey.eventId(), plain.eventId());
-        int replayed = db.call(connection -> admin.replay(connection, all, store.now(connection)));
+        int replayed = db.call(connection -> admin.replay(connection, all, Replay.dead("r", store.now(connection))));
 
         assertThat(replayed).isEqualTo(2);
         assertThat(db.row(dead.eventId()).status()).isEqualTo(EventStatus.DEAD);
         assertThat(db.row(alsoDead.eventId()).status()).isEqualTo(EventStatus.NEW);
         assertThat(db.row(sameKey.eventId()).status()).isEqualTo(EventStatus.DEAD);
         assertThat(db.row(plain.eventId()).status()).isEqualTo(EventStatus.NEW);
+    }
+
+    @Test
+    void a_delivered_event_is_replayed_unless_another_has_its_key() {
+        EventEnvelope keeps = event().dedupKey("kept").dedupFor(HOUR).build();
+        EventEnvelope free = keyed("free");
+        EventEnvelope taken = keyed("taken");
+        for (EventEnvelope event : List.of(keeps, free, taken)) {
+            write(event);
+            finish(event, EventStatus.DONE, db.now());
+        }
+        write(keyed("taken"));
+
+        AdminEventStore admin = (AdminEventStore) store;
+        List<String> all = List.of(keeps.eventId(), free.eventId(), taken.eventId());
+        int replayed = db.call(connection -> admin.replay(
+                connection,
+                all,
+                new Replay("r", Set.of(EventStatus.DONE), null, store.now(connection), Replay.NO_PAUSE)));
+
+        assertThat(replayed).isEqualTo(2);
+        assertThat(db.row(keeps.eventId()).status()).isEqualTo(EventStatus.NEW);
+        assertThat(db.row(free.eventId()).status()).isEqualTo(EventStatus.NEW);
+        assertThat(db.row(taken.eventId()).status()).isEqualTo(EventStatus.DONE);
+        assertThat(write(keyed("kept"))).hasSize(1);
     }
 
     @Test

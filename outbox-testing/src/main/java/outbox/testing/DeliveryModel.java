@@ -172,14 +172,15 @@ final class DeliveryModel {
         return events.values().stream().filter(event -> event.status == status);
     }
 
-    boolean replay(Event dead, Instant now) {
-        if (holderOf(dead.key).isPresent()) {
+    /** Makes a terminal event pending again; false if another one has its key. */
+    boolean replay(Event event, Instant now) {
+        if (holderOf(event.key).filter(holder -> holder != event).isPresent()) {
             return false;
         }
-        dead.status = EventStatus.NEW;
-        dead.attempts = 0;
-        dead.availableAt = now;
-        dead.expiresAt = null;
+        event.status = EventStatus.NEW;
+        event.attempts = 0;
+        event.availableAt = now;
+        event.expiresAt = null;
         return true;
     }
 

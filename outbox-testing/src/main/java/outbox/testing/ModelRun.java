@@ -14,6 +14,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.Mark;
+import outbox.spi.Replay;
 import outbox.spi.TxContext;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
@@ -389,13 +390,18 @@ final class ModelRun {
     // ---- the operator ----
 
     private @Nullable String replay(ModelStep step) {
-        List<String> dead = model.with(EventStatus.DEAD)
+        Set<EventStatus> from =
+                step.b() % 2 == 0 ? Set.of(EventStatus.DEAD) : Set.of(EventStatus.DEAD, EventStatus.DONE);
+        List<String> ids = model.events().values().stream()
+                .filter(event -> event.status.isTerminal())
                 .limit(1 + step.a() % 3)
                 .map(event -> event.id)
                 .toList();
-        int answer = db.call(connection -> admin.replay(connection, dead, now));
-        long expected =
-                dead.stream().filter(id -> model.replay(model.event(id), now)).count();
+        Replay how = new Replay("model", from, null, now, Duration.ZERO);
+        int answer = db.call(connection -> admin.replay(connection, ids, how));
+        long expected = ids.stream()
+                .filter(id -> from.contains(model.event(id).status) && model.replay(model.event(id), now))
+                .count();
         return compare("number of replayed events", (int) expected, answer);
     }
 

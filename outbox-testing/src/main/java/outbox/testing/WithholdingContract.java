@@ -13,13 +13,16 @@ import outbox.admin.OutboxAdmin;
 import outbox.admin.Pause;
 import outbox.admin.PauseRequest;
 import outbox.admin.PauseScope;
+import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.Mark;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -116,6 +119,84 @@ public abstract class WithholdingContract {
         assertThat(claim(10, Ordering.perAggregate(), paid)).isEqualTo(ids(elsewhere));
         assertThat(claim(10, Ordering.perAggregate(), Withheld.NOTHING)).isEqualTo(ids(first));
         assertThat(second).isNotNull();
+    }
+
+    // ---- what nobody knows ----
+
+    @Test
+    void a_claim_takes_only_what_is_known_if_it_says_so() {
+        EventEnvelope known = given("Order", "Paid", null);
+        given("Order", "Sent", null);
+        given("Customer", "Paid", null);
+        EventEnvelope withoutAggregate = given(EventEnvelope.ofJson("Paid", "{}"));
+        Set<String> routes = Set.of("Order:Paid", "__GLOBAL__:Paid", "Order:Never");
+
+        assertThat(claim(10, Ordering.off(), Withheld.NOTHING.butKnown(Set.of())))
+                .isEmpty();
+        assertThat(claim(10, Ordering.off(), new Withheld(Set.of("Paid"), Set.of(), Set.of()).butKnown(routes)))
+                .isEmpty();
+        assertThat(claim(10, Ordering.off(), Withheld.NOTHING.butKnown(routes)))
+                .isEqualTo(ids(known, withoutAggregate));
+    }
+
+    @Test
+    void an_unknown_event_holds_back_what_was_written_after_it_in_its_aggregate() {
+        EventEnvelope first = given(ordered("1", "Paid"));
+        given(ordered("1", "Sent"));
+        EventEnvelope elsewhere = given(ordered("2", "Sent"));
+
+        assertThat(claim(10, Ordering.perAggregate(), Withheld.NOTHING.butKnown(Set.of("Order:Sent"))))
+                .isEqualTo(ids(elsewhere));
+        assertThat(endUntaken(10, Ordering.perAggregate(), knows("Order:Other")))
+                .as("the second is not next, the third is held")
+                .containsExactly(first.eventId());
+    }
+
+    @Test
+    void what_nobody_took_in_time_is_dead_with_the_reason_and_only_that() {
+        EventEnvelope oldest = given("Order", "Paid", null);
+        EventEnvelope old = given("Order", "Paid", null);
+        EventEnvelope known = given("Order", "Sent", null);
+        EventEnvelope paused = given("Order", "Paused", null);
+        EventEnvelope attempted = given("Order", "Paid", null);
+        EventEnvelope held = given("Order", "Paid", null);
+        EventEnvelope young = given("Order", "Paid", null);
+        for (EventEnvelope event : List.of(old, known, paused, attempted, held)) {
+            db.makeDue(event.eventId(), db.now().minusSeconds(7200));
+        }
+        db.makeDue(oldest.eventId(), db.now().minusSeconds(7300));
+        db.inTransaction(connection -> {
+            Instant now = store.now(connection);
+            Claim claim = Claim.startingNow("held", LEASE);
+            store.claimOne(connection, claim, attempted.eventId(), now, now.minus(LEASE), null);
+            store.mark(
+                    connection,
+                    List.of(Mark.retry(attempted.eventId(), "held", false, Duration.ofHours(-2), "boom")),
+                    now);
+            store.claimOne(connection, claim, held.eventId(), now, now.minus(LEASE), null);
+        });
+        Withheld except = new Withheld(Set.of("Paused"), Set.of("Order:Sent"), Set.of());
+
+        assertThat(endUntaken(1, Ordering.off(), except)).containsExactly(oldest.eventId());
+        assertThat(endUntaken(10, Ordering.off(), except)).containsExactly(old.eventId());
+        assertThat(endUntaken(10, Ordering.off(), except)).isEmpty();
+
+        assertThat(db.row(old.eventId())).isEqualTo(new StoreFixture.Row(EventStatus.DEAD, 0, "nobody", null));
+        assertThat(db.row(held.eventId()).lockedBy()).isEqualTo("held");
+        assertThat(db.count("status IN (0, 2)")).isEqualTo(5);
+        assertThat(db.row(young.eventId()).status()).isEqualTo(EventStatus.NEW);
+    }
+
+    private static Withheld knows(String route) {
+        return new Withheld(Set.of(), Set.of(route), Set.of());
+    }
+
+    /** Of events that were due an hour ago. */
+    private List<String> endUntaken(int limit, Ordering ordering, Withheld except) {
+        Instant now = db.now();
+        Instant dueBefore = ordering.isOn() ? now : now.minusSeconds(3600);
+        return db.call(connection ->
+                store.endUntaken(connection, now, dueBefore, now.minus(LEASE), limit, ordering, except, "nobody"));
     }
 
     // ---- pauses ----
