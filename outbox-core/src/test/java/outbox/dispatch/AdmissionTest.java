@@ -173,9 +173,12 @@ class AdmissionTest {
         gate.countDown();
         eventually(() -> assertThat(dispatcher.withheld()).isEqualTo(Withheld.NOTHING));
         eventually(() -> assertThat(wakes.get()).isPositive());
-        eventually(() -> assertDone(slow.subList(0, 1 + Gate.ROOM)));
-        assertThat(slow.subList(1 + Gate.ROOM, slow.size()))
-                .allSatisfy(event -> assertThat(status(event)).isEqualTo(EventStatus.NEW));
+        eventually(() -> assertThat(slow)
+                .filteredOn(event -> status(event) == EventStatus.DONE)
+                .hasSize(1 + Gate.ROOM));
+        assertThat(slow)
+                .filteredOn(event -> status(event) == EventStatus.NEW)
+                .hasSize(20); // which ones, workers decide
     }
 
     @Test
