@@ -166,13 +166,14 @@ class AdmissionTest {
 
         eventually(() -> assertThat(dispatcher.withheld().types()).containsExactly("slow"));
         eventually(() -> assertThat(waiting(dispatcher)).isEqualTo(Gate.ROOM));
+        int before = wakes.get(); // while its room filled, it may have been shut and open again
         List<QueuedEvent> quick = enqueue(dispatcher, "quick", 100);
         eventually(() -> assertDone(quick));
-        assertThat(wakes).as("nobody looks for what was given back").hasValue(0);
+        assertThat(wakes).as("nobody looks for what was given back").hasValue(before);
 
         gate.countDown();
         eventually(() -> assertThat(dispatcher.withheld()).isEqualTo(Withheld.NOTHING));
-        eventually(() -> assertThat(wakes.get()).isPositive());
+        eventually(() -> assertThat(wakes.get()).isGreaterThan(before));
         eventually(() -> assertThat(slow)
                 .filteredOn(event -> status(event) == EventStatus.DONE)
                 .hasSize(1 + Gate.ROOM));
