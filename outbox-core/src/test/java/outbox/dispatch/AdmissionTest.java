@@ -166,16 +166,20 @@ class AdmissionTest {
 
         eventually(() -> assertThat(dispatcher.withheld().types()).containsExactly("slow"));
         eventually(() -> assertThat(waiting(dispatcher)).isEqualTo(Gate.ROOM));
+        int before = wakes.get(); // while its room filled, it may have been shut and open again
         List<QueuedEvent> quick = enqueue(dispatcher, "quick", 100);
         eventually(() -> assertDone(quick));
-        assertThat(wakes).as("nobody looks for what was given back").hasValue(0);
+        assertThat(wakes).as("nobody looks for what was given back").hasValue(before);
 
         gate.countDown();
         eventually(() -> assertThat(dispatcher.withheld()).isEqualTo(Withheld.NOTHING));
-        eventually(() -> assertThat(wakes.get()).isPositive());
-        eventually(() -> assertDone(slow.subList(0, 1 + Gate.ROOM)));
-        assertThat(slow.subList(1 + Gate.ROOM, slow.size()))
-                .allSatisfy(event -> assertThat(status(event)).isEqualTo(EventStatus.NEW));
+        eventually(() -> assertThat(wakes.get()).isGreaterThan(before));
+        eventually(() -> assertThat(slow)
+                .filteredOn(event -> status(event) == EventStatus.DONE)
+                .hasSize(1 + Gate.ROOM));
+        assertThat(slow)
+                .filteredOn(event -> status(event) == EventStatus.NEW)
+                .hasSize(20); // which ones, workers decide
     }
 
     @Test
