@@ -109,6 +109,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable implements Ordere
         return false;
     }
 
+    /** What makes the planner find other events of an aggregate by the index of the order; empty where it needs no such word. */
+    String orderHint(Connection conn) throws SQLException {
+        return "";
+    }
+
     /** How the order of events is asked for. */
     final OrderStatements order() {
         return order;

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.jspecify.annotations.Nullable;
 import outbox.admin.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
@@ -26,6 +27,7 @@ final class OrderStatements {
     static final String COLUMN = "seq";
 
     private final AbstractJdbcEventStore store;
+    private volatile @Nullable String hint; // read once; reading it twice does no harm
 
     OrderStatements(AbstractJdbcEventStore store) {
         this.store = store;
@@ -49,6 +51,9 @@ final class OrderStatements {
                             + ", so its events have no order. Add it by OutboxSchema.createOrdered, or as in "
                             + OutboxSchema.ORDER.formatted(store.name()) + " of outbox-jdbc.",
                     null);
+        }
+        if (hint == null) {
+            hint = store.orderHint(conn);
         }
         return shape;
     }
@@ -131,21 +136,21 @@ final class OrderStatements {
     private String first(Ordering ordering, int status) {
         return """
                 (SELECT p.seq
-                          FROM %s p
+                          FROM %s p %s
                          WHERE p.aggregate_type = e.aggregate_type
                            AND p.aggregate_id = e.aggregate_id
                            AND p.status = %d
                            AND p.seq > 0
                            AND %s
                          ORDER BY p.aggregate_type, p.aggregate_id, p.status, p.seq
-                         LIMIT 1)""".formatted(store.table(), status, isOrdered("p", ordering));
+                         LIMIT 1)""".formatted(store.table(), hint(), status, isOrdered("p", ordering));
     }
 
     /** The last event of the aggregate of e with the status before e. Binds: the types. */
     private String last(Ordering ordering, int status) {
         return """
                 (SELECT p.seq
-                          FROM %s p
+                          FROM %s p %s
                          WHERE p.aggregate_type = e.aggregate_type
                            AND p.aggregate_id = e.aggregate_id
                            AND p.status = %d
@@ -153,7 +158,12 @@ final class OrderStatements {
                            AND p.seq < e.seq
                            AND %s
                          ORDER BY p.aggregate_type DESC, p.aggregate_id DESC, p.status DESC, p.seq DESC
-                         LIMIT 1)""".formatted(store.table(), status, isOrdered("p", ordering));
+                         LIMIT 1)""".formatted(store.table(), hint(), status, isOrdered("p", ordering));
+    }
+
+    private String hint() {
+        String known = hint;
+        return known == null ? "" : known;
     }
 
     private static String isOrdered(String alias, Ordering ordering) {
