@@ -57,6 +57,9 @@ final class OrderStatements {
         if (hint == null) {
             hint = store.orderHint(conn);
         }
+        if (hint == null) {
+            hint = store.orderHint(conn);
+        }
         return shape;
     }
 
