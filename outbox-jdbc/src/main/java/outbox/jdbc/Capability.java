@@ -1,16 +1,22 @@
 package outbox.jdbc;
 
-/** What a table can do beyond the plain outbox. Each is a migration of its own, because its columns and indexes are of use to those who ask for it only. */
+import org.jspecify.annotations.Nullable;
+
+/** What an outbox can do beyond the plain one. Each is a migration of its own, because its columns, indexes or table are of use to those who ask for it only. */
 public enum Capability {
     /** Delivery in order per aggregate. */
     ORDER("META-INF/outbox/schema-order/%s/V2__outbox_order.sql", "seq"),
     /** Delivery control: keys, deadlines, priorities. */
-    CONTROL("META-INF/outbox/schema-control/%s/V3__outbox_control.sql", "expires_at");
+    CONTROL("META-INF/outbox/schema-control/%s/V3__outbox_control.sql", "expires_at"),
+    /** Pauses, in a table beside. */
+    PAUSES("META-INF/outbox/schema-control/%s/V4__outbox_pause.sql", null),
+    /** The history of attempts, in a table beside; nodes begin to use it within a minute. */
+    ATTEMPTS("META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql", null);
 
     private final String resource;
-    private final String column;
+    private final @Nullable String column;
 
-    Capability(String resource, String column) {
+    Capability(String resource, @Nullable String column) {
         this.resource = resource;
         this.column = column;
     }
@@ -20,7 +26,8 @@ public enum Capability {
         return resource.formatted(storeName);
     }
 
-    /** The column by which a table is known to have it. */
+    /** The column by which a table is known to have it; null if it is a table of its own, which says itself whether it is there. */
+    @Nullable
     String column() {
         return column;
     }

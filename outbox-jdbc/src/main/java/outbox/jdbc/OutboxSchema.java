@@ -21,12 +21,6 @@ public final class OutboxSchema {
 
     private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
-    /** The table of pauses, of use to those who pause only. */
-    static final String PAUSES = "META-INF/outbox/schema-control/%s/V4__outbox_pause.sql";
-
-    /** The table of attempts, of use to those who want a history only. */
-    private static final String ATTEMPTS = "META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql";
-
     private OutboxSchema() {}
 
     /** The statements that create the table of the given store, and the audit table beside it. */
@@ -34,19 +28,9 @@ public final class OutboxSchema {
         return script(store, TABLE.formatted(store.name()));
     }
 
-    /** The statements that give the table a capability, once. */
+    /** The statements that give an outbox a capability, once. */
     public static List<String> statements(AbstractJdbcEventStore store, Capability capability) {
         return script(store, capability.resource(store.name()));
-    }
-
-    /** The statements that create the table of pauses. */
-    public static List<String> pauseStatements(AbstractJdbcEventStore store) {
-        return script(store, PAUSES.formatted(store.name()));
-    }
-
-    /** The statements that create the table of attempts. */
-    public static List<String> attemptStatements(AbstractJdbcEventStore store) {
-        return script(store, ATTEMPTS.formatted(store.name()));
     }
 
     private static List<String> script(AbstractJdbcEventStore store, String resource) {
@@ -76,32 +60,18 @@ public final class OutboxSchema {
         // H2 loses sight of a table while another session alters it; but those who use it share a process.
         synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
             withAutoCommit(dataSource, store, connection -> {
-                createTable(connection, store);
+                createTables(connection, statements(store));
+                TableShape.read(connection, store.table());
                 for (Capability capability : capabilities) {
-                    add(connection, store, capability);
+                    String column = capability.column();
+                    if (column == null) {
+                        createTables(connection, statements(store, capability));
+                    } else {
+                        addColumns(connection, store, capability, column);
+                    }
                 }
             });
         }
-    }
-
-    /** Creates the table of pauses if it is not there yet. */
-    public static void createPauses(DataSource dataSource, AbstractJdbcEventStore store) {
-        createBeside(dataSource, store, pauseStatements(store));
-    }
-
-    /** Creates the table of attempts if it is not there yet; nodes begin to use it within a minute. */
-    public static void createAttempts(DataSource dataSource, AbstractJdbcEventStore store) {
-        createBeside(dataSource, store, attemptStatements(store));
-    }
-
-    private static void createBeside(DataSource dataSource, AbstractJdbcEventStore store, List<String> statements) {
-        withAutoCommit(dataSource, store, connection -> {
-            try (Statement statement = connection.createStatement()) {
-                for (String sql : statements) {
-                    execute(statement, sql);
-                }
-            }
-        });
     }
 
     /** Some DDL. */
@@ -123,29 +93,28 @@ public final class OutboxSchema {
         }
     }
 
-    private static void createTable(Connection connection, AbstractJdbcEventStore store) throws SQLException {
+    private static void createTables(Connection connection, List<String> statements) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            for (String sql : statements(store)) {
+            for (String sql : statements) {
                 execute(statement, sql);
             }
         }
-        TableShape.read(connection, store.table());
     }
 
-    private static boolean has(Connection connection, AbstractJdbcEventStore store, Capability capability)
-            throws SQLException {
-        return TableShape.read(connection, store.table()).has(capability.column());
+    private static boolean has(Connection connection, AbstractJdbcEventStore store, String column) throws SQLException {
+        return TableShape.read(connection, store.table()).has(column);
     }
 
     /**
      * Asked for only while its column is missing: MySQL has no IF NOT EXISTS for it, and PostgreSQL would lock the whole table to find out. In one transaction, so that where DDL
      * takes part in it nobody sees a column without its index.
      */
-    private static void add(Connection connection, AbstractJdbcEventStore store, Capability capability)
+    private static void addColumns(
+            Connection connection, AbstractJdbcEventStore store, Capability capability, String column)
             throws SQLException {
         connection.setAutoCommit(false);
         try (Statement statement = connection.createStatement()) {
-            for (int tries = 1; !has(connection, store, capability); tries++) {
+            for (int tries = 1; !has(connection, store, column); tries++) {
                 connection.commit(); // the look at the table must keep no lock
                 try {
                     for (String sql : statements(store, capability)) {
@@ -154,7 +123,7 @@ public final class OutboxSchema {
                     connection.commit();
                 } catch (SQLException e) {
                     connection.rollback();
-                    if (tries == MAX_TRIES && !has(connection, store, capability)) { // else another node was faster
+                    if (tries == MAX_TRIES && !has(connection, store, column)) { // else another node was faster
                         throw e;
                     }
                 }

@@ -149,8 +149,8 @@ final class PauseStatements {
     private EventStoreException refusal(String why) {
         return new EventStoreException(
                 "Events of table " + store.table() + " cannot be paused, because table " + table + " " + why
-                        + ". Create it by OutboxSchema.createPauses, or as in "
-                        + OutboxSchema.PAUSES.formatted(store.name()) + " of outbox-jdbc.",
+                        + ". Create it by OutboxSchema.create with Capability.PAUSES, or as in "
+                        + Capability.PAUSES.resource(store.name()) + " of outbox-jdbc.",
                 null);
     }
 }

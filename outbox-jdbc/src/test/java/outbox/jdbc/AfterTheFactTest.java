@@ -48,7 +48,7 @@ class AfterTheFactTest {
     @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
     void failures_and_the_success_after_them_are_kept_and_a_success_at_once_is_not(Databases database) {
         StoreFixture db = database.fixture();
-        OutboxSchema.createAttempts(db.dataSource(), database.store());
+        OutboxSchema.create(db.dataSource(), database.store(), Capability.ATTEMPTS);
         AtomicInteger calls = new AtomicInteger();
         Node node = node(db, dispatcher -> dispatcher.ownerId("node-7"));
         node.listener = event -> {
@@ -78,7 +78,7 @@ class AfterTheFactTest {
     void outcomes_are_written_though_the_history_is_dropped_or_its_table_is_another(Databases database)
             throws Exception {
         StoreFixture db = database.fixture();
-        OutboxSchema.createAttempts(db.dataSource(), database.store());
+        OutboxSchema.create(db.dataSource(), database.store(), Capability.ATTEMPTS);
         AtomicInteger calls = new AtomicInteger();
         Node node = node(db, dispatcher -> {});
         node.listener = event -> {

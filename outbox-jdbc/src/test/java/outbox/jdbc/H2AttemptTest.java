@@ -12,6 +12,6 @@ class H2AttemptTest extends AttemptContract {
 
     @Override
     protected void createAttempts(StoreFixture fixture) {
-        OutboxSchema.createAttempts(fixture.dataSource(), Databases.H2.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.H2.store(), Capability.ATTEMPTS);
     }
 }

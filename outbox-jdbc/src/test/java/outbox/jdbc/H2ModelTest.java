@@ -8,7 +8,7 @@ class H2ModelTest extends ModelContract {
     @Override
     protected StoreFixture createFixture() {
         StoreFixture fixture = Databases.H2.fixture();
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.H2.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.H2.store(), Capability.PAUSES);
         return fixture;
     }
 }

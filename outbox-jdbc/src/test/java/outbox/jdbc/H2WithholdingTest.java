@@ -12,6 +12,6 @@ class H2WithholdingTest extends WithholdingContract {
 
     @Override
     protected void createPauses(StoreFixture fixture) {
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.H2.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.H2.store(), Capability.PAUSES);
     }
 }

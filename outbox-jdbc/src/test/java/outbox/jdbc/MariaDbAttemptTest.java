@@ -12,6 +12,6 @@ class MariaDbAttemptTest extends AttemptContract {
 
     @Override
     protected void createAttempts(StoreFixture fixture) {
-        OutboxSchema.createAttempts(fixture.dataSource(), Databases.MARIADB.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.MARIADB.store(), Capability.ATTEMPTS);
     }
 }

@@ -8,7 +8,7 @@ class MariaDbModelTest extends ModelContract {
     @Override
     protected StoreFixture createFixture() {
         StoreFixture fixture = Databases.MARIADB.fixture();
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.MARIADB.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.MARIADB.store(), Capability.PAUSES);
         return fixture;
     }
 }

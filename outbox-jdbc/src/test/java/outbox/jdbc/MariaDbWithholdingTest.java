@@ -12,6 +12,6 @@ class MariaDbWithholdingTest extends WithholdingContract {
 
     @Override
     protected void createPauses(StoreFixture fixture) {
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.MARIADB.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.MARIADB.store(), Capability.PAUSES);
     }
 }

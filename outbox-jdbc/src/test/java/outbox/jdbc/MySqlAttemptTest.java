@@ -12,6 +12,6 @@ class MySqlAttemptTest extends AttemptContract {
 
     @Override
     protected void createAttempts(StoreFixture fixture) {
-        OutboxSchema.createAttempts(fixture.dataSource(), Databases.MYSQL.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.MYSQL.store(), Capability.ATTEMPTS);
     }
 }

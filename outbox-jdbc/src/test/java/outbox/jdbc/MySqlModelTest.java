@@ -8,7 +8,7 @@ class MySqlModelTest extends ModelContract {
     @Override
     protected StoreFixture createFixture() {
         StoreFixture fixture = Databases.MYSQL.fixture();
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.MYSQL.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.MYSQL.store(), Capability.PAUSES);
         return fixture;
     }
 }

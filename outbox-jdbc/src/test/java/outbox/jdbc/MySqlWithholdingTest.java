@@ -12,6 +12,6 @@ class MySqlWithholdingTest extends WithholdingContract {
 
     @Override
     protected void createPauses(StoreFixture fixture) {
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.MYSQL.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.MYSQL.store(), Capability.PAUSES);
     }
 }

@@ -149,13 +149,13 @@ class OutboxSchemaTest {
             case POSTGRES -> new PostgresEventStore(table);
             default -> new MySqlEventStore(table);
         };
-        OutboxSchema.createPauses(pool, database.store());
+        OutboxSchema.create(pool, database.store(), Capability.PAUSES);
         StoreFixture db = new StoreFixture(pool, store, table, false);
         assertThat(db.<Boolean>call(store::hasPauses))
                 .as("those of another schema")
                 .isFalse();
 
-        OutboxSchema.createPauses(pool, store);
+        OutboxSchema.create(pool, store, Capability.PAUSES);
 
         assertThat(db.<Boolean>call(store::hasPauses)).isTrue();
         Pause pause = new Pause(PauseScope.TYPE, "T", db.now(), "ada", "why");

@@ -12,6 +12,6 @@ class PostgresAttemptTest extends AttemptContract {
 
     @Override
     protected void createAttempts(StoreFixture fixture) {
-        OutboxSchema.createAttempts(fixture.dataSource(), Databases.POSTGRES.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.POSTGRES.store(), Capability.ATTEMPTS);
     }
 }

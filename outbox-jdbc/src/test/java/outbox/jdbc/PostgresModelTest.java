@@ -8,7 +8,7 @@ class PostgresModelTest extends ModelContract {
     @Override
     protected StoreFixture createFixture() {
         StoreFixture fixture = Databases.POSTGRES.fixture();
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.POSTGRES.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.POSTGRES.store(), Capability.PAUSES);
         return fixture;
     }
 }

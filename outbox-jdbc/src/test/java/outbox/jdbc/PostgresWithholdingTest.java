@@ -12,6 +12,6 @@ class PostgresWithholdingTest extends WithholdingContract {
 
     @Override
     protected void createPauses(StoreFixture fixture) {
-        OutboxSchema.createPauses(fixture.dataSource(), Databases.POSTGRES.store());
+        OutboxSchema.create(fixture.dataSource(), Databases.POSTGRES.store(), Capability.PAUSES);
     }
 }

@@ -62,7 +62,7 @@ abstract class ProtectionContract {
     @BeforeEach
     void createDatabase() {
         db = database.fixture();
-        OutboxSchema.createPauses(db.dataSource(), database.store());
+        OutboxSchema.create(db.dataSource(), database.store(), Capability.PAUSES);
         admin = new OutboxAdmin(db.dataSource()::getConnection, database.store());
     }
 
