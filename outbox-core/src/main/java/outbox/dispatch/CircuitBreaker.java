@@ -157,7 +157,9 @@ public final class CircuitBreaker {
             }
             after = state;
         }
-        if (before != after) {
+        if (before == State.HALF_OPEN && after == State.OPEN) {
+            LOG.log(Level.DEBUG, opened(reason())); // still down: an outage is told once, not with every probe
+        } else if (before != after) {
             LOG.log(
                     after == State.OPEN ? Level.WARNING : Level.INFO,
                     after == State.OPEN ? opened(reason()) : "Circuit breaker " + name + " is " + after);

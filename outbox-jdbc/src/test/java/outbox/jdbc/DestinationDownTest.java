@@ -65,7 +65,8 @@ class DestinationDownTest {
                 int before = failedCalls.get();
                 pass(WAIT);
                 await().pollInterval(Duration.ofMillis(2))
-                        .until(() -> failedCalls.get() > before); // a probe, by itself
+                        .until(() -> failedCalls.get() > before // a probe, by itself, and its end, which asks the clock
+                                && breaker.state() == CircuitBreaker.State.OPEN);
                 node.write(node.writer, event("Other"));
                 others++;
             }
