@@ -263,7 +263,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** Looks at the table again before an event is refused for what it lacks. */
     private TableShape shapeFor(Connection conn, List<EventEnvelope> events) throws SQLException {
         boolean plain = events.stream().noneMatch(ControlStatements::isControlled);
-        return plain ? shape(conn) : shapeWith(conn, Capability.CONTROL.column());
+        return plain ? shape(conn) : shapeWith(conn, "expires_at");
     }
 
     /** Runs an INSERT of one row; false if its key, or its id, exists. */

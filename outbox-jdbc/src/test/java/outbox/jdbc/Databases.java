@@ -54,7 +54,7 @@ enum Databases {
         String url = url();
         DataSource pool =
                 newPool(parameters.isEmpty() ? url : url + (url.contains("?") ? "&" : "?") + parameters, 10, true);
-        OutboxSchema.create(pool, store(), Capability.values());
+        OutboxSchema.create(pool, store(), Capability.ORDER, Capability.CONTROL);
         return new StoreFixture(pool, store(), AbstractJdbcEventStore.DEFAULT_TABLE, this == POSTGRES);
     }
 
