@@ -8,7 +8,10 @@ import java.util.List;
 /** The bars that the library sets itself, and how it stands to them. */
 final class Acceptance {
     private static final String OURS = Contenders.OURS;
+    private static final String CONTROL = Contenders.CONTROL;
     private static final String LIMIT = Contenders.LIMIT;
+
+    private static final String SET_UP = " set up for control";
 
     private Acceptance() {}
 
@@ -45,18 +48,30 @@ final class Acceptance {
     }
 
     private static List<Bar> bars(Product product, Results results) {
-        return switch (product) {
-            case POSTGRESQL -> postgres(results);
-            case MARIADB ->
-                List.of(
-                        Bar.atLeast("W2 against raw JDBC", rate(results, "W2", OURS, "W2", LIMIT), 0.8),
-                        Bar.atLeast("W3 against raw JDBC", rate(results, "W3", OURS, "W3", LIMIT), 0.7));
-        };
+        List<Bar> bars = new ArrayList<>();
+        switch (product) {
+            case POSTGRESQL -> {
+                bars.addAll(postgres(results));
+                bars.addAll(postgresSetUpForControl(results));
+            }
+            case MARIADB -> {
+                bars.addAll(mariaDb(results, OURS, ""));
+                bars.addAll(mariaDb(results, CONTROL, SET_UP));
+            }
+        }
+        bars.addAll(besideControl(product, results));
+        return bars;
+    }
+
+    private static List<Bar> mariaDb(Results results, String ours, String which) {
+        return List.of(
+                Bar.atLeast("W2%s against raw JDBC".formatted(which), rate(results, "W2", ours, "W2", LIMIT), 0.8),
+                Bar.atLeast("W3%s against raw JDBC".formatted(which), rate(results, "W3", ours, "W3", LIMIT), 0.7));
     }
 
     private static List<Bar> postgres(Results results) {
         List<String> peers = Contenders.peers();
-        String base = results.has("W7x1", OURS) ? "W7x1" : "W2"; // W2 once more, near in time
+        String base = base(results);
         return List.of(
                 Bar.atLeast(
                         "W1 against raw JDBC with one insert per event", rate(results, "W1", OURS, "W1", LIMIT), 0.95),
@@ -91,6 +106,58 @@ final class Acceptance {
                 Bar.atLeast("W9 ordered, one aggregate fails, against W5", rate(results, "W9", OURS, "W5", OURS), 0.9));
     }
 
+    /** The bars that concern plain events, once more for those that share an outbox with others which use delivery control. */
+    private static List<Bar> postgresSetUpForControl(Results results) {
+        return List.of(
+                Bar.atLeast("W1" + SET_UP + " against raw JDBC", rate(results, "W1", CONTROL, "W1", LIMIT), 0.95),
+                Bar.atLeast("W2" + SET_UP + " against raw JDBC", rate(results, "W2", CONTROL, "W2", LIMIT), 1.0),
+                Bar.atLeast(
+                        "W2" + SET_UP + " against the best peer",
+                        results.ratioToBest(Metric.RATE, "W2", CONTROL, Contenders.peers()),
+                        1.6),
+                Bar.atMost("W2" + SET_UP + ", commits per event", results.spread("W2", CONTROL, Metric.COMMITS), 1.25),
+                Bar.atMost(
+                        "W2" + SET_UP + ", statements per event",
+                        results.spread("W2", CONTROL, Metric.STATEMENTS),
+                        2.3),
+                Bar.atLeast("W3" + SET_UP + " against raw JDBC", rate(results, "W3", CONTROL, "W3", LIMIT), 0.8),
+                Bar.atMost(
+                        "W4 p50" + SET_UP + " against raw JDBC with two threads",
+                        results.ratio(Metric.P50, "W4", CONTROL, "W4", "limit-pipelined"),
+                        2),
+                Bar.atMost(
+                        "W4 p99" + SET_UP + " against raw JDBC with two threads",
+                        results.ratio(Metric.P99, "W4", CONTROL, "W4", "limit-pipelined"),
+                        2),
+                Bar.atLeast(
+                        "W5 ordered" + SET_UP + " against W2", rate(results, "W5", CONTROL, base(results), OURS), 0.8));
+    }
+
+    /** Of all events the same is asked as of plain ones alone; of the plain ones among them, their part of it. */
+    private static List<Bar> besideControl(Product product, Results results) {
+        String base = base(results);
+        Spread all = results.ratio(Metric.ALL_RATE, "W10", CONTROL, Metric.RATE, base, OURS);
+        Spread allToLimit = results.ratio(Metric.ALL_RATE, "W10", CONTROL, Metric.RATE, "W2", LIMIT);
+        return List.of(
+                Bar.atLeast("W2" + SET_UP + " against W2", rate(results, "W2", CONTROL, "W2", OURS), 0.95),
+                Bar.atLeast("W10 all events against W2", all, 0.95),
+                Bar.atLeast(
+                        "W10 plain events, 20 of 21, against W2",
+                        rate(results, "W10", CONTROL, base, OURS),
+                        0.95 * 20 / 21),
+                Bar.atLeast(
+                        "W10 all events against raw JDBC in W2", allToLimit, product == Product.POSTGRESQL ? 1.0 : 0.8),
+                Bar.atLeast("W11 plain events against W2", rate(results, "W11", CONTROL, base, OURS), 0.95),
+                Bar.atMost("W11 waiting events harmed", worst(results, "W11", CONTROL, Metric.HARMED), 0),
+                Bar.atMost("W11 seconds to the first delivery", worst(results, "W11", CONTROL, Metric.FIRST_BACK), 6),
+                Bar.atMost("W11 calls at a time before it", worst(results, "W11", CONTROL, Metric.PROBES), 1));
+    }
+
+    /** W2 once more, near in time, if that was measured. */
+    private static String base(Results results) {
+        return results.has("W7x1", OURS) ? "W7x1" : "W2";
+    }
+
     private static Spread rate(
             Results results, String workload, String contender, String otherWorkload, String otherContender) {
         return results.ratio(Metric.RATE, workload, contender, otherWorkload, otherContender);
@@ -98,7 +165,11 @@ final class Acceptance {
 
     /** Where none is allowed, the worst round counts. */
     private static Spread worst(Results results, String workload, Metric metric) {
-        Spread spread = results.spread(workload, OURS, metric);
+        return worst(results, workload, OURS, metric);
+    }
+
+    private static Spread worst(Results results, String workload, String contender, Metric metric) {
+        Spread spread = results.spread(workload, contender, metric);
         return new Spread(spread.most(), spread.most(), spread.most());
     }
 }

@@ -43,6 +43,11 @@ interface Contender {
         /** Writes many events in one transaction, without business change. Called before {@link #start()}. */
         void writeBacklog(List<Event> events) throws Exception;
 
+        /** Makes the business changes and writes their events in one transaction, as invoices, which use delivery control. Called only in workloads with such events. */
+        default void writeInvoices(List<Event> events) throws Exception {
+            throw new UnsupportedOperationException("There are no invoices here");
+        }
+
         /** From now on delivers what is there and what is written. */
         void start() throws Exception;
 

@@ -5,6 +5,7 @@ import java.util.List;
 /** All contenders, in the order of the report. */
 final class Contenders {
     static final String OURS = "outbox";
+    static final String CONTROL = "outbox-control";
     static final String LIMIT = "limit-update";
 
     private static final List<Contender> ALL = List.of(
@@ -15,6 +16,7 @@ final class Contenders {
             new OurOutbox(OurOutbox.Variant.DEFAULTS),
             new OurOutbox(OurOutbox.Variant.DELETE),
             new OurOutbox(OurOutbox.Variant.VIRTUAL),
+            new OurOutbox(OurOutbox.Variant.CONTROL),
             new DbScheduler(),
             new Gruelbox(),
             new Namastack(),

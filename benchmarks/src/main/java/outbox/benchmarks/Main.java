@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 
 /** Measures what was asked for, writes the report and prints how the library stands to its bars. */
 public final class Main {
+    private static final Set<String> WARM_UP = Set.of("W1", "W2", "W3", "W10");
+
     private Main() {}
 
     public static void main(String[] arguments) throws Exception {
@@ -69,7 +72,7 @@ public final class Main {
     /** A run of each contender that is long enough for the compiler, so that the rounds compare compiled code. */
     private static void warmUp(Options options, BenchServer server, List<Workload> wanted) {
         List<Workload> small = Workloads.of(Sizes.WARM_UP).stream()
-                .filter(workload -> workload.id().equals("W2") || workload.id().equals("W3"))
+                .filter(workload -> WARM_UP.contains(workload.id()))
                 .toList();
         for (Contender contender : Contenders.all()) {
             boolean isWanted = wanted.stream()

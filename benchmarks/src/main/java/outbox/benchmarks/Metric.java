@@ -2,7 +2,7 @@ package outbox.benchmarks;
 
 /** A figure of a measurement. */
 enum Metric {
-    /** Transactions or events per second. */
+    /** Transactions or events per second; of plain events where there are others. */
     RATE,
     /** Milliseconds from commit to listener. */
     P50,
@@ -15,5 +15,29 @@ enum Metric {
     LOG_BYTES,
     /** In all. */
     DUPLICATES,
-    OUT_OF_ORDER
+    OUT_OF_ORDER,
+    /** Of workloads with events beside the plain ones. */
+    ALL_RATE("events per second, plain ones and others"),
+    HARMED("events that waited and lost an attempt or are DEAD"),
+    REFUSED("calls that the destination refused while it was down"),
+    FIRST_BACK("seconds from its return to the first delivery"),
+    LAST_BACK("seconds from its return to the last delivery"),
+    PROBES("calls at a time before the first delivery"),
+    MOST_100_MS("calls at a time in the first 100 ms after it"),
+    MOST_1_S("calls at a time in the first second after it");
+
+    private final String title;
+
+    Metric() {
+        this("");
+    }
+
+    Metric(String title) {
+        this.title = title;
+    }
+
+    /** What it is, where it has a line of its own in the report; otherwise empty. */
+    String title() {
+        return title;
+    }
 }

@@ -46,6 +46,15 @@ final class OurOutbox implements Contender {
             void apply(OutboxDispatcher.Builder builder) {
                 builder.virtualThreads(true);
             }
+        },
+        CONTROL(
+                "outbox-control",
+                "set up for invoices beside: columns of delivery control, tables of pauses and of attempts, "
+                        + "retry rules, a circuit breaker and limits") {
+            @Override
+            void apply(OutboxDispatcher.Builder builder) {
+                Invoices.protect(builder);
+            }
         };
 
         private final String title;
@@ -81,11 +90,14 @@ final class OurOutbox implements Contender {
     @Override
     public void createSchema(Product product, DataSource dataSource) {
         OutboxTable.create(dataSource);
+        if (variant == Variant.CONTROL) {
+            Invoices.extendSchema(dataSource);
+        }
     }
 
     @Override
     public String pendingSql() {
-        return OutboxTable.PENDING;
+        return variant == Variant.CONTROL ? OutboxTable.PENDING_PLAIN : OutboxTable.PENDING;
     }
 
     @Override
@@ -135,6 +147,17 @@ final class OurOutbox implements Contender {
             }
         }
 
+        @Override
+        public void writeInvoices(List<Event> events) throws Exception {
+            try (Transaction transaction = transactions.begin()) {
+                for (Event event : events) {
+                    Business.change(transaction.connection(), event);
+                }
+                writer.writeAll(events.stream().map(Invoices::envelope).toList());
+                transaction.commit();
+            }
+        }
+
         private static EventEnvelope envelope(Event event) {
             return EventEnvelope.builder(TYPE)
                     .aggregateType(AGGREGATE)
@@ -147,6 +170,9 @@ final class OurOutbox implements Contender {
         public void start() {
             DefaultListenerRegistry listeners = new DefaultListenerRegistry();
             listeners.register(AGGREGATE, TYPE, event -> setup.ledger().deliver(event.payloadJson()));
+            if (variant == Variant.CONTROL) {
+                Invoices.register(listeners, setup.destination());
+            }
             OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
                     .connectionProvider(connections)
                     .eventStore(store)

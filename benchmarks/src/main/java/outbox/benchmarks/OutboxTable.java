@@ -12,6 +12,8 @@ import javax.sql.DataSource;
 final class OutboxTable {
     static final String PENDING = "SELECT count(*) FROM outbox_event WHERE status IN (0, 2)";
 
+    static final String PENDING_PLAIN = PENDING + " AND event_type = 'OrderPlaced'";
+
     private OutboxTable() {}
 
     static void create(DataSource dataSource) {

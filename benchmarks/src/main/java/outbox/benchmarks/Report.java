@@ -8,6 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Properties;
@@ -73,7 +74,8 @@ final class Report {
                 Median of %d rounds, with the range; **×** is the median of the ratios within each round. Client and server share \
                 the machine. Contenders take turns, each measurement on a fresh database and a fresh pool of %d connections, which \
                 writers and delivery share. Per event: commits, statements (without BEGIN and COMMIT) and bytes of log, business \
-                transaction included, as the server counts them. Take no difference below 15 %% for a difference.
+                transaction included, as the server counts them. Every contender is warmed up before the first round, and in W1 also \
+                within each measurement, by transactions that do not count for the rate. Take no difference below 15 %% for a difference.
 
                 - Command: `%s`
                 - Commit: %s
@@ -123,7 +125,22 @@ final class Report {
         for (String name : names) {
             lines.add(workload instanceof Latency ? latencyRow(workload, name) : rateRow(workload, name));
         }
+        for (String name : names) {
+            String figures = ownFigures(workload, name);
+            if (!figures.isEmpty()) {
+                lines.add("\n`%s` also:\n%s".formatted(name, figures));
+            }
+        }
         return String.join("\n", lines);
+    }
+
+    /** Those that only some workloads have, a line for each. */
+    private String ownFigures(Workload workload, String name) {
+        return Arrays.stream(Metric.values())
+                .filter(metric -> !metric.title().isEmpty())
+                .filter(metric -> results.spread(workload.id(), name, metric).isKnown())
+                .map(metric -> "- %s: %s".formatted(metric.title(), spread(workload, name, metric)))
+                .collect(Collectors.joining("\n"));
     }
 
     private String latencyRow(Workload workload, String name) {

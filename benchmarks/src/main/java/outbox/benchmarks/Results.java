@@ -35,9 +35,20 @@ final class Results {
 
     /** The ratios of the rounds between a figure and the same figure of another workload or contender. */
     Spread ratio(Metric metric, String workload, String contender, String otherWorkload, String otherContender) {
+        return ratio(metric, workload, contender, metric, otherWorkload, otherContender);
+    }
+
+    /** The same with two figures. */
+    Spread ratio(
+            Metric metric,
+            String workload,
+            String contender,
+            Metric otherMetric,
+            String otherWorkload,
+            String otherContender) {
         return ratio(
                 round -> value(metric, round, workload, contender),
-                round -> value(metric, round, otherWorkload, otherContender));
+                round -> value(otherMetric, round, otherWorkload, otherContender));
     }
 
     /** The ratios of the rounds between a figure and the largest one that any of the others reached in the same round. */

@@ -48,6 +48,11 @@ final class Text {
                             number(measured.value(Metric.P99)),
                             number(measured.value(Metric.MAX))));
         }
+        for (Metric metric : Metric.values()) {
+            if (!metric.title().isEmpty() && Double.isFinite(measured.value(metric))) {
+                line.append("%n    %s: %s".formatted(metric.title(), number(measured.value(metric))));
+            }
+        }
         if (measured.value(Metric.DUPLICATES) > 0) {
             line.append("  %.0f duplicates".formatted(measured.value(Metric.DUPLICATES)));
         }

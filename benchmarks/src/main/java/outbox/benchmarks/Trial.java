@@ -30,6 +30,7 @@ final class Trial implements AutoCloseable {
     private final Plan plan;
     private final String database;
     private final Ledger ledger;
+    private final Destination destination;
     private final Connection probe;
     private final List<HikariDataSource> pools = new ArrayList<>();
     private final List<Node> nodes = new ArrayList<>();
@@ -37,9 +38,14 @@ final class Trial implements AutoCloseable {
     private int probes; // queries that were asked since begin
 
     Trial(BenchServer server, Contender contender, Plan plan) throws Exception {
+        this(server, contender, plan, Destination.unused());
+    }
+
+    Trial(BenchServer server, Contender contender, Plan plan, Destination destination) throws Exception {
         this.server = server;
         this.contender = contender;
         this.plan = plan;
+        this.destination = destination;
         ledger = plan.ledger();
         database = server.createDatabase();
         BenchServer.execute(url(), Business.CREATE);
@@ -83,6 +89,19 @@ final class Trial implements AutoCloseable {
         server.analyze(database);
     }
 
+    /** Writes invoices, numbered after the events of the plan, before anything is delivered, by a node that is gone afterwards. */
+    void writeInvoices(int count) throws Exception {
+        try (HikariDataSource pool = pool(2);
+                Node node = contender.node(setup(pool))) {
+            for (int from = 0; from < count; from += BACKLOG_CHUNK) {
+                node.writeInvoices(IntStream.range(from, Math.min(from + BACKLOG_CHUNK, count))
+                        .mapToObj(number -> plan.event(plan.events() + number))
+                        .toList());
+            }
+        }
+        server.analyze(database);
+    }
+
     /** Creates the nodes, which deliver nothing yet. */
     void createNodes(UnaryOperator<DataSource> around) throws Exception {
         for (int i = 0; i < plan.nodes(); i++) {
@@ -93,7 +112,7 @@ final class Trial implements AutoCloseable {
     }
 
     private NodeSetup setup(DataSource dataSource) {
-        return new NodeSetup(server.product(), dataSource, ledger, plan.ordered(), plan.workers());
+        return new NodeSetup(server.product(), dataSource, ledger, plan.ordered(), destination, plan.workers());
     }
 
     /** From here on the server's work counts. */
@@ -134,9 +153,25 @@ final class Trial implements AutoCloseable {
 
     /** How many events the database says are not done. */
     long pending() throws SQLException {
+        return count(contender.pendingSql());
+    }
+
+    /** Waits until a query counts so many; false if the time ran out before. */
+    boolean awaitCount(String sql, int count, long untilNanoTime) throws InterruptedException, SQLException {
+        while (count(sql) < count) {
+            if (System.nanoTime() > untilNanoTime) {
+                return false;
+            }
+            Thread.sleep(10);
+        }
+        return true;
+    }
+
+    /** The answer of a query, which is not counted among the server's work. */
+    long count(String sql) throws SQLException {
         probes++;
         try (Statement statement = probe.createStatement();
-                ResultSet rows = statement.executeQuery(contender.pendingSql())) {
+                ResultSet rows = statement.executeQuery(sql)) {
             rows.next();
             return rows.getLong(1);
         }

@@ -11,10 +11,14 @@ final class Workloads {
     private static final int SLOW_WORKERS = 64;
     private static final int SLOW_MILLIS = 20;
 
+    private static final int EVERY = 20; // plain events for one that uses delivery control
+
     private static final List<String> OURS = List.of("outbox");
+    private static final List<String> CONTROL = List.of("outbox-control");
     private static final List<String> OURS_AND_PEERS = concat(OURS, Contenders.peers());
+    private static final List<String> OURS_TWICE_AND_PEERS = concat(CONTROL, OURS_AND_PEERS);
     private static final List<String> LIMITS = List.of("limit-update", "limit-delete", "limit-pipelined");
-    private static final List<String> ALL = concat(LIMITS, concat(List.of("outbox-delete"), OURS_AND_PEERS));
+    private static final List<String> ALL = concat(LIMITS, concat(List.of("outbox-delete"), OURS_TWICE_AND_PEERS));
     private static final List<String> VIRTUAL =
             Runtime.version().feature() >= 21 ? List.of("outbox-virtual") : List.of();
 
@@ -30,7 +34,8 @@ final class Workloads {
                         "W1",
                         "write cost: 8 writers, nothing delivered",
                         Plan.of(sizes.writes(), sizes.aggregates()),
-                        concat(List.of("no-event", "limit-update"), OURS_AND_PEERS)),
+                        sizes.writes() / 5,
+                        concat(List.of("no-event", "limit-update"), OURS_TWICE_AND_PEERS)),
                 endToEnd("W2", "end to end: 8 writers, until all events are done", events, ALL),
                 new EndToEnd(
                         "W3",
@@ -45,18 +50,32 @@ final class Workloads {
                         200,
                         sizes.paceSeconds(),
                         Math.min(2, sizes.paceSeconds()),
-                        concat(LIMITS, OURS_AND_PEERS)),
+                        concat(LIMITS, OURS_TWICE_AND_PEERS)),
                 endToEnd(
                         "W8",
                         "W2 with listeners that take %d ms, %d at a time".formatted(SLOW_MILLIS, SLOW_WORKERS),
                         slow,
                         concat(VIRTUAL, OURS_AND_PEERS)),
+                new DestinationDown(
+                        "W11",
+                        "W2 while %,d other events wait for a destination that is down".formatted(sizes.waiting()),
+                        events,
+                        sizes.waiting(),
+                        CAP,
+                        CONTROL),
+                new Beside(
+                        "W10",
+                        "W2, and for %d plain events one that uses delivery control".formatted(EVERY),
+                        events,
+                        EVERY,
+                        CAP,
+                        CONTROL),
                 endToEnd("W7x1", "W2 on one node", events, OURS),
                 endToEnd(
                         "W5",
                         "W2 in order per aggregate, %,d aggregates".formatted(sizes.aggregates()),
                         ordered,
-                        List.of("limit-update", "outbox", "outbox-delete", "namastack")),
+                        List.of("limit-update", "outbox", "outbox-control", "outbox-delete", "namastack")),
                 endToEnd("W9", "W5 with an aggregate that always fails", ordered.withFailingAggregate(), OURS),
                 endToEnd(
                         "W6",

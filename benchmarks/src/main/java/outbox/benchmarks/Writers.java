@@ -20,8 +20,18 @@ final class Writers {
         void write(int writer, Event event) throws Exception;
     }
 
+    /** Something that may be tried again. */
+    interface Change {
+        void make() throws Exception;
+    }
+
     /** Lets all writers write all events of the plan, and answers when they began, by {@link System#nanoTime()}. */
     static long run(Plan plan, Write write) throws Exception {
+        return run(plan, 0, plan.events(), write);
+    }
+
+    /** Lets all writers write the events from a number on and before another one. */
+    static long run(Plan plan, int from, int before, Write write) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(Plan.WRITERS);
         CountDownLatch start = new CountDownLatch(1);
         try {
@@ -30,8 +40,9 @@ final class Writers {
                 int writer = i;
                 ends.add(threads.submit(() -> {
                     start.await();
-                    for (int number = writer; number < plan.events(); number += Plan.WRITERS) {
-                        writeWithRetry(write, writer, plan.event(number));
+                    for (int number = from + writer; number < before; number += Plan.WRITERS) {
+                        Event event = plan.event(number);
+                        withRetry(() -> write.write(writer, event));
                     }
                     return null;
                 }));
@@ -50,10 +61,10 @@ final class Writers {
     }
 
     /** Some contenders deadlock now and then on MariaDB; their users would try again, and so do we. */
-    private static void writeWithRetry(Write write, int writer, Event event) throws Exception {
+    static void withRetry(Change change) throws Exception {
         for (int attempt = 1; ; attempt++) {
             try {
-                write.write(writer, event);
+                change.make();
                 return;
             } catch (Exception e) {
                 if (attempt == TRIES || !isRolledBack(e)) {

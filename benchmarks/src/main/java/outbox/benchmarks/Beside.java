@@ -1,0 +1,75 @@
+package outbox.benchmarks;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+
+/**
+ * Plain events per second from the first write until the last one is done, while the same writers write other events as well, which use delivery control.
+ *
+ * @param every of how many plain events of a writer each is followed by another event
+ */
+record Beside(String id, String title, Plan plan, int every, Duration cap, List<String> contenders)
+        implements Workload {
+
+    private static final Duration REST_CAP = Duration.ofSeconds(20);
+
+    Beside {
+        if (plan.events() % (Plan.WRITERS * every) != 0) {
+            throw new IllegalArgumentException("Writers do not divide evenly: " + plan.events() + ", " + every);
+        }
+    }
+
+    @Override
+    public Measured run(BenchServer server, Contender contender, int round) throws Exception {
+        int others = plan.events() / every;
+        Destination destination = new Destination(plan.events(), others, Duration.ZERO);
+        try (Trial trial = new Trial(server, contender, plan, destination)) {
+            trial.createNodes(UnaryOperator.identity());
+            trial.begin();
+            trial.startNodes();
+            long began = Writers.run(plan, (writer, event) -> {
+                trial.node(writer).write(event);
+                if (isFollowed(event)) {
+                    Event other = plan.event(plan.events() + place(event) / every * Plan.WRITERS + writer);
+                    Writers.withRetry(() -> trial.node(writer).writeInvoices(List.of(other)));
+                }
+            });
+            boolean complete = trial.awaitDone(began + cap.toNanos());
+            double seconds = (System.nanoTime() - began) / 1e9;
+            long done = plan.events() - (complete ? 0 : trial.pending());
+            long all = done + trial.count(Invoices.DONE); // those of the same time; some are not even due
+            boolean restComplete = destination.awaitAll(REST_CAP)
+                    && trial.awaitCount(Invoices.DONE, others, System.nanoTime() + REST_CAP.toNanos());
+            ServerCounters work = trial.end();
+            double events = done + destination.delivered();
+            return new Measured(
+                    id,
+                    contender.name(),
+                    round,
+                    Map.of(
+                            Metric.RATE, done / seconds,
+                            Metric.ALL_RATE, all / seconds,
+                            Metric.COMMITS, work.commits() / events,
+                            Metric.STATEMENTS, work.statements() / events,
+                            Metric.LOG_BYTES, work.logBytes() / events,
+                            Metric.DUPLICATES, (double) trial.ledger().duplicates() + destination.duplicates(),
+                            Metric.OUT_OF_ORDER, (double) trial.ledger().outOfOrder()),
+                    complete && restComplete
+                            ? ""
+                            : "capped: %,d of %,d plain events and %,d of %,d others delivered"
+                                    .formatted(trial.ledger().seen(), plan.events(), destination.delivered(), others));
+        }
+    }
+
+    /** The how manieth event of its writer it is. */
+    private static int place(Event event) {
+        return event.number() / Plan.WRITERS;
+    }
+
+    private boolean isFollowed(Event event) {
+        int writer = event.number() % Plan.WRITERS;
+        return place(event) % every == writer * every / Plan.WRITERS; // not all writers at once
+    }
+}
