@@ -37,9 +37,7 @@ final class Invoices {
     /** What the table needs, and what else there is to need. */
     static void extendSchema(DataSource dataSource) {
         AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource);
-        OutboxSchema.create(dataSource, store, Capability.CONTROL);
-        OutboxSchema.createPauses(dataSource, store);
-        OutboxSchema.createAttempts(dataSource, store);
+        OutboxSchema.create(dataSource, store, Capability.CONTROL, Capability.PAUSES, Capability.ATTEMPTS);
     }
 
     /** One of each kind in turn: with a key, with a due time, with a priority. */

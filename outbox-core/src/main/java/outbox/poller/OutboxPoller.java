@@ -43,8 +43,9 @@ public final class OutboxPoller implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(OutboxPoller.class.getName());
     private static final int BUSY_DIVISOR = 16;
-    private static final long DUE_GAP_NANOS =
-            TimeUnit.MILLISECONDS.toNanos(20); // cycles that come because something is due keep this distance
+    private static final long MIN_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long MAX_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final int DUE_GAP_FACTOR = 5; // times what a cycle takes: a busy database is asked less often
     private static final long NEVER = Long.MAX_VALUE;
     private static final Duration DEFAULT_LOCK_TIMEOUT = Duration.ofMinutes(5);
     private static final Duration LONGEST_PAUSE = Duration.ofDays(1);
@@ -227,7 +228,7 @@ public final class OutboxPoller implements AutoCloseable {
                 cycleNanos = sinceStart();
                 PollCycle.Result result = pollOnce();
                 if (result != PollCycle.Result.FULL) {
-                    pause(result == PollCycle.Result.SOME);
+                    pause(result == PollCycle.Result.SOME, cycleNanos + dueGap(sinceStart() - cycleNanos));
                 }
             }
         } finally {
@@ -256,15 +257,20 @@ public final class OutboxPoller implements AutoCloseable {
         }
     }
 
+    /** How long after the start of a cycle the next one comes that is there because something is due: many due times share a cycle. */
+    private static long dueGap(long tookNanos) {
+        return Math.max(MIN_DUE_GAP_NANOS, Math.min(MAX_DUE_GAP_NANOS, DUE_GAP_FACTOR * tookNanos));
+    }
+
     /** Where there was something, there is often more to come: a retry, or the next event of an aggregate. When the table tells what becomes due before that, the pause ends then. */
-    private void pause(boolean busy) {
+    private void pause(boolean busy, long earliestDueNanos) {
         pauseMs = busy ? Math.max(1, intervalMs / BUSY_DIVISOR) : Math.min(intervalMs, pauseMs * 2);
         long spread = pauseMs / 5;
         long millis = pauseMs + ThreadLocalRandom.current().nextLong(-spread, spread + 1);
         long end = sinceStart() + TimeUnit.MILLISECONDS.toNanos(millis);
         while (!woken.getAndSet(false)) {
             long due = dueNanos.get();
-            long left = Math.min(end, Math.max(due, cycleNanos + DUE_GAP_NANOS)) - sinceStart();
+            long left = Math.min(end, Math.max(due, earliestDueNanos)) - sinceStart();
             if (left <= 0) {
                 return;
             }

@@ -545,22 +545,36 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     /**
-     * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
-     * Which status comes first changes by chance, so neither can starve the other. Where events can have priorities, a part of the claim goes by those before.
+     * By age alone, or where events can have priorities: a part by age, which is usually all that is due, and if it is not, a part by priority and what is then left by age again.
      */
     private List<EventRows.Candidate> candidates(TableShape shape, int limit, Candidates source) throws SQLException {
         Map<String, EventRows.Candidate> found = new LinkedHashMap<>();
         if (shape.has("priority_slot")) {
-            add(found, source.of(By.PRIORITY, control.shareOfPriority(limit)), limit);
+            int byAge = limit - control.shareOfPriority(limit);
+            addByAge(found, byAge, source);
+            if (found.size() == byAge) { // else it is all that is due
+                add(found, source.of(By.PRIORITY, limit), limit);
+                addByAge(found, limit, source);
+            }
+        } else {
+            addByAge(found, limit, source);
         }
+        return List.copyOf(found.values());
+    }
+
+    /**
+     * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
+     * Which status comes first changes by chance, so neither can starve the other.
+     */
+    private static void addByAge(Map<String, EventRows.Candidate> found, int most, Candidates source)
+            throws SQLException {
         int again = found.size(); // those that may come once more: our own locks do not hide them
         boolean newFirst = ThreadLocalRandom.current().nextBoolean();
         for (By by : newFirst ? List.of(By.NEW, By.RETRY) : List.of(By.RETRY, By.NEW)) {
-            if (found.size() < limit) {
-                add(found, source.of(by, limit - found.size() + again), limit);
+            if (found.size() < most) {
+                add(found, source.of(by, most - found.size() + again), most);
             }
         }
-        return List.copyOf(found.values());
     }
 
     private static void add(Map<String, EventRows.Candidate> found, List<EventRows.Candidate> more, int limit) {

@@ -117,7 +117,14 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             TableShape shape = ordering.isOn() ? order().require(conn) : shape(conn);
             List<EventRows.Candidate> taken = new ArrayList<>();
             if (shape.has("priority")) {
-                int most = control().shareOfPriority(limit);
+                int byAge = limit - control().shareOfPriority(limit);
+                if (byAge > 0) {
+                    taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, byAge, ordering, except));
+                    if (taken.size() < byAge) { // all that is due, whatever its priority
+                        return claimed(taken, claim);
+                    }
+                }
+                int most = limit - byAge;
                 taken.addAll(take(conn, shape, true, claim, now, lockExpiry, skipRecent, most, ordering, except));
             }
             if (taken.size() < limit) {
