@@ -65,7 +65,7 @@ final class Marker implements Runnable {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
     private static final Duration LINGER =
-            Duration.ofMillis(2); // under load a commit for more events costs less than two
+            Duration.ofMillis(5); // under load a commit for more events costs less than two
     private static final Duration LATE_PATIENCE = Duration.ofSeconds(5);
     private static final String REPLACEMENT_ERROR = "The error text could not be stored; see the log of the node";
 
