@@ -83,11 +83,13 @@ final class ControlStatements {
      * Inserts an event unless its key is taken; answers who has it then, and null if the event was inserted.
      *
      * <p>Where the refusal of a duplicate leaves a lock on it, which would hold up its delivery until the caller commits, the key is looked at first; the lock then comes in a race only.
+     * Not so in a transaction with a snapshot of its own: it would find who had the key back then, so there the insert alone decides.
      */
     @Nullable
     String insertKeyed(Connection conn, EventEnvelope event, Taking insert) throws SQLException {
         String key = Objects.requireNonNull(event.dedupKey());
-        boolean look = store.passOverDuplicate().isEmpty();
+        boolean look = store.passOverDuplicate().isEmpty()
+                && conn.getTransactionIsolation() <= Connection.TRANSACTION_READ_COMMITTED;
         for (int tries = 0; tries < MAX_TRIES; tries++) {
             if (look) {
                 String holder = holderOf(conn, key, false);
