@@ -703,6 +703,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
+    public int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
+        return held.releaseSuspects(conn, token, eventIds);
+    }
+
+    @Override
     public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
         return held.mark(conn, marks, now);
     }

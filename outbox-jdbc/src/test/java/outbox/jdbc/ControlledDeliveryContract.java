@@ -11,6 +11,7 @@ import outbox.EventRef;
 import outbox.OutboxWriter;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
+import outbox.spi.Claim;
 import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 import outbox.testing.StoreFixture.Row;
@@ -398,6 +399,37 @@ abstract class ControlledDeliveryContract {
         assertThat(changed(node, () -> node.writer.cancel(EventRef.key("k")))).isEqualTo(Change.NOT_FOUND);
         assertThat(changed(node, () -> node.writer.cancel(EventRef.id("none")))).isEqualTo(Change.NOT_FOUND);
         assertThat(node.delivered).hasSize(1);
+    }
+
+    @Test
+    void a_suspect_that_was_given_back_unstarted_cannot_be_cancelled_and_is_delivered() {
+        EventEnvelope event = event().build();
+        givenLeaseThatRanOut(event); // by a node that stands still, and may still deliver it
+        Node full = new Node(
+                db.dataSource(),
+                db.store(),
+                dispatcher -> dispatcher.workerCount(0).ownerId("full"),
+                poller -> poller.intervalMs(AN_HOUR).ownerId("full"));
+        full.poller.poll();
+        full.close();
+        Node node = node();
+
+        assertThat(db.row(event.eventId()).lockedBy()).startsWith("full/");
+        assertThat(changed(node, () -> node.writer.cancel(EventRef.id(event.eventId()))))
+                .isEqualTo(Change.TOO_LATE);
+        node.poller.poll();
+        awaitStatus(event, EventStatus.DONE);
+        assertThat(db.row(event.eventId()).attempts()).isEqualTo(1); // recorded before it ran
+    }
+
+    private void givenLeaseThatRanOut(EventEnvelope event) {
+        Instant longAgo = db.now().minus(Duration.ofHours(1));
+        db.inTransaction(connection -> {
+            db.store().insertAll(connection, List.of(event), new Claim("a-node-that-stands-still/1", 0));
+            assertThat(db.store()
+                            .renew(connection, "a-node-that-stands-still/1", List.of(event.eventId()), longAgo))
+                    .hasSize(1);
+        });
     }
 
     private static List<Change> changes(Node node, EventEnvelope event) {
