@@ -457,6 +457,22 @@ abstract class ControlledDeliveryContract {
     }
 
     @Test
+    void an_event_that_is_made_due_centuries_ago_is_delivered_at_once() {
+        Node node = node();
+        node.poller.start();
+        EventEnvelope event = event().deliverAfter(Duration.ofHours(1)).build();
+        node.write(node.writer, event);
+
+        assertThat(changed(
+                        node,
+                        () -> node.writer.reschedule(
+                                EventRef.id(event.eventId()), Instant.parse("1700-01-01T00:00:00Z"))))
+                .isEqualTo(Change.MADE);
+
+        awaitStatus(event, EventStatus.DONE);
+    }
+
+    @Test
     void a_hot_event_is_put_off_by_the_transaction_that_wrote_it() {
         Node node = node();
         EventEnvelope event = event().build();
