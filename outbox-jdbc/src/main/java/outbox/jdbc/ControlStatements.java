@@ -28,8 +28,11 @@ final class ControlStatements {
 
     private static final int SHARE_BY_AGE = 4;
 
+    private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
+
     private final AbstractJdbcEventStore store;
     private final AtomicInteger claims = new AtomicInteger();
+    private volatile long nextLookNanos = System.nanoTime(); // while the table has no deadlines
 
     ControlStatements(AbstractJdbcEventStore store) {
         this.store = store;
@@ -285,7 +288,7 @@ final class ControlStatements {
 
     List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit)
             throws SQLException {
-        TableShape shape = store.shape(conn);
+        TableShape shape = shapeNow(conn);
         List<String> expired = new ArrayList<>();
         if (!shape.has("expires_at")) {
             return expired;
@@ -315,6 +318,16 @@ final class ControlStatements {
             bury(conn, expired, now, lockExpiry, reason);
         }
         return expired;
+    }
+
+    /** Looks about once a minute whether the table got its columns: a node that ran before that must not ignore deadlines and kept keys until it is restarted. */
+    private TableShape shapeNow(Connection conn) throws SQLException {
+        TableShape known = store.shape(conn);
+        if (known.has("expires_at") || System.nanoTime() - nextLookNanos < 0) {
+            return known;
+        }
+        nextLookNanos = System.nanoTime() + LOOK_AGAIN.toNanos();
+        return store.shapeWith(conn, "expires_at");
     }
 
     private void bury(Connection conn, List<String> eventIds, Instant now, Instant lockExpiry, String reason)
