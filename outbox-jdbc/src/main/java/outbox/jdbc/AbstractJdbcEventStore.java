@@ -181,17 +181,14 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     /**
-     * The statement that deletes a bounded number of events of a terminal status. Binds: latest available_at, latest done_at, limit. No event becomes terminal before it is due, so
-     * the condition on available_at only lets the index (status, available_at, created_at) serve; an exception, marked by hand, just goes later.
+     * The statement that deletes a bounded number of events of a terminal status. Binds: those of the condition, limit.
      *
-     * @param condition what else must hold, beginning with AND, or empty
+     * @param condition what else must hold, beginning with AND
      */
     protected String purgeSql(EventStatus terminal, String condition) {
         return """
                 DELETE FROM %s
                  WHERE status = %d
-                   AND available_at < ?
-                   AND done_at < ?
                    %s
                  FETCH FIRST ? ROWS ONLY
                 """.formatted(table(), terminal.code(), condition);
@@ -210,10 +207,26 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
         return update(
                 conn,
-                purgeSql(terminal, control.keyIsOver(shape(conn))),
-                binder -> binder.time("available_at", doneBefore)
-                        .time("done_at", doneBefore)
-                        .number(limit));
+                purgeSql(terminal, endedBefore(terminal, shape(conn))),
+                binder -> bindEndedBefore(binder, terminal, doneBefore).number(limit));
+    }
+
+    /**
+     * The condition of a purge, beginning with AND. No event is delivered before it is due, so the condition on available_at only lets the index (status, available_at, created_at) serve; an
+     * exception, marked by hand, just goes later. A dead one may have expired before it was due, and keeps no key.
+     */
+    final String endedBefore(EventStatus terminal, TableShape shape) {
+        return terminal == EventStatus.DONE
+                ? "AND available_at < ? AND done_at < ? " + control.keyIsOver(shape)
+                : "AND done_at < ?";
+    }
+
+    /** Binds: latest available_at of a DONE event, latest done_at. */
+    static Binder bindEndedBefore(Binder binder, EventStatus terminal, Instant doneBefore) throws SQLException {
+        if (terminal == EventStatus.DONE) {
+            binder.time("available_at", doneBefore);
+        }
+        return binder.time("done_at", doneBefore);
     }
 
     /** Whether the error says that a row with this key exists. */
@@ -798,6 +811,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public void addAttempts(Connection conn, List<Attempt> some, int keep) {
         attempts.add(conn, some, keep);
+    }
+
+    @Override
+    public int purgeAttempts(Connection conn, Instant before, int limit) {
+        return attempts.purge(conn, before, limit);
     }
 
     @Override

@@ -263,6 +263,18 @@ public abstract class ControlContract {
         assertThat(purge(db.now().plus(HOUR))).isEqualTo(1);
     }
 
+    @Test
+    void a_dead_event_keeps_no_key_and_is_purged_at_once() {
+        EventEnvelope dead = event().dedupKey("k").dedupFor(HOUR).build();
+        write(dead);
+        finish(dead, EventStatus.DEAD, db.now());
+        AdminEventStore admin = (AdminEventStore) store;
+        Instant later = db.now().plusSeconds(1);
+
+        assertThat(db.<Integer>call(connection -> admin.purge(connection, EventStatus.DEAD, later, 100)))
+                .isEqualTo(1);
+    }
+
     private int purge(Instant doneBefore) {
         AdminEventStore admin = (AdminEventStore) store;
         db.inTransaction(connection -> {
