@@ -38,6 +38,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -564,8 +565,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         Map<String, EventRows.Candidate> found = new LinkedHashMap<>();
         if (shape.has("priority_slot")) {
             int byAge = limit - control.shareOfPriority(limit);
-            addByAge(found, byAge, source);
-            if (found.size() == byAge) { // else it is all that is due
+            addOldest(found, byAge, source);
+            if (found.size() == byAge) { // else it is all that is due and free, as far as the look went
                 add(found, source.of(By.PRIORITY, limit), limit);
                 addByAge(found, limit, source);
             }
@@ -573,6 +574,17 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             addByAge(found, limit, source);
         }
         return List.copyOf(found.values());
+    }
+
+    /** The oldest of both statuses, so that neither has the part by age for itself. */
+    private static void addOldest(Map<String, EventRows.Candidate> found, int most, Candidates source)
+            throws SQLException {
+        if (most > 0) {
+            List<EventRows.Candidate> both = new ArrayList<>(source.of(By.NEW, most));
+            both.addAll(source.of(By.RETRY, most));
+            both.sort(Comparator.comparing(EventRows.Candidate::availableAt));
+            add(found, both, most);
+        }
     }
 
     /**

@@ -509,6 +509,24 @@ public abstract class ControlContract {
     }
 
     @Test
+    void the_part_by_age_goes_to_the_oldest_whether_it_was_tried_before_or_not() {
+        EventEnvelope tried = event().build();
+        write(tried);
+        Claim claim = Claim.startingNow("failed", LEASE);
+        Instant now = db.now();
+        db.inTransaction(connection -> {
+            store.claimOne(connection, claim, tried.eventId(), now, now.minus(LEASE), null);
+            store.mark(connection, List.of(Mark.retry(tried.eventId(), "failed", true, Duration.ZERO, "x")), now);
+        });
+        for (int i = 0; i < 20; i++) {
+            write(event().build());
+            write(event().priority(9).build());
+        }
+
+        assertThat(claimIds(db.now(), 4)).contains(tried.eventId());
+    }
+
+    @Test
     void a_claim_is_full_although_the_oldest_events_have_the_priorities() {
         for (int i = 0; i < 6; i++) {
             write(event().priority(2).build());
