@@ -510,20 +510,28 @@ public abstract class ControlContract {
 
     @Test
     void the_part_by_age_goes_to_the_oldest_whether_it_was_tried_before_or_not() {
-        EventEnvelope tried = event().build();
-        write(tried);
-        Claim claim = Claim.startingNow("failed", LEASE);
+        List<String> tried = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            EventEnvelope event = event().build();
+            write(event);
+            tried.add(event.eventId());
+        }
         Instant now = db.now();
+        claim(now, 6);
         db.inTransaction(connection -> {
-            store.claimOne(connection, claim, tried.eventId(), now, now.minus(LEASE), null);
-            store.mark(connection, List.of(Mark.retry(tried.eventId(), "failed", true, Duration.ZERO, "x")), now);
+            List<Mark> failed = tried.stream()
+                    .map(id -> Mark.retry(id, "claim-" + claims, true, Duration.ZERO, "x"))
+                    .toList();
+            assertThat(store.mark(connection, failed, now)).hasSize(6);
         });
         for (int i = 0; i < 20; i++) {
             write(event().build());
             write(event().priority(9).build());
         }
 
-        assertThat(claimIds(db.now(), 4)).contains(tried.eventId());
+        for (int i = 0; i < 6; i++) {
+            assertThat(claimIds(db.now(), 4)).filteredOn(tried::contains).hasSize(1);
+        }
     }
 
     @Test
