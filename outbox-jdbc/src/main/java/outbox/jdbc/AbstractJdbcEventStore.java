@@ -96,6 +96,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** SQL for the database's current time, with time zone or as local time in UTC. */
     protected abstract String nowSql(boolean zoned);
 
+    /** Asks for the time of this very moment, in UTC. */
+    String clockSql() {
+        return "SELECT " + nowSql(false);
+    }
+
     /** The parameter for a column of the given type that holds JSON as text. */
     protected String jsonParameter(String columnType) {
         return "?";
@@ -244,7 +249,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public Instant now(Connection conn) {
         return run("read the database's clock", () -> {
-            try (PreparedStatement select = conn.prepareStatement("SELECT " + nowSql(false));
+            try (PreparedStatement select = conn.prepareStatement(clockSql());
                     ResultSet row = select.executeQuery()) {
                 row.next();
                 return row.getObject(1, LocalDateTime.class).toInstant(ZoneOffset.UTC);

@@ -114,6 +114,29 @@ abstract class ControlledDeliveryContract {
     }
 
     @Test
+    void a_delay_counts_from_the_write_and_not_from_the_begin_of_its_transaction() {
+        Node node = node();
+        EventEnvelope event = event().deliverAfter(Duration.ofHours(1)).build();
+        Instant written;
+
+        try (Transaction tx = node.transactions.begin()) {
+            node.coldWriter.write(event().build()); // the transaction has begun
+            Instant begin = db.now();
+            await().until(() -> db.now().isAfter(begin.plusMillis(300)));
+            written = db.now();
+            node.coldWriter.write(event);
+            tx.commit();
+        }
+
+        Instant due = db.call(connection -> ((AbstractJdbcEventStore) db.store())
+                .find(connection, event.eventId())
+                .orElseThrow()
+                .event()
+                .availableAt());
+        assertThat(due).isAfterOrEqualTo(written.plus(Duration.ofHours(1)));
+    }
+
+    @Test
     void a_node_that_did_not_write_the_event_wakes_up_when_it_is_due() {
         Node writing = node();
         Node other = node();
