@@ -206,19 +206,15 @@ final class OrderGate implements Runnable {
             strays.removeAll(waiting);
             waiting.subList(1, waiting.size())
                     .forEach(one -> lane.add(one.behind(first.delivery().number())));
-            pass(lane, first.delivery()); // the last step: if it was lost, the others are asked about again
+            pass(lane, first.delivery());
         }
         forgetIfEmpty(delivery, lane);
     }
 
-    /** One whose lease was lost meanwhile passes too, and no worker will start it; but nobody would tell us of its end. */
+    /** One whose lease is lost just now passes too: no worker will start it, and {@link #gone} asks again about those behind it. */
     private void pass(OrderLane lane, Delivery delivery) {
         lane.pass(delivery);
         outlet.ready(delivery);
-        if (delivery.state() == Delivery.State.GIVEN_UP) {
-            lane.leave(delivery);
-            askAgain(lane.takeDirectlyBehind(delivery.number()));
-        }
     }
 
     private void giveBack(List<Waiting> some) {
@@ -356,6 +352,10 @@ final class OrderGate implements Runnable {
     private boolean place(Waiting one, Position position) {
         Delivery delivery = one.delivery();
         delivery.setNumber(position.number());
+        if (delivery.state() != Delivery.State.QUEUED) { // lost during the question: nobody may wait for it
+            outlet.drop(delivery);
+            return true;
+        }
         if (position.deadBefore() > 0 && ordering.whenDead() == WhenDead.BLOCK) {
             return false;
         }

@@ -159,19 +159,17 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     }
 
     /** Adds an event whose lease is lost while the database is asked about it. */
-    Delivery loseDuringQuestion(Supplier<Delivery> adding) {
+    void loseDuringQuestion(Supplier<Delivery> adding) {
         CompletableFuture<Delivery> added = new CompletableFuture<>();
-        duringQuestion.set(() -> lose(added.join()));
-        Delivery delivery = adding.get();
-        added.complete(delivery);
-        return delivery;
+        duringQuestion.set(() -> lose(added.join(), () -> {}));
+        added.complete(adding.get());
     }
 
-    /** The lease of an event that has not started is lost. */
-    void lose(Delivery delivery) {
-        if (delivery.giveUp()) {
-            gone(delivery);
-        }
+    /** The lease of an event that has not started is lost, and something happens before the gate hears of it. */
+    void lose(Delivery delivery, Runnable meanwhile) {
+        assertThat(delivery.giveUp()).isTrue();
+        meanwhile.run();
+        gone(delivery);
     }
 
     void done(Delivery delivery) {

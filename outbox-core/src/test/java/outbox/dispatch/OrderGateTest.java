@@ -77,13 +77,31 @@ class OrderGateTest {
         Delivery third = rig.add("a", 3);
         rig.awaitAsked(2);
         rig.show("a", 2);
-        Delivery second = rig.loseDuringQuestion(() -> rig.add("a", 2));
+        Delivery second = rig.add("a", 2);
         rig.awaitAsked(3);
         rig.finishedElsewhere("a", 2);
 
-        rig.done(first);
+        rig.lose(second, () -> rig.done(first));
 
         assertThat(rig.awaitReady(second)).isSameAs(third);
+        rig.done(third);
+        rig.assertEmpty();
+    }
+
+    @Test
+    void an_event_that_was_lost_while_it_was_asked_about_holds_up_nobody_behind_it() {
+        Delivery first = rig.add("a", 1);
+        assertThat(rig.awaitReady()).isSameAs(first);
+        rig.loseDuringQuestion(() -> rig.add("a", 2));
+        rig.awaitAsked(2);
+        Delivery third = rig.add("a", 3);
+        rig.awaitAsked(3);
+
+        rig.lostBeforeMark(first);
+        rig.finishedElsewhere("a", 1);
+        rig.finishedElsewhere("a", 2);
+
+        assertThat(rig.awaitReady()).isSameAs(third);
         rig.done(third);
         rig.assertEmpty();
     }
