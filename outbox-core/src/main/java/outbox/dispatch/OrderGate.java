@@ -334,6 +334,7 @@ final class OrderGate implements Runnable {
                 } else if (position == null) {
                     vanished.add(one);
                 } else if (position.deadBefore() > 0 && ordering.whenDead() == WhenDead.PARK) {
+                    one.delivery().setNumber(position.number());
                     parked.put(one, position.deadBefore());
                 } else if (!place(one, position)) {
                     givenBack.add(one);

@@ -133,6 +133,10 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         set(aggregate, number, EventStatus.DONE);
     }
 
+    void deadElsewhere(String aggregate, long number) {
+        set(aggregate, number, EventStatus.DEAD);
+    }
+
     void failQuestions(int times) {
         toFail.set(times);
     }

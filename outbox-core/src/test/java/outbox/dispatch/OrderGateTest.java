@@ -124,6 +124,19 @@ class OrderGateTest {
     }
 
     @Test
+    void an_event_that_comes_after_a_dead_one_is_parked_with_its_place_in_the_order() {
+        rig.close();
+        rig = new OrderGateRig(Ordering.perAggregate().whenDead(WhenDead.PARK));
+        rig.deadElsewhere("a", 1);
+        Delivery second = rig.add("a", 2);
+
+        rig.await(() -> rig.parked.containsKey(second));
+
+        assertThat(second.number()).isEqualTo(2); // by which the dispatcher knows that a successor may be in the table
+        rig.assertEmpty();
+    }
+
+    @Test
     void while_the_database_does_not_answer_nothing_is_ready_and_nothing_is_lost() {
         rig.failQuestions(5);
         Delivery first = rig.add("a", 1);
