@@ -27,6 +27,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
@@ -51,6 +52,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     private final AtomicInteger asked = new AtomicInteger();
     private final AtomicInteger toFail = new AtomicInteger();
     private final AtomicInteger failed = new AtomicInteger();
+    private final AtomicBoolean failVanished = new AtomicBoolean();
     private final AtomicReference<Runnable> duringQuestion = new AtomicReference<>(() -> {});
 
     OrderGateRig(Ordering ordering) {
@@ -135,6 +137,16 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
 
     void deadElsewhere(String aggregate, long number) {
         set(aggregate, number, EventStatus.DEAD);
+    }
+
+    /** Lets something happen on the gate's thread, between an answer and its use. */
+    void duringNextQuestion(Runnable action) {
+        duringQuestion.set(action);
+    }
+
+    /** Whoever looks after the next event that is not in the table does so and then throws. */
+    void failNextVanished() {
+        failVanished.set(true);
     }
 
     void failQuestions(int times) {
@@ -291,6 +303,9 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         if (delivery.giveUp()) {
             gone(delivery);
             vanished.add(delivery);
+            if (failVanished.getAndSet(false)) {
+                throw new IllegalStateException("cannot log");
+            }
         }
     }
 

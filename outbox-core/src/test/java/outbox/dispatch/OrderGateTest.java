@@ -163,6 +163,24 @@ class OrderGateTest {
     }
 
     @Test
+    void what_fails_with_one_event_leaves_the_others_their_way_out() {
+        rig.hide("b", 1);
+        rig.hide("c", 1);
+        rig.duringNextQuestion(() -> { // so that the next one is about both
+            rig.add("b", 1);
+            rig.add("c", 1);
+        });
+        rig.failNextVanished();
+        Delivery first = rig.add("a", 1);
+
+        rig.await(() -> rig.vanished.size() == 2);
+
+        assertThat(rig.awaitReady()).isSameAs(first);
+        rig.done(first);
+        rig.assertEmpty();
+    }
+
+    @Test
     void a_close_gives_back_what_waits_and_whatever_comes_later() {
         Delivery first = rig.add("a", 1);
         Delivery second = rig.add("a", 2);
