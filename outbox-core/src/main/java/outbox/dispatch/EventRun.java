@@ -20,6 +20,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 
 /** Runs events on a worker thread: claims them if needed, runs their listener, decides the outcome and hands it to the marker. One way for each kind of listener. */
@@ -35,6 +36,7 @@ final class EventRun implements Worker.Deliverer {
     private final DeliveryQueues queues;
     private final AsyncRuns asyncRuns;
     private final Admission admission;
+    private final BooleanSupplier leads; // else nothing starts
     private final Executor threads; // for the end of asynchronous runs that are cancelled
 
     EventRun(
@@ -46,6 +48,7 @@ final class EventRun implements Worker.Deliverer {
             DeliveryQueues queues,
             AsyncRuns asyncRuns,
             Admission admission,
+            BooleanSupplier leads,
             Executor threads) {
         this.store = store;
         this.chain = chain;
@@ -55,6 +58,7 @@ final class EventRun implements Worker.Deliverer {
         this.queues = queues;
         this.asyncRuns = asyncRuns;
         this.admission = admission;
+        this.leads = leads;
         this.threads = threads;
     }
 
@@ -128,6 +132,7 @@ final class EventRun implements Worker.Deliverer {
     private boolean isStarted(Worker worker, Delivery delivery) {
         try {
             return delivery.start(worker)
+                    && isLed(delivery)
                     && held.enterFlight(delivery) // else another run of this event is in progress
                     && isClaimed(delivery);
         } catch (RuntimeException | Error e) { // of the tracker or the store: other user code is contained by the chain
@@ -138,6 +143,14 @@ final class EventRun implements Worker.Deliverer {
             giveBack(delivery);
             return false;
         }
+    }
+
+    private boolean isLed(Delivery delivery) {
+        boolean led = leads.getAsBoolean();
+        if (!led) {
+            giveBack(delivery); // for whoever leads now
+        }
+        return led;
     }
 
     private boolean isClaimed(Delivery delivery) {

@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
@@ -10,7 +11,9 @@ import outbox.order.Ordering;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.Claim;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.ErrorText;
 import outbox.spi.EventStore;
+import outbox.spi.Leadership;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
 import outbox.spi.Withheld;
@@ -25,6 +28,8 @@ import java.util.Objects;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -95,7 +100,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         Reports reports = new Reports();
         DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
         ListenerNames names = new ListenerNames(chain);
-        policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts, builder.retryRules, names);
+        policy = new OutcomePolicy(
+                builder.retryPolicy, builder.maxAttempts, builder.retryRules, names, builder.errorText);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
         marker = new Marker(store, reports, Threads.named(name, "marker"));
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
@@ -114,7 +120,9 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
         keeper = new LeaseKeeper(store, held, timeLimit, reports);
-        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, pool);
+        Leadership leadership = builder.leadership;
+        BooleanSupplier leads = leadership == null ? () -> true : leadership::isLeader;
+        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, leads, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         if (order != null) {
@@ -569,6 +577,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         private @Nullable Duration untakenLimit;
         private int keepAttempts = ClaimedStore.DEFAULT_ATTEMPTS;
         private boolean virtualThreads;
+        private BiFunction<EventEnvelope, Throwable, String> errorText = (event, failure) -> ErrorText.of(failure);
+        private @Nullable Leadership leadership;
 
         private Builder() {}
 
@@ -730,6 +740,18 @@ public final class OutboxDispatcher implements AutoCloseable {
                 Threads.requireVirtual();
             }
             this.virtualThreads = virtualThreads;
+            return this;
+        }
+
+        /** What is kept of a failure in {@code last_error}, and logged; default {@link ErrorText#of}. */
+        public Builder errorText(BiFunction<EventEnvelope, Throwable, String> errorText) {
+            this.errorText = Objects.requireNonNull(errorText, "errorText");
+            return this;
+        }
+
+        /** Without the lead nothing is started: events are given back, and no attempt is counted. Default: every node delivers. The dispatcher does not close it. */
+        public Builder leadership(Leadership leadership) {
+            this.leadership = Objects.requireNonNull(leadership, "leadership");
             return this;
         }
 

@@ -61,7 +61,7 @@ final class ClaimingSource implements EventSource {
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
-            Instant expiry = access.expiry(connection, lockTimeout);
+            Instant expiry = access.expiry(connection, shorter(lockTimeout, handler.soleFor()));
             boolean late = System.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
@@ -74,6 +74,10 @@ final class ClaimingSource implements EventSource {
             Duration untilNext = found.size() < limit ? untilNext(connection, now) : null;
             return new Batch(found, now, Found.untilDue(access, connection, found), untilNext, expired, untaken);
         });
+    }
+
+    private static Duration shorter(Duration one, @Nullable Duration other) {
+        return other == null || one.compareTo(other) < 0 ? one : other;
     }
 
     /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */

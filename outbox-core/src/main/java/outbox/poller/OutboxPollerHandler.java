@@ -48,6 +48,11 @@ public interface OutboxPollerHandler {
         return null;
     }
 
+    /** For how long this node has been the only one that works on the table: claims from before are of nodes that lost the lead, and are over. Null, the default, if there may be others. */
+    default @Nullable Duration soleFor() {
+        return null;
+    }
+
     /** The given poller will deliver to this handler. Called once, when it is built. */
     default void attached(OutboxPoller poller) {}
 }

@@ -22,7 +22,7 @@ import java.util.Optional;
 /** The statements of an operator on the events of a table; the same for all databases but the purge. */
 final class AdminStatements {
 
-    private static final String SUMMARY_COLUMNS =
+    static final String SUMMARY_COLUMNS =
             "event_id, event_type, aggregate_type, aggregate_id, tenant_id, status, attempts, available_at, created_at, done_at, locked_by, locked_at, ";
 
     private final AbstractJdbcEventStore store;
@@ -182,11 +182,11 @@ final class AdminStatements {
         return count;
     }
 
-    private static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {
+    static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {
         return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"), history);
     }
 
-    private static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {
+    static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {
         Instant availableAt = shape.read(row, "available_at");
         Instant createdAt = shape.read(row, "created_at");
         return new EventSummary(

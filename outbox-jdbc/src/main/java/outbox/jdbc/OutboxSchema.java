@@ -178,7 +178,7 @@ public final class OutboxSchema {
         }
     }
 
-    private static String read(String resource) {
+    static String read(String resource) {
         try (InputStream in = OutboxSchema.class.getClassLoader().getResourceAsStream(resource)) {
             if (in == null) {
                 throw new IllegalArgumentException(

@@ -73,6 +73,11 @@ final class TableShape {
 
     /** The shape of any table, whatever columns it has. */
     static TableShape readAny(Connection connection, TableName table) throws SQLException {
+        return readAny(connection, table.value());
+    }
+
+    /** The shape of whatever a FROM may name. */
+    static TableShape readAny(Connection connection, String table) throws SQLException {
         Map<String, String> typeNames = new HashMap<>();
         Map<String, Boolean> zoned = new HashMap<>();
         try (Statement select = connection.createStatement(); // a prepared one would remember the columns of before
