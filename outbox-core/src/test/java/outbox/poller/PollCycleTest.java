@@ -152,6 +152,9 @@ class PollCycleTest {
         }
 
         @Override
+        public void leads() {}
+
+        @Override
         public boolean takes() {
             return takes;
         }
