@@ -20,7 +20,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 
 /** Runs events on a worker thread: claims them if needed, runs their listener, decides the outcome and hands it to the marker. One way for each kind of listener. */
@@ -36,7 +35,7 @@ final class EventRun implements Worker.Deliverer {
     private final DeliveryQueues queues;
     private final AsyncRuns asyncRuns;
     private final Admission admission;
-    private final BooleanSupplier leads; // else nothing starts
+    private final Term term;
     private final Executor threads; // for the end of asynchronous runs that are cancelled
 
     EventRun(
@@ -48,7 +47,7 @@ final class EventRun implements Worker.Deliverer {
             DeliveryQueues queues,
             AsyncRuns asyncRuns,
             Admission admission,
-            BooleanSupplier leads,
+            Term term,
             Executor threads) {
         this.store = store;
         this.chain = chain;
@@ -58,7 +57,7 @@ final class EventRun implements Worker.Deliverer {
         this.queues = queues;
         this.asyncRuns = asyncRuns;
         this.admission = admission;
-        this.leads = leads;
+        this.term = term;
         this.threads = threads;
     }
 
@@ -132,7 +131,7 @@ final class EventRun implements Worker.Deliverer {
     private boolean isStarted(Worker worker, Delivery delivery) {
         try {
             return delivery.start(worker)
-                    && isLed(delivery)
+                    && isCovered(delivery)
                     && held.enterFlight(delivery) // else another run of this event is in progress
                     && isClaimed(delivery);
         } catch (RuntimeException | Error e) { // of the tracker or the store: other user code is contained by the chain
@@ -145,12 +144,13 @@ final class EventRun implements Worker.Deliverer {
         }
     }
 
-    private boolean isLed(Delivery delivery) {
-        boolean led = leads.getAsBoolean();
-        if (!led) {
-            giveBack(delivery); // for whoever leads now
+    /** An event that this node may not deliver is given back; it costs no attempt. */
+    private boolean isCovered(Delivery delivery) {
+        boolean covered = term.covers(delivery);
+        if (!covered) {
+            giveBack(delivery);
         }
-        return led;
+        return covered;
     }
 
     private boolean isClaimed(Delivery delivery) {
@@ -178,7 +178,7 @@ final class EventRun implements Worker.Deliverer {
     }
 
     private boolean enterListener(Delivery delivery) {
-        boolean entered = delivery.enterListener();
+        boolean entered = term.covers(delivery) && delivery.enterListener(); // as late as can be
         if (!entered) {
             giveBack(delivery);
         }

@@ -29,7 +29,6 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -65,6 +64,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final @Nullable OrderGate order; // null if no event is ordered
     private final AsyncRuns asyncRuns;
     private final Admission admission;
+    private final Term term;
     private final @Nullable KnownRoutes known; // null if events without a listener are taken too
     private final @Nullable PauseWatch pauses; // null if the store cannot remember any
     private final Marker marker;
@@ -103,7 +103,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         policy = new OutcomePolicy(
                 builder.retryPolicy, builder.maxAttempts, builder.retryRules, names, builder.errorText);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
-        marker = new Marker(store, reports, Threads.named(name, "marker"));
+        term = new Term(builder.leadership, this::endTerm);
+        marker = new Marker(store, reports, term, Threads.named(name, "marker"));
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
         held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::gone);
         asyncRuns = new AsyncRuns(queues);
@@ -119,10 +120,8 @@ public final class OutboxDispatcher implements AutoCloseable {
             pauses.read(); // before anything starts: a restart must not end a pause
         }
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
-        keeper = new LeaseKeeper(store, held, timeLimit, reports);
-        Leadership leadership = builder.leadership;
-        BooleanSupplier leads = leadership == null ? () -> true : leadership::isLeader;
-        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, leads, pool);
+        keeper = new LeaseKeeper(store, held, timeLimit, term, reports);
+        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, term, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         if (order != null) {
@@ -186,7 +185,8 @@ public final class OutboxDispatcher implements AutoCloseable {
             return false;
         }
         boolean isKnown = known == null || known.has(delivery.envelope());
-        if (!isKnown || !admission.expects(delivery)) {
+        delivery.setTerm(term.number());
+        if (!isKnown || !term.isLeader() || !admission.expects(delivery)) {
             delivery.setWithheld();
             if (delivery.claim() != null) {
                 marker.release(delivery);
@@ -244,7 +244,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** The claim for an event that is about to be written and then handed to the hot queue; null if that has no room now, so that any node may take the event. */
     @Nullable
     Claim birthClaim() {
-        return closed.get() || admission.isEverythingPaused() || queues.room(Source.HOT) == 0
+        return closed.get() || !term.isLeader() || admission.isEverythingPaused() || queues.room(Source.HOT) == 0
                 ? null
                 : store.birthClaim();
     }
@@ -289,6 +289,24 @@ public final class OutboxDispatcher implements AutoCloseable {
     @Nullable
     Duration untakenLimit() {
         return known == null ? null : known.untakenLimit();
+    }
+
+    /** What the poller needs to know whether this node may claim; null if all nodes may. */
+    @Nullable
+    Leadership leadership() {
+        return term.isUsed() ? term : null;
+    }
+
+    /** This node does not lead, or does not any more: what it has is for the next leader. */
+    private void endTerm() {
+        for (Delivery delivery : held.all()) {
+            if (delivery.giveUp()) {
+                delivery.setWithheld();
+                giveBack(delivery);
+            } else if (delivery.state() == Delivery.State.RUNNING) {
+                delivery.cancel(Delivery.Cancel.LEASE_LOST);
+            }
+        }
     }
 
     MetricsExporter metrics() {
@@ -561,6 +579,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private RetryPolicy retryPolicy = new ExponentialBackoffRetryPolicy(200, 60_000);
         private int maxAttempts = 10;
         private RetryRules retryRules = RetryRules.none();
+        private @Nullable Leadership leadership;
         private Protection protection = Protection.none();
         private int workerCount = 4;
         private int hotQueueCapacity = 1000;
@@ -578,7 +597,6 @@ public final class OutboxDispatcher implements AutoCloseable {
         private int keepAttempts = ClaimedStore.DEFAULT_ATTEMPTS;
         private boolean virtualThreads;
         private BiFunction<EventEnvelope, Throwable, String> errorText = (event, failure) -> ErrorText.of(failure);
-        private @Nullable Leadership leadership;
 
         private Builder() {}
 
@@ -749,7 +767,10 @@ public final class OutboxDispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Without the lead nothing is started: events are given back, and no attempt is counted. Default: every node delivers. The dispatcher does not close it. */
+        /**
+         * Lets this dispatcher deliver, and its poller claim, only while this node leads; default: none, all nodes share the table by claims. With a store that knows no claims it
+         * is what keeps nodes apart. The dispatcher does not close it: close it last.
+         */
         public Builder leadership(Leadership leadership) {
             this.leadership = Objects.requireNonNull(leadership, "leadership");
             return this;

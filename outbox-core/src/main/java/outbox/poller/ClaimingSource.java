@@ -37,6 +37,8 @@ final class ClaimingSource implements EventSource {
     private final Ordering ordering; // of the handler; it never changes
     private boolean mayRepeat; // the handler gives back what the store cannot withhold; guarded by the poller's lock
     private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
+    private boolean newLeader; // guarded by the poller's lock, as the next
+    private @Nullable Instant leadsSince; // by the database's clock; leases that began before are over
 
     ClaimingSource(
             StoreAccess access,
@@ -61,7 +63,7 @@ final class ClaimingSource implements EventSource {
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
-            Instant expiry = access.expiry(connection, shorter(lockTimeout, handler.soleFor()));
+            Instant expiry = expiry(connection);
             boolean late = System.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
@@ -76,8 +78,19 @@ final class ClaimingSource implements EventSource {
         });
     }
 
-    private static Duration shorter(Duration one, @Nullable Duration other) {
-        return other == null || one.compareTo(other) < 0 ? one : other;
+    /** Leases that began before this have ended. A leader need not wait for those of the leader before it: only one of them delivers, and marks name their claim. */
+    private Instant expiry(Connection connection) {
+        Instant byTime = access.expiry(connection, lockTimeout);
+        if (newLeader) {
+            leadsSince = access.expiry(connection, Duration.ZERO);
+            newLeader = false;
+        }
+        return leadsSince == null || leadsSince.isBefore(byTime) ? byTime : leadsSince;
+    }
+
+    @Override
+    public void leads() {
+        newLeader = true;
     }
 
     /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */

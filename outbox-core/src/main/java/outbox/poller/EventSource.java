@@ -52,6 +52,9 @@ interface EventSource {
 
     Batch next(int limit);
 
+    /** This node leads from now on: what the leader before it had claimed is no longer held by anyone. */
+    void leads();
+
     /** Whether what {@link #next} answered will not be answered again by the next call. */
     boolean takes();
 

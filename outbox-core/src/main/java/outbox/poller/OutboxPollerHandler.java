@@ -3,6 +3,7 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.order.Ordering;
+import outbox.spi.Leadership;
 import outbox.spi.Withheld;
 
 import java.time.Duration;
@@ -48,8 +49,8 @@ public interface OutboxPollerHandler {
         return null;
     }
 
-    /** For how long this node has been the only one that works on the table: claims from before are of nodes that lost the lead, and are over. Null, the default, if there may be others. */
-    default @Nullable Duration soleFor() {
+    /** Which node may claim at all: the poller looks at the table only while it leads. Null, the default, for all nodes at a time. Asked once, when the poller is built. */
+    default @Nullable Leadership leadership() {
         return null;
     }
 

@@ -42,6 +42,11 @@ final class PlainSource implements EventSource {
     }
 
     @Override
+    public void leads() {
+        // What the leader before had locked comes when its lock runs out.
+    }
+
+    @Override
     public @Nullable ClaimInHand inHand(Found event) {
         return null;
     }

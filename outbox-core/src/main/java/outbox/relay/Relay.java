@@ -75,7 +75,7 @@ public final class Relay implements AutoCloseable {
             dispatching.ownerId(builder.ownerId);
         }
         dispatcher = dispatching.build();
-        poller = polling.handler(new RelayHandler(new DispatcherPollerHandler(dispatcher), table, leadership))
+        poller = polling.handler(new RelayHandler(new DispatcherPollerHandler(dispatcher), table))
                 .build();
     }
 

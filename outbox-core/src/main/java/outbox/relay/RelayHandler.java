@@ -15,7 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What a relay does around each poll: asks for the lead, and writes into each envelope where it comes from. A cycle without the lead takes nothing.
+ * Writes into each envelope of a relay where it comes from.
  *
  * <p>Called under the lock of the poller.
  */
@@ -23,14 +23,10 @@ final class RelayHandler implements OutboxPollerHandler {
 
     private final OutboxPollerHandler next;
     private final String table;
-    private final @Nullable Leadership leadership;
-    private boolean leads; // poller's lock, as the next
-    private long termNanos; // since when
 
-    RelayHandler(OutboxPollerHandler next, String table, @Nullable Leadership leadership) {
+    RelayHandler(OutboxPollerHandler next, String table) {
         this.next = next;
         this.table = table;
-        this.leadership = leadership;
     }
 
     @Override
@@ -62,30 +58,14 @@ final class RelayHandler implements OutboxPollerHandler {
                 event.expiresAt()));
     }
 
-    /** Asked once per cycle, before anything is claimed. */
     @Override
     public boolean hasCapacity() {
-        return lead() && next.hasCapacity();
+        return next.hasCapacity();
     }
 
-    private boolean lead() {
-        if (leadership == null) {
-            return true;
-        }
-        boolean before = leads;
-        leads = false; // if it fails, the next cycle begins a new term
-        boolean now = leadership.lead();
-        if (now && !before) {
-            termNanos = System.nanoTime();
-        }
-        leads = now;
-        return now;
-    }
-
-    /** What others claimed before this term is over at once: they lead no more, and their marks name claims that are gone. */
     @Override
-    public @Nullable Duration soleFor() {
-        return leads ? Duration.ofNanos(System.nanoTime() - termNanos) : null;
+    public @Nullable Leadership leadership() {
+        return next.leadership();
     }
 
     @Override

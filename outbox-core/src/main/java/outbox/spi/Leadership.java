@@ -1,19 +1,22 @@
 package outbox.spi;
 
 /**
- * Whether this node is the one that works on a table. At most one node leads at a time; who was stopped past its term, or whose session died, leads no more.
+ * Decides which of several nodes delivers the events of a table: at most one leads at a time, the others stand by.
  *
- * <p>{@link #lead} is called by one thread at a time; {@link #isLeader} by any.
+ * <p>Thread-safe: a poller calls {@link #lead}, any thread asks {@link #isLeader}.
  */
 public interface Leadership extends AutoCloseable {
 
-    /** Takes the lead if nobody has it, or verifies that it is still ours; asks the database. Called once per cycle. */
+    /**
+     * Takes leadership, or makes sure that it is still there; called once per poll cycle, with I/O. A failure to find out is no leadership. One that was lost is answered false at
+     * least once before it is taken anew, so that the caller lets go of what it took under the old one.
+     */
     boolean lead();
 
-    /** Whether the lead is ours as far as this node knows. Asks nobody, so it may be asked before each delivery and each mark. */
+    /** Whether this node leads, without I/O: false as soon as it is known to have lost, or when too much time has passed since it last made sure. Asked before each delivery and each mark. */
     boolean isLeader();
 
-    /** Gives up the lead. Idempotent. */
+    /** Gives leadership up for good; it is free for others at once. Idempotent. */
     @Override
     void close();
 }

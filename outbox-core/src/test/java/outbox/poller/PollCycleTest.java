@@ -3,9 +3,11 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
+import outbox.fake.FakeLeadership;
 import outbox.internal.ClaimInHand;
 import outbox.model.OutboxEvent;
 import outbox.poller.PollCycle.Result;
+import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
 
 import java.time.Instant;
@@ -125,6 +127,27 @@ class PollCycleTest {
         assertThat(source.limits).containsExactly(50, 50);
     }
 
+    @Test
+    void a_standby_does_not_ask_the_table_and_a_new_leader_tells_the_source_so() {
+        FakeLeadership leadership = new FakeLeadership();
+        handler.leadership = leadership;
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        leadership.leads = false;
+
+        assertThat(cycle.run()).isEqualTo(Result.STANDBY);
+
+        assertThat(source.limits).isEmpty();
+        leadership.leads = true;
+        cycle.run();
+        cycle.run();
+        assertThat(source.leaderships).isEqualTo(1);
+        leadership.leads = false;
+        cycle.run();
+        leadership.leads = true;
+        cycle.run();
+        assertThat(source.leaderships).isEqualTo(2);
+    }
+
     private PollCycle cycle(int batchSize, int backlogBatchSize) {
         return new PollCycle(source, handler, batchSize, backlogBatchSize, MetricsExporter.NOOP);
     }
@@ -135,6 +158,7 @@ class PollCycleTest {
         private final List<Integer> limits = new ArrayList<>();
         private int waiting;
         private int givenBack;
+        private int leaderships;
         private boolean takes = true;
 
         @Override
@@ -149,6 +173,11 @@ class PollCycleTest {
                                     new OutboxEvent("e" + i, "t", null, null, null, "{}", "{}", 0, now), null, false))
                             .toList(),
                     now);
+        }
+
+        @Override
+        public void leads() {
+            leaderships++;
         }
 
         @Override
@@ -179,6 +208,7 @@ class PollCycleTest {
         private int room = 100_000;
         private long byteRoom = Long.MAX_VALUE;
         private int refuseFrom = Integer.MAX_VALUE;
+        private @Nullable Leadership leadership;
 
         @Override
         public boolean handle(EventEnvelope event, int attempts) {
@@ -188,6 +218,11 @@ class PollCycleTest {
             taken.add(event);
             room--;
             return true;
+        }
+
+        @Override
+        public @Nullable Leadership leadership() {
+            return leadership;
         }
 
         @Override

@@ -27,6 +27,9 @@ public final class OutboxSchema {
     /** The table of attempts, of use to those who want a history only. */
     private static final String ATTEMPTS = "META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql";
 
+    /** The table of leases, for databases without a lock that ends with its session. */
+    private static final String LEADER = "META-INF/outbox/schema-leader/%s/V6__outbox_leader.sql";
+
     private OutboxSchema() {}
 
     /** The statements that create the table of the given store, and the audit table beside it. */
@@ -49,6 +52,11 @@ public final class OutboxSchema {
         return script(store, ATTEMPTS.formatted(store.name()));
     }
 
+    /** The statements that create what a {@link JdbcLeadership} needs: a table on H2, nothing elsewhere. */
+    public static List<String> leaderStatements(AbstractJdbcEventStore store) {
+        return store instanceof H2EventStore ? script(store, LEADER.formatted(store.name())) : List.of();
+    }
+
     private static List<String> script(AbstractJdbcEventStore store, String resource) {
         String script = read(resource);
         String name = store.table().simpleName();
@@ -67,7 +75,10 @@ public final class OutboxSchema {
                                 PauseStatements.table(store).value())
                         .replaceAll(
                                 "\\boutbox_attempt\\b",
-                                AttemptStatements.table(store).value()))
+                                AttemptStatements.table(store).value())
+                        .replaceAll(
+                                "\\boutbox_leader\\b",
+                                H2LeaderLock.table(store.table()).value()))
                 .toList();
     }
 
@@ -92,6 +103,11 @@ public final class OutboxSchema {
     /** Creates the table of attempts if it is not there yet; nodes begin to use it within a minute. */
     public static void createAttempts(DataSource dataSource, AbstractJdbcEventStore store) {
         createBeside(dataSource, store, attemptStatements(store));
+    }
+
+    /** Creates what a {@link JdbcLeadership} needs, if it is not there yet. */
+    public static void createLeader(DataSource dataSource, AbstractJdbcEventStore store) {
+        createBeside(dataSource, store, leaderStatements(store));
     }
 
     private static void createBeside(DataSource dataSource, AbstractJdbcEventStore store, List<String> statements) {
