@@ -98,7 +98,7 @@ final class EventRun implements Worker.Deliverer {
         } else if (isOurs(worker, delivery) && enterListener(delivery)) {
             @Nullable Throwable failure;
             try {
-                failure = chain.run(delivery.envelope());
+                failure = chain.run(delivery);
                 chain.after(delivery.envelope(), failure);
             } finally {
                 delivery.leaveListener();
@@ -213,7 +213,7 @@ final class EventRun implements Worker.Deliverer {
         }
         Map<String, Throwable> failures = Map.of();
         try {
-            failures = chain.run(batch.stream().map(Delivery::envelope).toList(), listener);
+            failures = chain.run(batch, listener);
             for (Delivery delivery : batch) {
                 chain.after(delivery.envelope(), failures.get(delivery.eventId()));
             }
@@ -253,7 +253,7 @@ final class EventRun implements Worker.Deliverer {
             asyncRuns.leave(listener);
             return;
         }
-        Throwable failure = chain.start(delivery.envelope(), listener, run::started);
+        Throwable failure = chain.start(delivery, listener, run::started);
         if (failure != null) {
             delivery.leaveListener();
             run.end(failure);

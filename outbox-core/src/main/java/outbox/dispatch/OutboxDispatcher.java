@@ -448,6 +448,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                                 + " could be written; whoever holds it now decides, so it may be delivered again");
                 return;
             }
+            recordRun(delivery, mark);
             switch (mark.status()) {
                 case DONE -> metrics.incrementDispatchSuccess();
                 case RETRY -> {
@@ -456,11 +457,23 @@ public final class OutboxDispatcher implements AutoCloseable {
                 }
                 default -> {
                     metrics.incrementDispatchDead();
+                    metrics.recordDead(delivery.envelope().eventType());
                     int attempts = mark.countsAttempt() ? delivery.attempt() : delivery.attempts();
                     LOG.log(
                             Level.ERROR,
                             delivery.envelope() + " is dead after " + attempts + " attempts: " + mark.error());
                 }
+            }
+        }
+
+        /** Not for an event that is marked without a run, such as one that expired. */
+        private void recordRun(Delivery delivery, Mark mark) {
+            if (metrics == MetricsExporter.NOOP) {
+                return;
+            }
+            Delivery.Run run = delivery.run();
+            if (run != null) {
+                metrics.recordDispatch(delivery.envelope().eventType(), mark.status() == EventStatus.DONE, run.took());
             }
         }
 

@@ -160,11 +160,12 @@ final class ClaimingSource implements EventSource {
     }
 
     @Override
-    public void markDead(Found event, String error) {
+    public boolean markDead(Found event, String error) {
         Mark mark = Mark.dead(event.row().eventId(), tokenOf(event), false, error);
-        access.inTransaction(
+        return access.inTransaction(
                 "mark event " + mark.eventId() + " dead",
-                connection -> store.mark(connection, List.of(mark), access.now(connection)));
+                connection -> !store.mark(connection, List.of(mark), access.now(connection))
+                        .isEmpty());
     }
 
     private static String tokenOf(Found event) {

@@ -65,5 +65,6 @@ interface EventSource {
     /** Gives back events that were not handed over. */
     void giveBack(List<Found> events);
 
-    void markDead(Found event, String error);
+    /** False if the event was no longer ours to mark. */
+    boolean markDead(Found event, String error);
 }

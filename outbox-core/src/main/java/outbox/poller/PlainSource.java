@@ -62,9 +62,9 @@ final class PlainSource implements EventSource {
     }
 
     @Override
-    public void markDead(Found event, String error) {
+    public boolean markDead(Found event, String error) {
         String eventId = event.row().eventId();
-        access.inTransaction(
-                "mark event " + eventId + " dead", connection -> store.markDead(connection, eventId, error));
+        return access.inTransaction(
+                "mark event " + eventId + " dead", connection -> store.markDead(connection, eventId, error) > 0);
     }
 }

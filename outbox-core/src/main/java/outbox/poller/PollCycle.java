@@ -124,8 +124,13 @@ final class PollCycle {
     private void bury(List<String> eventIds, String why) {
         if (!eventIds.isEmpty()) {
             LOG.log(Level.ERROR, eventIds.size() + " events " + why + " and are dead: " + eventIds);
-            eventIds.forEach(eventId -> metrics.incrementDispatchDead());
+            eventIds.forEach(eventId -> recordDead(null));
         }
+    }
+
+    private void recordDead(@Nullable String eventType) {
+        metrics.incrementDispatchDead();
+        metrics.recordDead(eventType);
     }
 
     /** No event starts early; the wait is no longer than the database's clock was last in answering. */
@@ -193,7 +198,9 @@ final class PollCycle {
         String eventId = found.row().eventId();
         LOG.log(Level.ERROR, "Event " + eventId + " cannot be decoded and is dead", why);
         try {
-            source.markDead(found, "Cannot be decoded: " + ErrorText.of(why));
+            if (source.markDead(found, "Cannot be decoded: " + ErrorText.of(why))) {
+                recordDead(found.row().eventType());
+            }
         } catch (RuntimeException e) {
             LOG.log(Level.ERROR, "Event " + eventId + " cannot be marked as dead; a later cycle tries again", e);
         }

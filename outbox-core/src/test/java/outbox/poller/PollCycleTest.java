@@ -196,7 +196,7 @@ class PollCycleTest {
         }
 
         @Override
-        public void markDead(Found event, String error) {
+        public boolean markDead(Found event, String error) {
             throw new AssertionError(error);
         }
     }
