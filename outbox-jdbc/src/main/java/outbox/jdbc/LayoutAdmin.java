@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.Backlog;
 import outbox.admin.EventCursor;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -16,6 +17,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -52,6 +54,27 @@ final class LayoutAdmin {
                         binder -> {},
                         row -> new TypeCount(
                                 row.getString("event_type"), row.getInt("status"), row.getLong("events"))));
+    }
+
+    Backlog backlog(Connection conn) {
+        String locked = layout.has(LayoutColumn.LOCKED_AT) ? "COUNT(" + sql.column(LayoutColumn.LOCKED_AT) + ")" : "0";
+        String text = "SELECT COUNT(*) AS pending, " + locked + " AS locked, MIN("
+                + sql.column(LayoutColumn.CREATED_AT) + ") AS created_at FROM " + store.sqlName() + " WHERE "
+                + sql.isPending();
+        return store.run("read the backlog", () -> {
+            TableShape shape = shape(conn);
+            Instant now = store.now(conn);
+            return query(conn, text, binder -> {}, row -> {
+                        Instant oldest = shape.read(row, "created_at");
+                        Duration age = oldest == null ? null : Duration.between(oldest, now);
+                        return new Backlog(
+                                now,
+                                row.getLong("pending"),
+                                row.getLong("locked"),
+                                age != null && age.isNegative() ? Duration.ZERO : age);
+                    })
+                    .get(0);
+        });
     }
 
     Optional<Instant> oldestPending(Connection conn) {

@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.admin.AuditEntry;
+import outbox.admin.Backlog;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -614,6 +615,11 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
     }
 
     // ---- administration ----
+
+    @Override
+    public Backlog backlog(Connection conn) {
+        return admin.backlog(conn);
+    }
 
     @Override
     public List<TypeCount> countByType(Connection conn) {
