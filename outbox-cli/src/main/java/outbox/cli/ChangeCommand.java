@@ -57,10 +57,10 @@ abstract class ChangeCommand implements Callable<Integer> {
     @Override
     public final Integer call() throws Exception {
         AdminRequest.Builder request = request();
-        Target target = Target.of(database.database(io), table);
+        Target target = database.target(io, table);
         AdminRequest look = request.build();
         AdminResult found = run(target, look);
-        String sql = sql(new ChangeSql(target.store().name(), table), look);
+        String sql = sql(new ChangeSql(target.subject()), look);
         Plan plan = new Plan(verb(), table, sql, found.affected(), found.matched(), !eventIds.isEmpty());
         Optional<Integer> refused = target.admin().audit(look.requestId()).isPresent()
                 ? Optional.<Integer>empty() // it was done before: asking again only tells

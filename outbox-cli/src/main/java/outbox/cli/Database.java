@@ -93,9 +93,14 @@ final class Database implements DataSource {
         return password;
     }
 
-    /** The store for a table of this database. */
+    /** The name of its store: h2, mysql or postgresql. */
+    String product() {
+        return JdbcEventStores.detect(url).name();
+    }
+
+    /** The store for a table of this database that is of the shipped kind. */
     AbstractJdbcEventStore store(String table) {
-        return store(JdbcEventStores.detect(url).name(), table);
+        return store(product(), table);
     }
 
     /** The store with this name, for the given table. */

@@ -4,8 +4,10 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 
 /** How the database is named: by flags, the environment, or a file. There is no flag for the password itself: others can read the arguments of a process. */
 final class DatabaseOptions {
@@ -61,13 +63,24 @@ final class DatabaseOptions {
         }
     }
 
+    /** The database alone, for a command that needs no table. */
     Database database(Io io) {
         Settings settings = settings(io);
         Database database = Database.of(settings, io.secrets());
         settings.check();
-        if (database == null) {
-            throw new IllegalStateException("settings without a problem, but no database");
-        }
-        return database;
+        return Objects.requireNonNull(database);
+    }
+
+    /** The table, which must be there. */
+    Target target(Io io, String table) throws SQLException {
+        return Target.of(database(io), table, maxAttempts(io));
+    }
+
+    /** From how many attempts on an event of a module's table is dead. */
+    int maxAttempts(Io io) {
+        Settings settings = settings(io);
+        Integer attempts = settings.read(Setting.RELAY_MAX_ATTEMPTS, RelaySettings.number(1, 1_000_000));
+        settings.check();
+        return Objects.requireNonNull(attempts);
     }
 }

@@ -5,7 +5,9 @@ import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.Finding;
 import outbox.cli.doctor.Limits;
 import outbox.cli.doctor.Report;
-import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.cli.doctor.Subject;
+import outbox.cli.doctor.TableKind;
+import outbox.jdbc.TableName;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -83,9 +85,11 @@ final class DoctorCommand implements Callable<Integer> {
                 types,
                 Arrays.stream(expected).map(Feature::column).toList());
         Database db = database.database(io);
-        AbstractJdbcEventStore store = db.store(table);
         try (Connection connection = db.getConnection()) {
-            Report report = new Doctor(limits, io.clock()).examine(connection, store);
+            TableKind kind = Doctor.kindOf(connection, new TableName(table).value())
+                    .orElse(TableKind.named(table));
+            Subject subject = Target.subject(db, table, kind, database.maxAttempts(io));
+            Report report = new Doctor(limits, io.clock()).examine(connection, subject);
             print(io, json, table, report.findings(), report.notChecked());
             if (report.findings().isEmpty()) {
                 io.err()

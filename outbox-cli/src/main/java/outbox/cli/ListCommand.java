@@ -59,7 +59,7 @@ final class ListCommand implements Callable<Integer> {
         if (after != null) {
             query.after(EventCursor.parse(after));
         }
-        EventPage page = Target.of(database.database(io), table).admin().find(query.build());
+        EventPage page = database.target(io, table).admin().find(query.build());
         EventCursor next = page.next();
         if (json) {
             io.out()

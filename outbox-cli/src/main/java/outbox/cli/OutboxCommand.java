@@ -43,6 +43,7 @@ final class OutboxCommand implements Runnable {
                 .addSubcommand(new PurgeCommand(io))
                 .addSubcommand(SchemaCommand.commandLine(io))
                 .addSubcommand(new DoctorCommand(io))
+                .addSubcommand(RelayCommand.commandLine(io))
                 .addSubcommand(new GenerateCompletion());
         line.setOut(io.out());
         line.setErr(io.err());

@@ -2,10 +2,13 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminAction;
+import outbox.admin.AdminRequest;
 import outbox.admin.AuditEntry;
 import outbox.cli.doctor.Queries;
-import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.cli.doctor.Subject;
 import outbox.model.EventStatus;
+import outbox.spi.AdminEventStore;
+import outbox.spi.LeasingEventStore;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -19,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 
 /**
  * Deletes finished events past their retention, a batch per transaction. Each transaction adds its number to the audit record, so that the record is right wherever the process dies.
@@ -72,47 +76,53 @@ final class PurgeCommand implements Callable<Integer> {
         }
         Duration keepDone = Durations.parse("--retention", retention);
         Duration keepDead = deadRetention == null ? null : Durations.parse("--dead-retention", deadRetention);
-        Target target = Target.of(database.database(io), table);
+        Target target = database.target(io, table);
         try (Connection connection = target.database().getConnection()) {
             Map<EventStatus, Instant> ends = new LinkedHashMap<>();
-            Instant now = target.store().now(connection);
+            Instant now = target.subject().store().now(connection);
             ends.put(EventStatus.DONE, now.minus(keepDone));
             if (keepDead != null) {
                 ends.put(EventStatus.DEAD, now.minus(keepDead));
             }
-            Plan plan = plan(target.store(), connection, ends);
+            Plan plan = plan(target.subject(), connection, ends);
             Optional<Integer> refused = change.confirm(io, plan);
             if (refused.isPresent()) {
                 return refused.get();
             }
-            return purge(target.store(), connection, ends, plan);
+            return purge(target.subject().store(), connection, ends, plan);
         }
     }
 
-    private Plan plan(AbstractJdbcEventStore store, Connection connection, Map<EventStatus, Instant> ends)
+    private Plan plan(Subject subject, Connection connection, Map<EventStatus, Instant> ends)
             throws SQLException {
-        Queries queries = new Queries(connection, store.table().value());
-        ChangeSql sql = new ChangeSql(store.name(), table);
+        Queries queries = new Queries(connection, table);
+        ChangeSql sql = new ChangeSql(subject);
         StringBuilder text = new StringBuilder();
         long rows = 0;
         for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
             text.append(text.isEmpty() ? "" : ";\n").append(sql.purge(end.getKey(), end.getValue()));
+            String age = subject.kind().ageOf(end.getKey());
             rows += queries.count(
-                    "status = " + end.getKey().code() + " AND done_at < ?", queries.time("done_at", end.getValue()));
+                    subject.kind().is(end.getKey(), subject.maxAttempts()) + " AND " + age + " < ?",
+                    queries.time(age, end.getValue()));
         }
         return new Plan("Purge", table, text.toString(), rows, rows, false);
     }
 
-    private int purge(AbstractJdbcEventStore store, Connection connection, Map<EventStatus, Instant> ends, Plan plan)
+    private int purge(AdminEventStore store, Connection connection, Map<EventStatus, Instant> ends, Plan plan)
             throws SQLException {
         String requestId = change.requestId().orElseGet(() -> UUID.randomUUID().toString());
+        AdminRequest.builder()
+                .actor(change.actor())
+                .reason(change.reason())
+                .requestId(requestId); // refuses what the record cannot hold
         connection.setAutoCommit(false);
         AuditEntry entry = new AuditEntry(
                 requestId,
                 AdminAction.PURGE,
                 change.actor(),
                 change.reason(),
-                "events that ended before " + ends,
+                selection(ends),
                 plan.rows(),
                 0,
                 store.now(connection),
@@ -127,7 +137,7 @@ final class PurgeCommand implements Callable<Integer> {
         for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
             int count;
             do {
-                store.prepare(connection);
+                prepare(store, connection);
                 count = store.purge(connection, end.getKey(), end.getValue(), batchSize);
                 store.progressAudit(connection, requestId, count, null);
                 connection.commit();
@@ -138,6 +148,18 @@ final class PurgeCommand implements Callable<Integer> {
         connection.commit();
         report(plan, requestId, deleted);
         return ExitCode.OK;
+    }
+
+    private static String selection(Map<EventStatus, Instant> ends) {
+        return ends.entrySet().stream()
+                .map(end -> end.getKey() + " events that ended before " + end.getValue())
+                .collect(Collectors.joining(", "));
+    }
+
+    private static void prepare(AdminEventStore store, Connection connection) throws SQLException {
+        if (store instanceof LeasingEventStore leasing) {
+            leasing.prepare(connection);
+        }
     }
 
     private void report(Plan plan, String requestId, long deleted) {

@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.http.WebhookSecret;
 import outbox.jdbc.TableName;
 
 import java.net.InetAddress;
@@ -136,6 +137,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         String name = settings.read(Setting.TRANSPORT, text -> oneOf(text, "http", "stdout"));
         Optional<URI> endpoint = settings.readOptional(Setting.HTTP_ENDPOINT, RelaySettings::endpoint);
         Optional<String> secret = settings.secret(Setting.HTTP_SECRET, Setting.HTTP_SECRET_FILE);
+        secret.ifPresent(text -> checkSecret(settings, text));
         if ("stdout".equals(name)) {
             if (settings.text(Setting.HTTP_ENDPOINT).isPresent()) {
                 settings.problem(
@@ -151,6 +153,14 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                             + Setting.TRANSPORT.key() + " to stdout");
         }
         return new Transport(endpoint, secret);
+    }
+
+    private static void checkSecret(Settings settings, String text) {
+        try {
+            WebhookSecret.parse(text);
+        } catch (IllegalArgumentException e) { // its message does not quote the secret
+            settings.problem(Setting.HTTP_SECRET, "cannot be used: " + e.getMessage());
+        }
     }
 
     private static @Nullable Server server(Settings settings) {
@@ -219,7 +229,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         return span;
     }
 
-    private static Function<String, Integer> number(int least, int most) {
+    static Function<String, Integer> number(int least, int most) {
         return text -> {
             try {
                 int value = Integer.parseInt(text);

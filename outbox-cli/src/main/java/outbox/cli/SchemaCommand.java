@@ -3,9 +3,13 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.Finding;
-import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.cli.doctor.Subject;
+import outbox.cli.doctor.TableKind;
 import outbox.jdbc.JdbcEventStores;
+import outbox.jdbc.LayoutEventStore;
+import outbox.jdbc.LayoutSchema;
 import outbox.jdbc.OutboxSchema;
+import outbox.jdbc.TableName;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -15,7 +19,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 import java.sql.Connection;
-import java.util.ArrayList;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.Callable;
 
@@ -42,11 +46,17 @@ final class SchemaCommand implements Runnable {
         throw new ParameterException(spec.commandLine(), "Name what to do: print, check or apply.");
     }
 
-    /** Which table, with what. */
+    /** Which table, of which kind, with what. */
     static final class TableOptions {
 
         @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
         private String table = "";
+
+        @Option(
+                names = "--layout",
+                paramLabel = "LAYOUT",
+                description = "${COMPLETION-CANDIDATES}; default: as the table is, or MODULE for a name that ends with _outbox")
+        private @Nullable TableKind layout;
 
         @Option(
                 names = "--with",
@@ -56,19 +66,28 @@ final class SchemaCommand implements Runnable {
         private Feature[] features = {};
 
         String table() {
-            return table;
+            return new TableName(table).value();
         }
 
-        List<Feature> features() {
-            return List.of(features);
+        /** Refuses what does not fit the kind of table. */
+        List<Feature> features(TableKind kind) {
+            List<Feature> all = List.of(features);
+            all.forEach(feature -> feature.check(kind));
+            return all;
         }
 
-        String script(AbstractJdbcEventStore store) {
-            List<String> statements = new ArrayList<>(OutboxSchema.statements(store));
-            for (Feature feature : features) {
-                statements.addAll(feature.statements(store));
+        /** Without a database to ask. */
+        TableKind kind() {
+            return layout != null ? layout : TableKind.named(table);
+        }
+
+        Subject subject(Database database, int maxAttempts) throws SQLException {
+            try (Connection connection = database.getConnection()) {
+                TableKind kind = layout != null
+                        ? layout
+                        : Doctor.kindOf(connection, table()).orElse(TableKind.named(table));
+                return Target.subject(database, table(), kind, maxAttempts);
             }
-            return String.join(";\n\n", statements) + ";";
         }
     }
 
@@ -83,10 +102,7 @@ final class SchemaCommand implements Runnable {
         @Mixin
         private TableOptions table = new TableOptions();
 
-        @Option(
-                names = "--store",
-                paramLabel = "NAME",
-                description = "h2, mysql or postgresql; default: as the URL says")
+        @Option(names = "--store", paramLabel = "NAME", description = "h2, mysql or postgresql; default: as the URL says")
         private @Nullable String store;
 
         Print(Io io) {
@@ -102,7 +118,8 @@ final class SchemaCommand implements Runnable {
                                     .orElseThrow(() -> new SettingsException(
                                             "Name the database by --store postgresql, mysql or h2, or by --url.")))
                             .name();
-            io.out().println(table.script(Database.store(name, table.table())));
+            TableKind kind = table.kind();
+            io.out().println(SchemaScript.of(Database.store(name, table.table()), kind, table.features(kind)));
             return ExitCode.OK;
         }
     }
@@ -128,12 +145,11 @@ final class SchemaCommand implements Runnable {
         @Override
         public Integer call() throws Exception {
             Database db = database.database(io);
-            AbstractJdbcEventStore store = db.store(table.table());
+            Subject subject = table.subject(db, database.maxAttempts(io));
+            List<String> expected =
+                    table.features(subject.kind()).stream().map(Feature::column).toList();
             try (Connection connection = db.getConnection()) {
-                List<Finding> findings = Doctor.checkSchema(
-                        connection,
-                        store,
-                        table.features().stream().map(Feature::column).toList());
+                List<Finding> findings = Doctor.checkSchema(connection, subject, expected);
                 DoctorCommand.print(io, json, table.table(), findings, List.of());
                 return findings.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
             }
@@ -162,16 +178,21 @@ final class SchemaCommand implements Runnable {
         }
 
         @Override
-        public Integer call() {
+        public Integer call() throws SQLException {
             Database db = database.database(io);
-            AbstractJdbcEventStore store = db.store(table.table());
-            io.out().println(table.script(store));
+            Subject subject = table.subject(db, database.maxAttempts(io));
+            List<Feature> features = table.features(subject.kind());
+            io.out().println(SchemaScript.of(db.store(table.table()), subject.kind(), features));
             if (!yes && !asked()) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
                 return ExitCode.NOT_CONFIRMED;
             }
-            OutboxSchema.create(db, store);
-            table.features().forEach(feature -> feature.create(db, store));
+            if (subject.store() instanceof LayoutEventStore layout) {
+                LayoutSchema.create(db, layout);
+            } else {
+                OutboxSchema.create(db, db.store(table.table()));
+            }
+            features.forEach(feature -> feature.create(db, subject));
             io.out().println();
             io.out().println("Done: " + table.table() + " in " + db + " is complete.");
             return ExitCode.OK;

@@ -4,6 +4,7 @@ import outbox.admin.OutboxStatistics;
 import outbox.admin.Pause;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
+import outbox.spi.WithholdingEventStore;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -36,9 +37,11 @@ final class StatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        Target target = Target.of(database.database(io), table);
+        Target target = database.target(io, table);
         OutboxStatistics statistics = target.admin().statistics();
-        List<Pause> pauses = target.admin().pauses();
+        List<Pause> pauses = target.subject().store() instanceof WithholdingEventStore
+                ? target.admin().pauses()
+                : List.of();
         if (json) {
             io.out().println(Json.pretty(answer(statistics, pauses).map()));
         } else {

@@ -1,13 +1,13 @@
 package outbox.cli.doctor;
 
 import outbox.OutboxException;
-import outbox.jdbc.AbstractJdbcEventStore;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Finds what silently breaks an outbox. Reads only, and holds no lock longer than a query. */
 public final class Doctor {
@@ -44,37 +44,38 @@ public final class Doctor {
         return MigrationCheck.hasTable(connection, table);
     }
 
+    /** The kind of a table by its columns; empty if it is of none, or not there. */
+    public static Optional<TableKind> kindOf(Connection connection, String table) throws SQLException {
+        return hasTable(connection, table)
+                ? TableKind.of(new Queries(connection, table).columns())
+                : Optional.empty();
+    }
+
     /** Looks at everything. The connection must be as its driver and server make it. */
-    public Report examine(Connection connection, AbstractJdbcEventStore store) throws SQLException {
-        return examine(ALL, connection, store, limits, clock);
+    public Report examine(Connection connection, Subject subject) throws SQLException {
+        return examine(ALL, connection, subject, limits, clock);
     }
 
     /** Looks only at whether tables, columns and indexes are there. */
-    public static List<Finding> checkSchema(Connection connection, AbstractJdbcEventStore store, List<String> expected)
+    public static List<Finding> checkSchema(Connection connection, Subject subject, List<String> expected)
             throws SQLException {
-        Limits limits = new Limits(
-                Limits.DEFAULT.lease(),
-                Limits.DEFAULT.stalled(),
-                Limits.DEFAULT.skew(),
-                Limits.DEFAULT.longTransaction(),
-                null,
-                expected);
-        return examine(SCHEMA, connection, store, limits, Clock.systemUTC()).findings();
+        return examine(SCHEMA, connection, subject, Limits.DEFAULT.expecting(expected), Clock.systemUTC())
+                .findings();
     }
 
     private static Report examine(
-            List<Check> checks, Connection connection, AbstractJdbcEventStore store, Limits limits, Clock clock)
+            List<Check> checks, Connection connection, Subject subject, Limits limits, Clock clock)
             throws SQLException {
-        String table = store.table().value();
-        if (!MigrationCheck.hasTable(connection, table)) {
-            return new Report(List.of(MigrationCheck.noTable(table)), List.of());
+        if (!hasTable(connection, subject.table())) {
+            return new Report(List.of(MigrationCheck.noTable(subject.table())), List.of());
         }
-        Examination examination =
-                new Examination(connection, store, Columns.EVENT, new Queries(connection, table), limits, clock);
+        Queries queries = new Queries(connection, subject.table());
+        Examination examination = new Examination(connection, subject, queries, limits, clock);
+        boolean isComplete = MigrationCheck.missing(examination).isEmpty();
         List<Finding> findings = new ArrayList<>();
         List<String> notChecked = new ArrayList<>();
         boolean autoCommit = connection.getAutoCommit();
-        for (Check check : checks) {
+        for (Check check : isComplete ? checks : SCHEMA.subList(0, 1)) { // else nothing more can be asked of it
             try {
                 findings.addAll(check.look(examination));
             } catch (SQLException | OutboxException e) { // a missing privilege, say; the other checks go on
@@ -83,14 +84,7 @@ public final class Doctor {
             if (!autoCommit) {
                 connection.rollback(); // what failed, and the snapshot of what did not
             }
-            if (check instanceof MigrationCheck && !findings.isEmpty() && !hasRequired(examination)) {
-                break; // nothing can be asked of it
-            }
         }
         return new Report(findings, notChecked);
-    }
-
-    private static boolean hasRequired(Examination examination) {
-        return examination.columns().required().stream().allMatch(examination.queries()::hasColumn);
     }
 }

@@ -1,22 +1,30 @@
 package outbox.cli.doctor;
 
-import outbox.jdbc.AbstractJdbcEventStore;
-
 import java.sql.Connection;
 import java.time.Clock;
 import java.time.Instant;
 
-/** One table, seen through one connection that commits each statement. */
-record Examination(
-        Connection connection,
-        AbstractJdbcEventStore store,
-        Columns columns,
-        Queries queries,
-        Limits limits,
-        Clock clock) {
+/** One table, seen through one connection. */
+record Examination(Connection connection, Subject subject, Queries queries, Limits limits, Clock clock) {
 
     String table() {
-        return store.table().value();
+        return subject.table();
+    }
+
+    TableKind kind() {
+        return subject.kind();
+    }
+
+    /** The condition that an event is neither delivered nor dead. */
+    String pending() {
+        return kind().pending(subject.maxAttempts());
+    }
+
+    /** The condition that an event is due. Binds: now. */
+    String due() {
+        return kind() == TableKind.TEXT_STATUS
+                ? "(next_retry_time IS NULL OR next_retry_time <= ?)"
+                : kind().due() + " <= ?";
     }
 
     /** The name of a table beside this one, in the same schema. */
@@ -25,15 +33,15 @@ record Examination(
     }
 
     boolean isPostgres() {
-        return store.name().equals("postgresql");
+        return subject.database().equals("postgresql");
     }
 
     boolean isMySql() {
-        return store.name().equals("mysql");
+        return subject.database().equals("mysql");
     }
 
     /** The database's time. */
     Instant now() {
-        return store.now(connection);
+        return subject.store().now(connection);
     }
 }

@@ -15,10 +15,13 @@ final class LeaseCheck implements Check {
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
+        if (!examination.kind().hasClaims()) {
+            return List.of();
+        }
         Duration lease = examination.limits().lease();
         Instant expiry =
                 examination.now().minus(lease).minus(examination.limits().stalled());
-        String condition = examination.columns().pending() + " AND locked_at < ?";
+        String condition = examination.pending() + " AND locked_at < ?";
         Object bind = examination.queries().time("locked_at", expiry);
         long count = examination.queries().count(condition, bind);
         if (count == 0) {

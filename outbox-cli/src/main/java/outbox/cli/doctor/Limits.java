@@ -36,4 +36,9 @@ public record Limits(
         types = types == null ? null : Set.copyOf(types);
         expected = List.copyOf(expected);
     }
+
+    /** The same, with these features. */
+    Limits expecting(List<String> columns) {
+        return new Limits(lease, stalled, skew, longTransaction, types, columns);
+    }
 }

@@ -21,15 +21,13 @@ final class MigrationCheck implements Check {
     public List<Finding> look(Examination examination) throws SQLException {
         List<Finding> findings = new ArrayList<>();
         String table = examination.table();
-        List<String> missing = examination.columns().required().stream()
-                .filter(column -> !examination.queries().hasColumn(column))
-                .toList();
+        List<String> missing = missing(examination);
         if (!missing.isEmpty()) {
             findings.add(finding(
                     "Table " + table + " lacks the columns " + String.join(", ", missing) + ".",
                     "Bring it to the shape that outbox schema print --table " + table + " shows."));
         }
-        String audit = examination.beside(examination.columns().audit());
+        String audit = examination.beside("outbox_audit");
         if (!hasTable(examination.connection(), audit)) {
             findings.add(finding(
                     "There is no table " + audit + ", so nothing can be replayed, discarded or purged by hand.",
@@ -50,6 +48,12 @@ final class MigrationCheck implements Check {
             }
         }
         return findings;
+    }
+
+    static List<String> missing(Examination examination) {
+        return examination.kind().columns().stream()
+                .filter(column -> !examination.queries().hasColumn(column))
+                .toList();
     }
 
     static Finding noTable(String table) {

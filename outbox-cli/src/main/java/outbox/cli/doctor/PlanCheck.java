@@ -1,5 +1,7 @@
 package outbox.cli.doctor;
 
+import outbox.model.EventStatus;
+
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
@@ -39,27 +41,38 @@ final class PlanCheck implements Check {
                 .toList();
     }
 
-    /** Binds: now, lock expiry. */
+    /** Binds: now, and lock expiry where there are claims. */
     private static String claim(Examination examination, String pending) {
         return """
                 SELECT event_id
-                  FROM %s
-                 WHERE %s
-                   AND available_at <= ?
-                   AND (locked_at IS NULL OR locked_at < ?)
-                 ORDER BY available_at, %s
+                  FROM %1$s
+                 WHERE %2$s
+                   AND %3$s
+                   %4$s
+                 ORDER BY %5$s, %6$s
                  LIMIT 100
-                """.formatted(examination.table(), pending, examination.columns().order());
+                """.formatted(
+                        examination.table(),
+                        pending,
+                        examination.due(),
+                        examination.kind().hasClaims() ? "AND (locked_at IS NULL OR locked_at < ?)" : "",
+                        examination.kind().due(),
+                        examination.kind().order());
+    }
+
+    /** MySQL's and H2's claims ask for each status by itself. */
+    private static String claimOfOneStatus(Examination examination) {
+        int maxAttempts = examination.subject().maxAttempts();
+        return claim(examination, examination.kind().is(EventStatus.NEW, maxAttempts));
     }
 
     private static Object[] binds(Examination examination) {
         Instant now = examination.now();
-        return new Object[] {
-            examination.queries().time("available_at", now),
-            examination
-                    .queries()
-                    .time("locked_at", now.minus(examination.limits().lease()))
-        };
+        Queries queries = examination.queries();
+        Object due = queries.time(examination.kind().due(), now);
+        return examination.kind().hasClaims()
+                ? new Object[] {due, queries.time("locked_at", now.minus(examination.limits().lease()))}
+                : new Object[] {due};
     }
 
     private static Optional<String> inPostgres(Examination examination) throws SQLException {
@@ -72,7 +85,7 @@ final class PlanCheck implements Check {
         if (rows < MANY) {
             return Optional.empty();
         }
-        String sql = "EXPLAIN " + claim(examination, examination.columns().pending());
+        String sql = "EXPLAIN " + claim(examination, examination.pending());
         for (var row : examination.queries().rows(sql, binds(examination))) {
             String line = String.valueOf(row.get(0));
             if (line.contains("Seq Scan on")) {
@@ -86,9 +99,8 @@ final class PlanCheck implements Check {
         return Optional.empty();
     }
 
-    /** The claim asks for each status by itself. */
     private static Optional<String> inMySql(Examination examination) throws SQLException {
-        String sql = "EXPLAIN " + claim(examination, "status = 0");
+        String sql = "EXPLAIN " + claimOfOneStatus(examination);
         for (var row : examination.queries().rows(sql, binds(examination))) {
             String plan = String.join(" | ", row.stream().map(String::valueOf).toList());
             long rows = row.stream()
@@ -108,7 +120,7 @@ final class PlanCheck implements Check {
         if (examination.queries().count("1 = 1") < MANY) {
             return Optional.empty();
         }
-        String sql = "EXPLAIN " + claim(examination, "status = 0");
+        String sql = "EXPLAIN " + claimOfOneStatus(examination);
         for (var row : examination.queries().rows(sql, binds(examination))) {
             if (String.valueOf(row.get(0)).contains("tableScan")) {
                 return Optional.of("reads the whole table");

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** Questions about one table. Times are bound and read by the type of their column, as UTC where it has no zone. */
 public final class Queries {
@@ -43,6 +44,11 @@ public final class Queries {
     private static boolean isZoned(ResultSetMetaData columns, int i) throws SQLException {
         String type = columns.getColumnTypeName(i).toLowerCase(Locale.ROOT);
         return columns.getColumnType(i) == Types.TIMESTAMP_WITH_TIMEZONE || type.equals("timestamptz");
+    }
+
+    /** The names of all columns, in lower case. */
+    public Set<String> columns() {
+        return Set.copyOf(zoned.keySet());
     }
 
     boolean hasColumn(String name) {

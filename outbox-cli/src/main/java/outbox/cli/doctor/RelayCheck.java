@@ -2,6 +2,7 @@ package outbox.cli.doctor;
 
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
+import outbox.spi.WithholdingEventStore;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -19,16 +20,10 @@ final class RelayCheck implements Check {
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
-        Queries queries = examination.queries();
         Instant now = examination.now();
-        String pending = examination.columns().pending();
         Instant late = now.minus(examination.limits().stalled());
-        String due = pending + " AND available_at <= ? AND (locked_at IS NULL OR locked_at < ?)";
-        Object expiry = queries.time("locked_at", now.minus(examination.limits().lease()));
-        Optional<Instant> oldest = queries.earliest("available_at", due, queries.time("available_at", late), expiry);
-        if (oldest.isEmpty()
-                || queries.count(pending + " AND locked_at >= ?", expiry) > 0
-                || delivers(examination, late)) {
+        Optional<Instant> oldest = oldest(examination, now, late);
+        if (oldest.isEmpty() || isHeld(examination, now) || delivers(examination, late)) {
             return List.of();
         }
         String since =
@@ -47,19 +42,43 @@ final class RelayCheck implements Check {
                         + ", or the poller of the application; see its log for what it says about the database."));
     }
 
+    private static Optional<Instant> oldest(Examination examination, Instant now, Instant late) throws SQLException {
+        Queries queries = examination.queries();
+        TableKind kind = examination.kind();
+        String due = examination.pending() + " AND " + examination.due();
+        Object bind = queries.time(kind.due(), late);
+        if (kind.hasClaims()) {
+            Object expiry = queries.time("locked_at", now.minus(examination.limits().lease()));
+            return queries.earliest(
+                    kind.due(), due + " AND (locked_at IS NULL OR locked_at < ?)", bind, expiry);
+        }
+        // What has no due time is due since it was written.
+        return queries.earliest(
+                kind.created(),
+                due + " AND " + kind.created() + " <= ?",
+                bind,
+                queries.time(kind.created(), late));
+    }
+
+    private static boolean isHeld(Examination examination, Instant now) throws SQLException {
+        if (!examination.kind().hasClaims()) {
+            return false;
+        }
+        Queries queries = examination.queries();
+        Object expiry = queries.time("locked_at", now.minus(examination.limits().lease()));
+        return queries.count(examination.pending() + " AND locked_at >= ?", expiry) > 0;
+    }
+
     /** A busy relay may be behind, which is not the same. */
     private static boolean delivers(Examination examination, Instant late) throws SQLException {
-        return examination
-                        .queries()
-                        .count(
-                                "status IN (1, 3) AND done_at > ?",
-                                examination.queries().time("done_at", late))
-                > 0;
+        String end = examination.kind().end();
+        return examination.queries().count(end + " > ?", examination.queries().time(end, late)) > 0;
     }
 
     private static Optional<Pause> pause(Examination examination) {
-        return examination.store().hasPauses(examination.connection())
-                ? examination.store().pauses(examination.connection()).stream()
+        return examination.subject().store() instanceof WithholdingEventStore store
+                        && store.hasPauses(examination.connection())
+                ? store.pauses(examination.connection()).stream()
                         .filter(pause -> pause.scope() == PauseScope.OUTBOX)
                         .findFirst()
                 : Optional.empty();

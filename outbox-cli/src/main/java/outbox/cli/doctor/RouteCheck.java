@@ -1,5 +1,7 @@
 package outbox.cli.doctor;
 
+import outbox.model.EventStatus;
+
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -35,9 +37,9 @@ final class RouteCheck implements Check {
     }
 
     private List<Finding> unknown(Examination examination, Set<String> known) throws SQLException {
-        String type = examination.columns().type();
+        String type = examination.kind().type();
         String sql = "SELECT %s, COUNT(*) FROM %s WHERE %s GROUP BY %s"
-                .formatted(type, examination.table(), examination.columns().pending(), type);
+                .formatted(type, examination.table(), examination.pending(), type);
         return examination.queries().rows(sql).stream()
                 .filter(row -> !known.contains(row.get(0)))
                 .map(row -> finding(
@@ -47,23 +49,30 @@ final class RouteCheck implements Check {
                 .toList();
     }
 
-    /** Binds: latest available_at. */
+    /** Binds: latest due time. */
     private List<Finding> ignored(Examination examination) throws SQLException {
-        Instant due = examination.now().minus(examination.limits().stalled());
-        Object bind = examination.queries().time("available_at", due);
-        String type = examination.columns().type();
-        String sql =
-                """
+        Queries queries = examination.queries();
+        TableKind kind = examination.kind();
+        Instant late = examination.now().minus(examination.limits().stalled());
+        String sql = """
                 SELECT %1$s, COUNT(*)
                   FROM %2$s
-                 WHERE %3$s AND available_at <= ? AND attempts = 0 AND locked_at IS NULL
+                 WHERE %3$s AND %4$s AND %5$s = 0 %6$s
                  GROUP BY %1$s
-                """.formatted(type, examination.table(), examination.columns().pending());
+                """.formatted(
+                        kind.type(),
+                        examination.table(),
+                        examination.pending(),
+                        examination.due(),
+                        kind.attempts(),
+                        kind.hasClaims() ? "AND locked_at IS NULL" : "");
+        boolean othersFlow = queries.count(
+                        kind.is(EventStatus.DONE, examination.subject().maxAttempts()) + " AND " + kind.end() + " > ?",
+                        queries.time(kind.end(), late))
+                > 0;
         List<Finding> findings = new ArrayList<>();
-        Object done = examination.queries().time("done_at", due);
-        boolean othersFlow = examination.queries().count("status = 1 AND done_at > ?", done) > 0;
         if (othersFlow) {
-            for (var row : examination.queries().rows(sql, bind)) {
+            for (var row : queries.rows(sql, queries.time(kind.due(), late))) {
                 findings.add(finding(
                         row.get(1) + " events of the type " + row.get(0) + " are due for longer than "
                                 + examination.limits().stalled().toSeconds()
@@ -75,13 +84,20 @@ final class RouteCheck implements Check {
     }
 
     private List<Finding> unroutable(Examination examination) throws SQLException {
-        String type = examination.columns().type();
+        TableKind kind = examination.kind();
+        if (!kind.hasErrors()) {
+            return List.of();
+        }
         String sql = """
                 SELECT %1$s, COUNT(*)
                   FROM %2$s
-                 WHERE status = 3 AND last_error LIKE '%3$s'
+                 WHERE %3$s AND last_error LIKE '%4$s'
                  GROUP BY %1$s
-                """.formatted(type, examination.table(), "%" + NO_LISTENER + "%");
+                """.formatted(
+                        kind.type(),
+                        examination.table(),
+                        kind.is(EventStatus.DEAD, examination.subject().maxAttempts()),
+                        "%" + NO_LISTENER + "%");
         return examination.queries().rows(sql).stream()
                 .map(row -> finding(
                         row.get(1) + " events of the type " + row.get(0) + " are dead because no listener was there.",
