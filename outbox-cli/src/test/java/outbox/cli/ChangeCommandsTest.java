@@ -2,6 +2,9 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Test;
 import outbox.admin.EventFilter;
+import outbox.cli.doctor.Subject;
+import outbox.cli.doctor.TableKind;
+import outbox.jdbc.H2EventStore;
 import outbox.model.EventStatus;
 
 import java.time.Instant;
@@ -212,7 +215,7 @@ class ChangeCommandsTest {
                 .createdBefore(Instant.parse("2100-01-01T00:00:00Z"))
                 .build();
 
-        String where = new ChangeSql("h2", "outbox_event").where(filter);
+        String where = new ChangeSql(new Subject("h2", "outbox_event", TableKind.EVENT, 25, new H2EventStore())).where(filter);
 
         assertThat(shop.ask("SELECT COUNT(*) FROM outbox_event WHERE " + where)).isEqualTo("1");
     }

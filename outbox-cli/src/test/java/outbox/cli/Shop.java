@@ -43,6 +43,11 @@ final class Shop {
         return shop;
     }
 
+    /** Without any table. */
+    static Shop bare(String url) {
+        return new Shop(url);
+    }
+
     String url() {
         return url;
     }
