@@ -9,7 +9,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
 
-/** How the database is named: by flags, the environment, or a file. There is no flag for the password itself: others can read the arguments of a process. */
+/** How the database and its tables are known: by flags, the environment, or a file. There is no flag for the password itself: others can read the arguments of a process. */
 final class DatabaseOptions {
 
     @Option(names = "--url", paramLabel = "URL", description = "JDBC URL; or OUTBOX_JDBC_URL")
@@ -36,6 +36,12 @@ final class DatabaseOptions {
             description = "properties file with the names of the environment; the environment and flags win over it")
     private @Nullable Path config;
 
+    @Option(
+            names = "--max-attempts",
+            paramLabel = "N",
+            description = "attempts from which an event of a module's table is dead; or OUTBOX_RELAY_MAX_ATTEMPTS; default 25")
+    private @Nullable String maxAttempts;
+
     Settings settings(Io io) {
         return settings(io, Map.of());
     }
@@ -45,6 +51,7 @@ final class DatabaseOptions {
         flags.putAll(more);
         put(flags, Setting.JDBC_URL, url);
         put(flags, Setting.JDBC_USER, user);
+        put(flags, Setting.RELAY_MAX_ATTEMPTS, maxAttempts);
         put(flags, Setting.JDBC_PASSWORD_FILE, passwordFile == null ? null : passwordFile.toString());
         if (passwordEnv != null) {
             String password = io.environment().get(passwordEnv);

@@ -30,8 +30,13 @@ final class RelayCommand implements Callable<Integer> {
     /** Beyond the drain time: whoever waits for longer is stuck. */
     private static final Duration GRACE = Duration.ofSeconds(10);
 
+    /** Those that have their flags from {@link DatabaseOptions}. */
     private static final List<Setting> OF_THE_DATABASE = List.of(
-            Setting.JDBC_URL, Setting.JDBC_USER, Setting.JDBC_PASSWORD, Setting.JDBC_PASSWORD_FILE);
+            Setting.JDBC_URL,
+            Setting.JDBC_USER,
+            Setting.JDBC_PASSWORD,
+            Setting.JDBC_PASSWORD_FILE,
+            Setting.RELAY_MAX_ATTEMPTS);
 
     private final Io io;
 
