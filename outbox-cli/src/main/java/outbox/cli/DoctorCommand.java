@@ -13,7 +13,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.sql.Connection;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -77,14 +76,14 @@ final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        Database db = database.database(io);
         Limits limits = new Limits(
                 Durations.parse("--lease", lease),
                 Durations.parse("--stalled", stalled),
                 Durations.parse("--skew", skew),
                 Durations.parse("--long-transaction", longTransaction),
                 types,
-                Arrays.stream(expected).map(Feature::column).toList());
-        Database db = database.database(io);
+                Feature.columns(List.of(expected), db.product()));
         try (Connection connection = db.getConnection()) {
             TableKind kind = Doctor.kindOf(connection, new TableName(table).value())
                     .orElse(TableKind.named(table));

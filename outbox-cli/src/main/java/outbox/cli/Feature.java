@@ -8,6 +8,7 @@ import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LayoutSchema;
 import outbox.jdbc.OutboxSchema;
 
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 
@@ -32,9 +33,12 @@ enum Feature {
         this.column = column;
     }
 
-    /** The column, or the table beside, by which it is known to be there. */
-    String column() {
-        return column;
+    /** The columns, and the tables beside, by which features are known to be there. */
+    static List<String> columns(Collection<Feature> features, String database) {
+        return features.stream()
+                .filter(feature -> feature != LEADER || database.equals("h2")) // others need none
+                .map(feature -> feature.column)
+                .toList();
     }
 
     /** @throws SettingsException if tables of this kind cannot have it */

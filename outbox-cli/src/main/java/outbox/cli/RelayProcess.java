@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -46,9 +47,9 @@ final class RelayProcess implements AutoCloseable {
     private final RelaySettings settings;
     private final HikariDataSource pool;
     private final Meters meters;
-    private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table
+    private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
     private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
-    private @Nullable HealthServer server;
+    private @Nullable HealthServer server; // starting thread only
 
     private RelayProcess(RelaySettings settings) throws SQLException {
         this.settings = settings;
@@ -257,23 +258,13 @@ final class RelayProcess implements AutoCloseable {
         }
     }
 
-    /** All at the same time: each may use the whole drain time. */
+    /** All at the same time: each may use the whole drain time, which bounds the wait. */
     private void closeRelays() {
-        List<Thread> closers = relays.values().stream()
-                .map(relay -> new Thread(() -> close(relay), "outbox-relay-close"))
-                .toList();
-        closers.forEach(Thread::start);
-        boolean interrupted = false;
-        for (Thread closer : closers) {
-            try {
-                closer.join();
-            } catch (InterruptedException e) {
-                interrupted = true; // the closing goes on by itself
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        CompletableFuture.allOf(relays.values().stream()
+                        .map(relay -> CompletableFuture.runAsync(
+                                () -> close(relay), task -> new Thread(task, "outbox-relay-close").start()))
+                        .toArray(CompletableFuture<?>[]::new))
+                .join();
     }
 
     private static void close(AutoCloseable part) {

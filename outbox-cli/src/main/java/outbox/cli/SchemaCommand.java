@@ -146,8 +146,7 @@ final class SchemaCommand implements Runnable {
         public Integer call() throws Exception {
             Database db = database.database(io);
             Subject subject = table.subject(db, database.maxAttempts(io));
-            List<String> expected =
-                    table.features(subject.kind()).stream().map(Feature::column).toList();
+            List<String> expected = Feature.columns(table.features(subject.kind()), db.product());
             try (Connection connection = db.getConnection()) {
                 List<Finding> findings = Doctor.checkSchema(connection, subject, expected);
                 DoctorCommand.print(io, json, table.table(), findings, List.of());

@@ -14,8 +14,9 @@ record Transport(EventListener listener, boolean isAsync) implements AutoCloseab
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(5);
     private static final Duration LONGEST_REQUEST = Duration.ofMinutes(10);
+    private static final Duration AFTER_DRAIN = Duration.ofSeconds(1); // the dispatcher has waited for what is in flight
 
-    /** @throws SettingsException if the secret is none */
+    /** The settings are checked. */
     static Transport to(RelaySettings settings, String table) {
         RelaySettings.Transport transport = settings.transport();
         if (transport.endpoint().isEmpty()) {
@@ -27,6 +28,7 @@ record Transport(EventListener listener, boolean isAsync) implements AutoCloseab
                 .endpoint(transport.endpoint().get())
                 .source(URI.create("/outbox/" + table))
                 .requestTimeLimit(request)
+                .drainTime(AFTER_DRAIN)
                 .connectTimeLimit(request.compareTo(CONNECT_LIMIT) < 0 ? request : CONNECT_LIMIT);
         transport.secret().map(WebhookSecret::parse).ifPresent(http::signWith);
         return new Transport(http.build(), true);
@@ -38,9 +40,9 @@ record Transport(EventListener listener, boolean isAsync) implements AutoCloseab
     }
 
     @Override
-    public void close() throws Exception {
-        if (listener instanceof AutoCloseable closeable) {
-            closeable.close();
+    public void close() {
+        if (listener instanceof HttpTransport http) {
+            http.close();
         }
     }
 }

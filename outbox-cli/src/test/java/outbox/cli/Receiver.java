@@ -12,6 +12,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 
 /** A local HTTP endpoint that keeps what is posted to it. */
 final class Receiver implements AutoCloseable {
@@ -50,8 +51,9 @@ final class Receiver implements AutoCloseable {
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-id")),
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-type")),
                     body));
-            open.await();
-            exchange.sendResponseHeaders(204, -1);
+            if (open.await(60, TimeUnit.SECONDS)) {
+                exchange.sendResponseHeaders(204, -1);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -12,72 +12,29 @@ import java.util.Set;
 public enum TableKind {
     /** The table that the library ships, and that of the specification. */
     EVENT(
-            List.of(
-                    "event_id",
-                    "event_type",
-                    "aggregate_type",
-                    "aggregate_id",
-                    "tenant_id",
-                    "payload",
-                    "headers",
-                    "status",
-                    "attempts",
-                    "available_at",
-                    "created_at",
-                    "done_at",
-                    "last_error",
-                    "locked_by",
-                    "locked_at"),
             "event_type",
             "available_at",
             "created_at",
             "done_at"),
     /** A module's table: state by published_at and attempts. */
     MODULE(
-            List.of(
-                    "id",
-                    "tenant_id",
-                    "topic",
-                    "payload",
-                    "event_id",
-                    "sequence",
-                    "created_at",
-                    "published_at",
-                    "attempts",
-                    "available_at",
-                    "locked_at",
-                    "last_error"),
             "topic",
             "available_at",
             "sequence",
             "published_at"),
     /** The table with texts for the status, and no place for claims. */
     TEXT_STATUS(
-            List.of(
-                    "id",
-                    "event_id",
-                    "event_type",
-                    "aggregate_type",
-                    "aggregate_id",
-                    "payload",
-                    "status",
-                    "retry_count",
-                    "next_retry_time",
-                    "create_time",
-                    "update_time"),
             "event_type",
             "next_retry_time",
             "id",
             "update_time");
 
-    private final List<String> columns;
     private final String type;
     private final String due;
     private final String order;
     private final String end;
 
-    TableKind(List<String> columns, String type, String due, String order, String end) {
-        this.columns = columns;
+    TableKind(String type, String due, String order, String end) {
         this.type = type;
         this.due = due;
         this.order = order;
@@ -87,7 +44,7 @@ public enum TableKind {
     /** The kind of a table with these columns; empty if it is none. */
     static Optional<TableKind> of(Set<String> columns) {
         return Arrays.stream(values())
-                .filter(kind -> columns.containsAll(kind.columns))
+                .filter(kind -> columns.containsAll(kind.columns()))
                 .findFirst();
     }
 
@@ -102,7 +59,52 @@ public enum TableKind {
 
     /** What a table of this kind must have. */
     public List<String> columns() {
-        return columns;
+        return switch (this) {
+            case EVENT ->
+                List.of(
+                        "event_id",
+                        "event_type",
+                        "aggregate_type",
+                        "aggregate_id",
+                        "tenant_id",
+                        "payload",
+                        "headers",
+                        "status",
+                        "attempts",
+                        "available_at",
+                        "created_at",
+                        "done_at",
+                        "last_error",
+                        "locked_by",
+                        "locked_at");
+            case MODULE ->
+                List.of(
+                        "id",
+                        "tenant_id",
+                        "topic",
+                        "payload",
+                        "event_id",
+                        "sequence",
+                        "created_at",
+                        "published_at",
+                        "attempts",
+                        "available_at",
+                        "locked_at",
+                        "last_error");
+            case TEXT_STATUS ->
+                List.of(
+                        "id",
+                        "event_id",
+                        "event_type",
+                        "aggregate_type",
+                        "aggregate_id",
+                        "payload",
+                        "status",
+                        "retry_count",
+                        "next_retry_time",
+                        "create_time",
+                        "update_time");
+        };
     }
 
     /** The column of the event type. */
