@@ -13,6 +13,7 @@ import outbox.util.JsonCodec;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * What a relay does around each poll: asks for the lead, and writes into each envelope where it comes from. A cycle without the lead takes nothing.
@@ -21,11 +22,14 @@ import java.util.Map;
  */
 final class RelayHandler implements OutboxPollerHandler {
 
+    private static final long SETTLING_NANOS = TimeUnit.MILLISECONDS.toNanos(100); // more than clocks are unsure about
+
     private final OutboxPollerHandler next;
     private final String table;
     private final @Nullable Leadership leadership;
     private boolean leads; // poller's lock, as the next
     private long termNanos; // since when
+    private @Nullable OutboxPoller poller; // set once, when it is built
 
     RelayHandler(OutboxPollerHandler next, String table, @Nullable Leadership leadership) {
         this.next = next;
@@ -65,7 +69,16 @@ final class RelayHandler implements OutboxPollerHandler {
     /** Asked once per cycle, before anything is claimed. */
     @Override
     public boolean hasCapacity() {
-        return lead() && next.hasCapacity();
+        return lead() && isSettled() && next.hasCapacity();
+    }
+
+    /** A term begins with a short wait: what was claimed before it must be older, for sure, than anything that is claimed in it. */
+    private boolean isSettled() {
+        long left = leadership == null ? 0 : SETTLING_NANOS - (System.nanoTime() - termNanos);
+        if (left > 0 && poller != null) {
+            poller.wakeAfter(Duration.ofNanos(left));
+        }
+        return left <= 0;
     }
 
     private boolean lead() {
@@ -85,7 +98,7 @@ final class RelayHandler implements OutboxPollerHandler {
     /** What others claimed before this term is over at once: they lead no more, and their marks name claims that are gone. */
     @Override
     public @Nullable Duration soleFor() {
-        return leads ? Duration.ofNanos(System.nanoTime() - termNanos) : null;
+        return leads ? Duration.ofNanos(System.nanoTime() - termNanos - SETTLING_NANOS) : null;
     }
 
     @Override
@@ -114,7 +127,8 @@ final class RelayHandler implements OutboxPollerHandler {
     }
 
     @Override
-    public void attached(OutboxPoller poller) {
-        next.attached(poller);
+    public void attached(OutboxPoller built) {
+        poller = built;
+        next.attached(built);
     }
 }

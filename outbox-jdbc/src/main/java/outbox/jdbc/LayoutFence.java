@@ -56,6 +56,9 @@ abstract class LayoutFence {
     /** These events of the claim are free, unless the transaction fails. */
     void forget(String token, Collection<String> eventIds) {}
 
+    /** These events are free, whoever had them. */
+    void forgetAll(Collection<String> eventIds) {}
+
     /** The lock of the specification: a token and a time. */
     static final class ByToken extends LayoutFence {
 

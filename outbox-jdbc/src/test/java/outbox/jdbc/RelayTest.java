@@ -77,7 +77,7 @@ class RelayTest {
 
     @Test
     void an_event_of_a_rolled_back_transaction_leaves_nothing_behind() throws SQLException {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         db.execute("CREATE TABLE org (id int)");
         try (Connection connection = db.dataSource.getConnection()) {
             connection.setAutoCommit(false);
@@ -92,7 +92,7 @@ class RelayTest {
 
     @Test
     void a_repeated_event_id_answers_the_first_sequence_and_writes_nothing() throws SQLException {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         UUID eventId = UUID.randomUUID();
 
         long first = committed(publisher, message(eventId));
@@ -108,7 +108,7 @@ class RelayTest {
 
     @Test
     void two_transactions_with_the_same_event_id_get_the_same_sequence() throws Exception {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         UUID eventId = UUID.randomUUID();
         CyclicBarrier barrier = new CyclicBarrier(2);
         List<Long> sequences = new CopyOnWriteArrayList<>();
@@ -140,7 +140,7 @@ class RelayTest {
 
     @Test
     void a_connection_in_auto_commit_mode_is_refused() throws SQLException {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         try (Connection connection = db.dataSource.getConnection()) {
             assertThatThrownBy(() -> publisher.enqueue(connection, db.table, message(UUID.randomUUID())))
                     .hasMessageContaining("auto-commit");
@@ -177,7 +177,7 @@ class RelayTest {
         LayoutSchema.addTrace(db.dataSource, db.store); // no harm
         String parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         OutboxPublisher publisher =
-                new OutboxPublisher(db.dataSource).withTrace(() -> new TraceContext(parent, "rojo=00f067aa0ba902b7"));
+                new OutboxPublisher().withTrace(() -> new TraceContext(parent, "rojo=00f067aa0ba902b7"));
         committed(publisher, message(UUID.randomUUID()));
         relay(message -> {}, settings -> {}).start();
 
@@ -360,7 +360,7 @@ class RelayTest {
         standby.poll();
         assertThat(delivered).isEmpty();
         lead.offered = true;
-        standby.poll();
+        standby.start();
 
         events.forEach(eventId -> await().until(() -> db.row(eventId).published()));
         assertThat(delivered)
@@ -382,7 +382,7 @@ class RelayTest {
                 },
                 settings -> settings.leadership(lead));
 
-        relay.poll();
+        relay.start();
         assertThat(running.await(10, TimeUnit.SECONDS)).isTrue();
         lead.offered = false;
         lead.lost();
