@@ -2,19 +2,30 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.EventEnvelope;
+import outbox.model.EventStatus;
 import outbox.relay.Relay;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+import outbox.spi.Mark;
+import outbox.testing.StoreFixture;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.sql.DataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.entry;
 import static org.awaitility.Awaitility.await;
 
 /** What a description of a table says, and what it refuses. */
@@ -93,6 +104,45 @@ class LayoutTest {
     }
 
     @Test
+    void without_the_lead_nothing_is_claimed_and_nothing_marked() throws SQLException {
+        DataSource pool = Databases.newPool(Databases.H2.url(), 5, true);
+        TestLead lead = new TestLead();
+        LayoutEventStore store = LayoutEventStore.of(pool, TableLayout.textStatus("outbox_events"), lead);
+        LayoutSchema.create(pool, store);
+        StoreFixture db = new StoreFixture(pool, store, "outbox_events", false);
+        insert(pool, "e-1");
+        insert(pool, "e-2");
+
+        assertThat(claim(db, "before", 1)).isEmpty();
+        lead.offered = true;
+        lead.lead();
+        assertThat(claim(db, "ours", 1)).containsExactly("e-1");
+        lead.lost();
+
+        assertThat(claim(db, "late", 1)).isEmpty();
+        Instant now = db.now();
+        Set<String> marked =
+                db.call(connection -> store.mark(connection, List.of(Mark.done("e-1", "ours")), now));
+        Set<String> renewed = db.call(connection -> store.renew(connection, "ours", List.of("e-1"), now));
+        assertThat(marked).isEmpty();
+        assertThat(renewed).isEmpty();
+        assertThat(count(pool, "status = 'NEW'")).isEqualTo(2);
+    }
+
+    private static List<String> claim(StoreFixture db, String token, int limit) {
+        Instant now = db.now();
+        List<ClaimedEvent> claimed = db.call(connection -> db.store()
+                .claim(
+                        connection,
+                        new Claim(token, Long.MAX_VALUE),
+                        now,
+                        now.minusSeconds(60),
+                        Duration.ZERO,
+                        limit));
+        return claimed.stream().map(event -> event.event().eventId()).toList();
+    }
+
+    @Test
     void a_description_that_contradicts_itself_is_refused() {
         assertThatThrownBy(() -> TableLayout.builder("mine", "t").build()).hasMessageContaining("EVENT_ID");
         assertThatThrownBy(() -> TableLayout.module("org_outbox; DROP TABLE x")).hasMessageContaining("table name");
@@ -135,6 +185,39 @@ class LayoutTest {
                 .contains("CREATE INDEX org_outbox_pending_by_available\n  ON org_outbox (available_at, sequence)")
                 .contains("CREATE INDEX org_outbox_published_by_time\n  ON org_outbox (published_at, sequence)")
                 .contains("CREATE INDEX org_outbox_tenant_published");
+    }
+
+    @Test
+    void the_shipped_ddl_of_a_module_is_its_standard_to_the_byte() throws Exception {
+        byte[] shipped = OutboxSchema.read("META-INF/outbox/schema-module/postgresql/V1__module_outbox.sql")
+                .getBytes(StandardCharsets.UTF_8);
+
+        assertThat(HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(shipped)))
+                .isEqualTo("041c077853739b5b4a4083118956cab53942e783852f6f0003581aa2948b5345");
+    }
+
+    @Test
+    void a_table_of_ours_is_relayed_too_and_a_listener_finds_in_the_headers_what_is_known() {
+        StoreFixture db = Databases.H2.fixture();
+        EventEnvelope event = EventEnvelope.builder("OrderPlaced")
+                .header("a", "1")
+                .payloadJson("{}")
+                .build();
+        db.insert(event);
+        List<EventEnvelope> delivered = new CopyOnWriteArrayList<>();
+        try (Relay relay = Relay.builder()
+                .connectionProvider(db.dataSource()::getConnection)
+                .eventStore(db.store())
+                .table(db.table())
+                .listener(delivered::add)
+                .build()) {
+            relay.start();
+            await().until(() -> db.row(event.eventId()).status() == EventStatus.DONE);
+        }
+
+        assertThat(delivered).hasSize(1);
+        assertThat(delivered.get(0).headers())
+                .containsExactly(entry("a", "1"), entry("outbox-table", db.table()), entry("outbox-attempts", "1"));
     }
 
     @Test

@@ -11,6 +11,8 @@ import outbox.relay.Relay;
 import outbox.relay.TraceContext;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.Mark;
+import outbox.testing.StoreFixture;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -232,6 +234,50 @@ class RelayTest {
     }
 
     @Test
+    void a_worker_that_stood_still_changes_nothing_that_another_took_over() throws SQLException {
+        UUID eventId = db.insert("{}");
+        LayoutEventStore still = db.store(25);
+        assertThat(claim(still, "still", Duration.ofSeconds(60), 10)).hasSize(1);
+        db.execute("UPDATE " + db.table + " SET locked_at = locked_at - interval '61 seconds'");
+        LayoutEventStore other = db.store(25);
+        List<ClaimedEvent> taken = claim(other, "other", Duration.ofSeconds(60), 10);
+        assertThat(taken).hasSize(1);
+        assertThat(taken.get(0).suspect()).isTrue();
+
+        List<String> ids = List.of(eventId.toString());
+        inTransaction(connection -> {
+            Instant now = still.now(connection);
+            assertThat(still.recordRun(connection, "still", ids.get(0))).isFalse();
+            assertThat(still.renew(connection, "still", ids, now)).isEmpty();
+            assertThat(still.release(connection, "still", ids)).isZero();
+            assertThat(still.mark(connection, List.of(Mark.done(ids.get(0), "still")), now))
+                    .isEmpty();
+        });
+
+        assertThat(db.row(eventId)).isEqualTo(new ModuleTable.Row(false, 0, true, null));
+        inTransaction(connection -> assertThat(
+                        other.mark(connection, List.of(Mark.done(ids.get(0), "other")), other.now(connection)))
+                .hasSize(1));
+        assertThat(db.row(eventId).published()).isTrue();
+    }
+
+    @Test
+    void the_last_recorded_run_that_is_given_back_leaves_the_event_pending() throws SQLException {
+        db = new ModuleTable("public.org_outbox", 2);
+        UUID eventId = db.insert("{}");
+        db.execute("UPDATE " + db.table + " SET attempts = 1");
+        assertThat(claim(db.store, "ours", Duration.ofSeconds(60), 10)).hasSize(1);
+
+        inTransaction(connection -> {
+            assertThat(db.store.recordRun(connection, "ours", eventId.toString())).isTrue();
+            assertThat(db.store.release(connection, "ours", List.of(eventId.toString())))
+                    .isEqualTo(1);
+        });
+
+        assertThat(claim(db.store, "again", Duration.ofSeconds(60), 10)).hasSize(1);
+    }
+
+    @Test
     void a_failure_is_tried_again_later_and_at_last_the_event_is_dead_and_stays() {
         db = new ModuleTable("public.org_outbox", 3);
         UUID eventId = db.insert("{}");
@@ -443,6 +489,14 @@ class RelayTest {
             long sequence = publisher.enqueue(connection, db.table, message);
             connection.commit();
             return sequence;
+        }
+    }
+
+    private void inTransaction(StoreFixture.Work work) throws SQLException {
+        try (Connection connection = db.dataSource.getConnection()) {
+            connection.setAutoCommit(false);
+            work.on(connection);
+            connection.commit();
         }
     }
 
