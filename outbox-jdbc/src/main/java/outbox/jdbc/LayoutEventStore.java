@@ -452,7 +452,19 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
                 ids,
                 mine.binds(),
                 free.binds());
-        return count == ids.size() ? ids : heldBy(conn, token, ids);
+        if (count == ids.size() && !fence.needsProof()) {
+            return ids;
+        }
+        Set<String> held = heldBy(conn, token, ids);
+        if (held.size() < count) {
+            throw new EventStoreException(
+                    "Table " + table() + " does not keep the microseconds of "
+                            + layout.column(LayoutColumn.LOCKED_AT)
+                            + ", by which its claims are known. Make it TIMESTAMPTZ, TIMESTAMP(6) or DATETIME(6).",
+                    null);
+        }
+        fence.proved();
+        return held;
     }
 
     private Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {
