@@ -94,7 +94,8 @@ final class RelayHandler implements OutboxPollerHandler {
     }
 
     @Override
-    public void attached(OutboxPoller poller) {
-        next.attached(poller);
+    public void attached(OutboxPoller built) {
+        poller = built;
+        next.attached(built);
     }
 }

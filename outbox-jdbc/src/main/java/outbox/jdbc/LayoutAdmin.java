@@ -88,10 +88,15 @@ final class LayoutAdmin {
     }
 
     Optional<EventDetails> find(Connection conn, String eventId) {
-        String text = "SELECT " + AdminStatements.SUMMARY_COLUMNS + "last_error, payload, headers FROM " + asOurs()
-                + " WHERE event_id = ?";
         return store.run("read event " + eventId, () -> {
             TableShape shape = shape(conn);
+            if (store.possible(conn, List.of(eventId)).isEmpty()) {
+                return Optional.empty();
+            }
+            // Binds: event_id, inside, where an index serves.
+            String text = "SELECT " + AdminStatements.SUMMARY_COLUMNS + "last_error, payload, headers FROM "
+                    + asOurs(" WHERE " + sql.column(LayoutColumn.EVENT_ID) + " = "
+                            + sql.parameter(store.shape(conn), LayoutColumn.EVENT_ID));
             return query(
                             conn,
                             text,
@@ -165,11 +170,15 @@ final class LayoutAdmin {
     /** Pending again, with no attempt made. The rows are locked first, which tells how many there are. */
     int replay(Connection conn, List<String> eventIds, Replay how) {
         if (how.listener() != null) {
-            layout.require(LayoutFeature.HEADERS, "replay an event to a listener by its name");
+            throw new EventStoreException(
+                    "Table " + store.table() + " of layout '" + layout.name()
+                            + "' cannot replay an event to a listener by its name: a relay has one",
+                    null);
         }
         return store.run("replay " + eventIds.size() + " events", () -> {
             Set<String> found = lock(conn, eventIds, how.from());
             TableShape shape = store.shape(conn);
+            Instant now = store.now(conn);
             String text = "UPDATE " + store.sqlName() + " SET " + sql.reset()
                     + store.fence().letGo() + " WHERE " + sql.column(LayoutColumn.EVENT_ID) + " = "
                     + sql.parameter(shape, LayoutColumn.EVENT_ID);
@@ -177,7 +186,7 @@ final class LayoutAdmin {
                 for (int i = 0; i < eventIds.size(); i++) {
                     if (found.contains(eventIds.get(i))) {
                         Binder binder = new Binder(update, shape);
-                        sql.bindReset(binder, how.dueAt(i), store.now(conn));
+                        sql.bindReset(binder, how.dueAt(i), now);
                         binder.text(eventIds.get(i));
                         update.addBatch();
                     }
@@ -186,6 +195,7 @@ final class LayoutAdmin {
                     update.executeBatch();
                 }
             }
+            store.fence().forgetAll(found);
             return found.size();
         });
     }
@@ -198,8 +208,8 @@ final class LayoutAdmin {
                 .toList();
         return store.queryIds(
                 conn,
-                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s WHERE %2$s AND ("
-                        + String.join(" OR ", conditions) + ") FOR UPDATE",
+                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + store.byId()
+                        + " WHERE %2$s AND (" + String.join(" OR ", conditions) + ") FOR UPDATE",
                 store.possible(conn, eventIds),
                 binder -> {});
     }
@@ -207,25 +217,25 @@ final class LayoutAdmin {
     int discard(Connection conn, Collection<String> eventIds) {
         return store.run("discard " + eventIds.size() + " events", () -> {
             Set<String> dead = lock(conn, eventIds, Set.of(EventStatus.DEAD));
-            store.updateIds(conn, "DELETE FROM %1$s WHERE %2$s", dead, binder -> {}, binder -> {});
+            store.deleteIds(conn, dead);
             return dead.size();
         });
     }
 
-    /** Rows that others hold are passed over. Binds: latest end, limit. */
+    /** Rows that others hold are passed over. Binds: latest end, latest lock of a dead one, limit. */
     int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
         LayoutColumn end = sql.endTime(terminal);
-        String unlocked =
-                sql.has(LayoutColumn.LOCKED_AT) ? " AND " + sql.column(LayoutColumn.LOCKED_AT) + " IS NULL" : "";
+        boolean locks = terminal == EventStatus.DEAD && sql.has(LayoutColumn.LOCKED_AT); // its last run may be under way
+        String lockedAt = locks ? sql.column(LayoutColumn.LOCKED_AT) : "";
         String text = """
                 SELECT %s
                   FROM %s
                  WHERE %s
                    AND %s < ?%s
-                 ORDER BY %s
+                 %s
                  LIMIT ?
                    FOR UPDATE SKIP LOCKED
                 """.formatted(
@@ -233,17 +243,22 @@ final class LayoutAdmin {
                         store.sqlName(),
                         sql.is(terminal),
                         sql.column(end),
-                        terminal == EventStatus.DEAD ? unlocked : "", // the last run of a dead one may be under way
-                        sql.column(end));
+                        locks ? " AND (" + lockedAt + " IS NULL OR " + lockedAt + " < ?)" : "",
+                        sql.isIndexed(end) ? "ORDER BY " + sql.column(end) : ""); // else it would sort them all
         return store.run("purge " + terminal + " events", () -> {
             List<String> ids = store.queryAnew(
                     conn,
                     text,
-                    binder -> binder.time(sql.plain(end), doneBefore).number(limit),
+                    binder -> {
+                        binder.time(sql.plain(end), doneBefore);
+                        if (locks) {
+                            binder.time(sql.plain(LayoutColumn.LOCKED_AT), doneBefore);
+                        }
+                        binder.number(limit);
+                    },
                     row -> row.getString(1));
-            return ids.isEmpty()
-                    ? 0
-                    : store.updateIds(conn, "DELETE FROM %1$s WHERE %2$s", ids, binder -> {}, binder -> {});
+            store.deleteIds(conn, ids);
+            return ids.size();
         });
     }
 
@@ -251,6 +266,10 @@ final class LayoutAdmin {
 
     /** The sub-select. PostgreSQL and H2 see through it; MySQL too, since it neither groups nor limits. */
     private String asOurs() {
+        return asOurs("");
+    }
+
+    private String asOurs(String where) {
         List<String> columns = new ArrayList<>();
         columns.add(text(LayoutColumn.EVENT_ID, "event_id"));
         columns.add(text(LayoutColumn.EVENT_TYPE, "event_type"));
@@ -267,7 +286,7 @@ final class LayoutAdmin {
         columns.add(time(LayoutColumn.LOCKED_AT, "locked_at"));
         columns.add(text(LayoutColumn.LOCKED_BY, "locked_by"));
         columns.add(text(LayoutColumn.LAST_ERROR, "last_error"));
-        return "(SELECT " + String.join(", ", columns) + " FROM " + store.sqlName() + ") e";
+        return "(SELECT " + String.join(", ", columns) + " FROM " + store.sqlName() + where + ") e";
     }
 
     private String text(LayoutColumn column, String name) {

@@ -21,6 +21,7 @@ import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -51,7 +52,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
     private final LayoutFence fence;
     private final LayoutRows rows;
     private final LayoutAdmin admin;
-    private volatile String idType = "varchar"; // what PostgreSQL calls it; whoever reads the shape writes
+    private volatile String idType = "varchar"; // what PostgreSQL calls it; whoever reads the shape writes, as the next
+    private volatile String byId = "";
 
     private LayoutEventStore(TableLayout layout, AbstractJdbcEventStore dialect, @Nullable Leadership leadership) {
         super(layout.table());
@@ -78,23 +80,27 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
      * @throws EventStoreException if the layout has no place for claims
      */
     public static LayoutEventStore of(DataSource dataSource, TableLayout layout) {
-        return new LayoutEventStore(layout, dialect(dataSource, layout), null);
+        return new LayoutEventStore(layout, dialect(JdbcEventStores.detect(dataSource), layout), null);
     }
 
     /** A store for a table of any layout. One without a place for claims is used while this node has the lead, and not at all otherwise. */
     public static LayoutEventStore of(DataSource dataSource, TableLayout layout, Leadership leadership) {
-        return new LayoutEventStore(layout, dialect(dataSource, layout), leadership);
+        return new LayoutEventStore(layout, dialect(JdbcEventStores.detect(dataSource), layout), leadership);
     }
 
-    private static AbstractJdbcEventStore dialect(DataSource dataSource, TableLayout layout) {
-        String name = JdbcEventStores.detect(dataSource).name();
+    /** A store for the database behind a connection. */
+    static LayoutEventStore of(Connection connection, TableLayout layout) throws SQLException {
+        return new LayoutEventStore(layout, dialect(JdbcEventStores.detect(connection), layout), null);
+    }
+
+    private static AbstractJdbcEventStore dialect(AbstractJdbcEventStore known, TableLayout layout) {
         String table = layout.table().value();
-        return switch (name) {
+        return switch (known.name()) {
             case "postgresql" -> new PostgresEventStore(table);
             case "mysql" -> new MySqlEventStore(table);
             case "h2" -> new H2EventStore(table);
             default ->
-                throw new IllegalArgumentException("Layouts are known for postgresql, mysql and h2, not for " + name);
+                throw new IllegalArgumentException("Layouts are known for postgresql, mysql and h2, not for " + known.name());
         };
     }
 
@@ -146,7 +152,54 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
                     null);
         }
         idType = shape.typeOf(sql.plain(LayoutColumn.EVENT_ID));
+        byId = dialect instanceof MySqlEventStore ? hint(conn) : "";
         return shape;
+    }
+
+    /** What makes MySQL find rows by their id whatever the size of the table: reading a small one as a whole, it would wait for every row that a business transaction has just written. */
+    String byId() {
+        return byId;
+    }
+
+    /** Binds: schema, table, column. */
+    private String hint(Connection conn) throws SQLException {
+        String text = """
+                SELECT index_name
+                  FROM information_schema.statistics
+                 WHERE table_schema = COALESCE(?, DATABASE())
+                   AND table_name = ?
+                   AND non_unique = 0
+                 GROUP BY index_name
+                HAVING COUNT(*) = 1 AND MAX(LOWER(column_name)) = ?
+                """;
+        String name = table().value();
+        int dot = name.indexOf('.');
+        try (PreparedStatement select = conn.prepareStatement(text)) {
+            select.setString(1, dot < 0 ? null : name.substring(0, dot));
+            select.setString(2, table().simpleName());
+            select.setString(3, sql.plain(LayoutColumn.EVENT_ID));
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? " FORCE INDEX (`" + row.getString(1) + "`)" : "";
+            }
+        }
+    }
+
+    /** Deletes rows that this transaction has locked or made. On MySQL each by its key: a DELETE of many takes no hint. */
+    void deleteIds(Connection conn, Collection<String> eventIds) throws SQLException {
+        if (!(dialect instanceof MySqlEventStore)) {
+            updateIds(conn, "DELETE FROM %1$s WHERE %2$s", eventIds, binder -> {}, binder -> {});
+            return;
+        }
+        String text = "DELETE FROM " + sqlName() + " WHERE " + sql.column(LayoutColumn.EVENT_ID) + " = ?";
+        try (PreparedStatement delete = conn.prepareStatement(text)) {
+            for (String eventId : eventIds) {
+                delete.setString(1, eventId);
+                delete.addBatch();
+            }
+            if (!eventIds.isEmpty()) {
+                delete.executeBatch();
+            }
+        }
     }
 
     @Override
@@ -277,12 +330,14 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
     private int markById(Connection conn, EventStatus status, String eventId, int counted, Instant time, String error) {
         return run("mark event " + eventId + " " + status, () -> {
             Instant now = now(conn);
-            String text = "UPDATE %1$s SET " + sql.set(status) + fence.letGo() + " WHERE %2$s AND NOT ("
+            String text = "UPDATE %1$s" + byId + " SET " + sql.set(status) + fence.letGo() + " WHERE %2$s AND NOT ("
                     + sql.is(EventStatus.DONE) + ")";
+            Collection<String> ids = possible(conn, List.of(eventId));
+            fence.forgetAll(ids);
             return updateIds(
                     conn,
                     text,
-                    possible(conn, List.of(eventId)),
+                    ids,
                     binder -> sql.bindMark(binder, status, counted, time, error, now),
                     binder -> {});
         });
@@ -394,18 +449,30 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         LayoutFence.Piece free = fence.free(lockExpiry);
         int count = updateIds(
                 conn,
-                "UPDATE %1$s SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished() + free.sql(),
+                "UPDATE %1$s" + byId + " SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished() + free.sql(),
                 ids,
                 mine.binds(),
                 free.binds());
-        return count == ids.size() ? ids : heldBy(conn, token, ids);
+        if (count == ids.size() && !fence.needsProof()) {
+            return ids;
+        }
+        Set<String> held = heldBy(conn, token, ids);
+        if (held.size() < count) {
+            throw new EventStoreException(
+                    "Table " + table() + " does not keep the microseconds of "
+                            + layout.column(LayoutColumn.LOCKED_AT)
+                            + ", by which its claims are known. Make it TIMESTAMPTZ, TIMESTAMP(6) or DATETIME(6).",
+                    null);
+        }
+        fence.proved();
+        return held;
     }
 
     private Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         LayoutFence.Piece held = fence.held(token);
         return queryIds(
                 conn,
-                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s WHERE %2$s AND " + sql.isUnfinished()
+                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND " + sql.isUnfinished()
                         + held.sql(),
                 fence.mine(token, possible(conn, eventIds)),
                 held.binds());
@@ -434,7 +501,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
                     """.formatted(
                             rows.columns(shape(conn)),
                             fence.columns(),
-                            sqlName(),
+                            sqlName() + byId,
                             idCondition(1),
                             ours ? sql.isUnfinished() : sql.isPending(),
                             sql.isDue(),
@@ -489,7 +556,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
             if (!mine.sql().isEmpty()) {
                 int count = updateIds(
                         conn,
-                        "UPDATE %1$s SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished() + held.sql(),
+                        "UPDATE %1$s" + byId + " SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished() + held.sql(),
                         ids,
                         mine.binds(),
                         held.binds());
@@ -508,7 +575,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         if (letGo.isEmpty()) {
             count = run("give back events", () -> heldBy(conn, token, eventIds).size());
         } else {
-            count = updateHeld(conn, "give back events", letGo.substring(2), binder -> {}, token, eventIds);
+            count = updateHeld(conn, "give back events", letGo.substring(2) + sql.staysPending(), binder -> {}, token, eventIds);
         }
         fence.forget(token, eventIds);
         return count;
@@ -520,7 +587,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
             LayoutFence.Piece held = fence.held(token);
             return updateIds(
                     conn,
-                    "UPDATE %1$s SET " + set + " WHERE %2$s AND " + sql.isUnfinished() + held.sql(),
+                    "UPDATE %1$s" + byId + " SET " + set + " WHERE %2$s AND " + sql.isUnfinished() + held.sql(),
                     fence.mine(token, possible(conn, eventIds)),
                     binds,
                     held.binds());
@@ -557,7 +624,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         LayoutFence.Piece held = fence.held(token);
         return queryIds(
                 conn,
-                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s WHERE %2$s AND " + sql.isUnfinished()
+                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND " + sql.isUnfinished()
                         + held.sql() + " FOR UPDATE",
                 fence.mine(token, possible(conn, eventIds)),
                 held.binds());
@@ -569,7 +636,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         if (!done.isEmpty()) {
             updateIds(
                     conn,
-                    "UPDATE %1$s SET " + sql.set(EventStatus.DONE) + fence.letGo() + " WHERE %2$s",
+                    "UPDATE %1$s" + byId + " SET " + sql.set(EventStatus.DONE) + fence.letGo() + " WHERE %2$s",
                     done,
                     binder -> sql.bindMark(binder, EventStatus.DONE, 0, now, "", now),
                     binder -> {});
@@ -590,7 +657,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         try (PreparedStatement update = conn.prepareStatement(text)) {
             for (Mark mark : marks) {
                 Binder binder = new Binder(update, shape);
-                Instant time = now.plus(mark.retryAfter()); // zero for DEAD
+                boolean atOnce = status == EventStatus.RETRY && mark.retryAfter().isZero();
+                Instant time = atOnce && layout.isDueWhenNull() ? null : now.plus(mark.retryAfter());
                 sql.bindMark(binder, status, mark.countsAttempt() ? 1 : 0, time, mark.error(), now);
                 binder.text(mark.eventId());
                 update.addBatch();
@@ -606,7 +674,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
             for (Map.Entry<String, List<String>> of :
                     HeldEventStatements.idsByToken(done).entrySet()) {
                 Set<String> held = lockHeld(conn, of.getKey(), of.getValue());
-                updateIds(conn, "DELETE FROM %1$s WHERE %2$s", held, binder -> {}, binder -> {});
+                deleteIds(conn, held);
                 fence.forget(of.getKey(), held);
                 removed.addAll(held);
             }

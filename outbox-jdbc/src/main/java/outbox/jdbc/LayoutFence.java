@@ -5,6 +5,7 @@ import outbox.jdbc.JdbcTable.Binds;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** How a table of some layout tells who holds a row. Every write to a claimed row passes here: whoever lost it changes nothing. Thread-safe. */
 abstract class LayoutFence {
@@ -53,8 +54,19 @@ abstract class LayoutFence {
     /** The assignments that make a row free, each with a comma before it. */
     abstract String letGo();
 
+    /** Whether the table has yet to show that it keeps what {@link #take} writes. */
+    boolean needsProof() {
+        return false;
+    }
+
+    /** It has shown it once more. */
+    void proved() {}
+
     /** These events of the claim are free, unless the transaction fails. */
     void forget(String token, Collection<String> eventIds) {}
+
+    /** These events are free, whoever had them. */
+    void forgetAll(Collection<String> eventIds) {}
 
     /** The lock of the specification: a token and a time. */
     static final class ByToken extends LayoutFence {
@@ -103,6 +115,7 @@ abstract class LayoutFence {
         private final String lockedAt;
         private final String timeColumn;
         private final LockTimes times = new LockTimes();
+        private final AtomicInteger proofs = new AtomicInteger();
 
         ByTime(LayoutSql sql) {
             this.lockedAt = sql.column(LayoutColumn.LOCKED_AT);
@@ -124,6 +137,17 @@ abstract class LayoutFence {
         Piece take(String token, Instant now) {
             Instant time = times.lock(token, now);
             return new Piece(lockedAt + " = ?", binder -> binder.time(timeColumn, time));
+        }
+
+        /** A column that rounds would lose every claim. Three times, since a time may be round by chance. */
+        @Override
+        boolean needsProof() {
+            return proofs.get() < 3;
+        }
+
+        @Override
+        void proved() {
+            proofs.incrementAndGet();
         }
 
         @Override

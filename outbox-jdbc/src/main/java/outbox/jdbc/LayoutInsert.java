@@ -62,7 +62,7 @@ final class LayoutInsert {
     }
 
     private void delete(Connection conn, List<String> ids) throws SQLException {
-        store.updateIds(conn, "DELETE FROM %1$s WHERE %2$s", ids, binder -> {}, binder -> {});
+        store.deleteIds(conn, ids);
     }
 
     private static List<List<EventEnvelope>> chunks(List<EventEnvelope> events) {
@@ -105,16 +105,18 @@ final class LayoutInsert {
                 insert.executeUpdate();
                 return;
             }
-            Set<String> missed = new HashSet<>(ids);
+            List<String> inserted = new ArrayList<>();
             try (ResultSet rows = insert.executeQuery()) {
                 while (rows.next()) {
-                    String one = rows.getString(1);
-                    missed.removeIf(other -> other.equalsIgnoreCase(one));
+                    inserted.add(rows.getString(1));
                 }
             }
-            if (!missed.isEmpty()) {
-                delete(conn, ids.stream().filter(one -> !missed.contains(one)).toList());
-                throw store.dialect().duplicate(List.copyOf(missed), null);
+            if (inserted.size() < ids.size()) {
+                delete(conn, inserted);
+                List<String> missed = ids.stream()
+                        .filter(one -> inserted.stream().noneMatch(one::equalsIgnoreCase))
+                        .toList();
+                throw store.dialect().duplicate(missed.isEmpty() ? ids : missed, null); // none: twice in one list
             }
         } catch (SQLException e) {
             if (store.dialect().isDuplicateKey(e)) {

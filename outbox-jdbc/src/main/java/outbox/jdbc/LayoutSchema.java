@@ -1,6 +1,8 @@
 package outbox.jdbc;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
@@ -12,6 +14,7 @@ import javax.sql.DataSource;
 public final class LayoutSchema {
 
     private static final String MODULE = "META-INF/outbox/schema-module/%s/V1__module_outbox.sql";
+    private static final String PARTITIONED = "META-INF/outbox/schema-module/%s/V1__module_outbox_partitioned.sql";
     private static final String TRACE = "META-INF/outbox/schema-module/%s/V2__module_trace.sql";
     private static final String TEXT_STATUS = "META-INF/outbox/schema-text-status/%s/V1__outbox_events.sql";
 
@@ -22,6 +25,12 @@ public final class LayoutSchema {
         return filled(store, resource(store));
     }
 
+    /** The script that creates a table of the module layout in partitions, with its comments. Only for PostgreSQL. */
+    public static String partitionedScript(LayoutEventStore store) {
+        resource(store); // refuses other layouts
+        return filled(store, PARTITIONED.formatted(store.dialect().name()));
+    }
+
     /** The script that gives a table of the module layout the columns for the trace. */
     public static String traceScript(LayoutEventStore store) {
         return filled(store, TRACE.formatted(store.dialect().name()));
@@ -29,9 +38,18 @@ public final class LayoutSchema {
 
     /** Creates the table, and the audit table beside it, if they are not there. */
     public static void create(DataSource dataSource, LayoutEventStore store) {
+        create(dataSource, store, script(store));
+    }
+
+    /** The same, in partitions; {@link ModulePartitions} makes and drops them. */
+    public static void createPartitioned(DataSource dataSource, LayoutEventStore store) {
+        create(dataSource, store, partitionedScript(store));
+    }
+
+    private static void create(DataSource dataSource, LayoutEventStore store, String script) {
         run(dataSource, store, (connection, statement) -> {
-            if (!store.dialect().hasTable(connection, store.table())) {
-                for (String sql : statements(script(store))) {
+            if (!exists(connection, store)) {
+                for (String sql : statements(script)) {
                     statement.execute(sql);
                 }
             }
@@ -54,6 +72,19 @@ public final class LayoutSchema {
         });
     }
 
+    /** By the exact name: what is in quotes is not folded. */
+    private static boolean exists(Connection connection, LayoutEventStore store) throws SQLException {
+        if (!store.sql().isPostgres()) {
+            return store.dialect().hasTable(connection, store.table());
+        }
+        try (PreparedStatement select = connection.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
+            select.setString(1, store.sqlName());
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() && row.getBoolean(1);
+            }
+        }
+    }
+
     private static String resource(LayoutEventStore store) {
         String layout = store.layout().name();
         String path = switch (layout) {
@@ -68,8 +99,11 @@ public final class LayoutSchema {
 
     /** In the scripts the table is called {@code <module>_outbox} or {@code outbox_events}; what is named after it keeps its ending. */
     private static String filled(LayoutEventStore store, String resource) {
+        String name = store.sqlName();
+        String schema = name.substring(0, name.indexOf('.') + 1); // a quoted name has no other dot
         String simple = Matcher.quoteReplacement(store.table().simpleName());
         return OutboxSchema.read(resource)
+                .replace("<schema>", schema)
                 .replaceAll("(?:<module>_outbox|\\boutbox_events)_", simple + "_")
                 .replaceAll("(?:<module>_outbox|\\boutbox_events)\\b", Matcher.quoteReplacement(store.sqlName()));
     }

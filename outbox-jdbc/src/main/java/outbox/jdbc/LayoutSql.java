@@ -66,18 +66,21 @@ final class LayoutSql {
     /** The condition that the event is neither delivered nor dead. */
     String isPending() {
         return statuses == null
-                ? column(LayoutColumn.DONE_AT) + " IS NULL AND " + column(LayoutColumn.ATTEMPTS) + " < "
-                        + layout.maxAttempts()
-                : isUnfinished();
+                ? notDone() + " AND " + column(LayoutColumn.ATTEMPTS) + " < " + layout.maxAttempts()
+                : notDone();
     }
 
     /**
-     * The condition that a claimed event is not finished. The run that may be its last is recorded before it starts, so its attempts say nothing. In words that no partial index has:
-     * claimed rows are found by their id, and PostgreSQL takes an index of unfinished events for small that holds an entry for each one finished since the last vacuum.
+     * The condition that a claimed event is not finished. The run that may be its last is recorded before it starts, so its attempts say nothing. In words that no index has: claimed rows
+     * are found by their id. PostgreSQL takes a partial index for small that holds an entry for each event finished since the last vacuum, and H2 waits for rows that it only passes.
      */
     String isUnfinished() {
+        return "CASE WHEN " + notDone() + " THEN 1 END = 1";
+    }
+
+    private String notDone() {
         return statuses == null
-                ? "CASE WHEN " + column(LayoutColumn.DONE_AT) + " IS NULL THEN 1 END = 1"
+                ? column(LayoutColumn.DONE_AT) + " IS NULL"
                 : column(LayoutColumn.STATUS) + " IN (" + statuses.get(EventStatus.NEW) + ", "
                         + statuses.get(EventStatus.RETRY) + ")";
     }
@@ -137,6 +140,11 @@ final class LayoutSql {
         return has(LayoutColumn.UPDATED_AT) ? LayoutColumn.UPDATED_AT : LayoutColumn.CREATED_AT;
     }
 
+    /** Whether the table surely has an index that begins with this time, for the finished events alone. */
+    boolean isIndexed(LayoutColumn end) {
+        return statuses == null && end == LayoutColumn.DONE_AT;
+    }
+
     /** The assignments of a mark but for the lock, without a comma at either end. Binds: {@link #bindMark}. */
     String set(EventStatus status) {
         StringBuilder set = new StringBuilder();
@@ -177,7 +185,8 @@ final class LayoutSql {
     }
 
     /** Binds what {@link #set} asks for. */
-    void bindMark(Binder binder, EventStatus status, int counted, Instant time, String error, Instant now)
+    void bindMark(
+            Binder binder, EventStatus status, int counted, @Nullable Instant time, String error, Instant now)
             throws SQLException {
         if (status == EventStatus.DONE) {
             if (has(LayoutColumn.DONE_AT)) {
@@ -200,6 +209,12 @@ final class LayoutSql {
     private boolean setsUpdated(EventStatus status) {
         return has(LayoutColumn.UPDATED_AT)
                 && !(status == EventStatus.DEAD && endTime(status) == LayoutColumn.UPDATED_AT);
+    }
+
+    /** The assignment, after a comma, that keeps an event pending which is given back: the run that was recorded may have been its last. Empty where a status tells. */
+    String staysPending() {
+        String attempts = column(LayoutColumn.ATTEMPTS);
+        return statuses == null ? ", " + attempts + " = " + atMost(attempts, layout.maxAttempts() - 1) : "";
     }
 
     /** The assignments that make a finished event pending again. Binds: {@link #bindReset}. */

@@ -107,8 +107,16 @@ final class LedFence extends LayoutFence {
 
     @Override
     void forget(String token, Collection<String> eventIds) {
+        eventIds.stream().filter(eventId -> isHeldBy(token, eventId)).forEach(this::end);
+    }
+
+    @Override
+    void forgetAll(Collection<String> eventIds) {
+        eventIds.forEach(this::end);
+    }
+
+    private void end(String eventId) {
         long now = System.nanoTime();
-        eventIds.forEach(eventId -> held.computeIfPresent(
-                eventId, (id, one) -> one.token.equals(token) ? new Held(token, one.since, true, now) : one));
+        held.computeIfPresent(eventId, (id, one) -> new Held(one.token, one.since, true, now));
     }
 }

@@ -84,7 +84,7 @@ final class TableShape {
                 ResultSet none = select.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
             ResultSetMetaData columns = none.getMetaData();
             for (int i = 1; i <= columns.getColumnCount(); i++) {
-                String name = columns.getColumnName(i).toLowerCase(Locale.ROOT);
+                String name = columns.getColumnLabel(i).toLowerCase(Locale.ROOT);
                 String type = columns.getColumnTypeName(i).toLowerCase(Locale.ROOT);
                 typeNames.put(name, type);
                 zoned.put(

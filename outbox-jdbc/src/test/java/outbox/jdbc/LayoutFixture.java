@@ -40,7 +40,7 @@ final class LayoutFixture implements StoreFixture.Rows {
     }
 
     /** The specification's table, but by its description. */
-    static StoreFixture specification(Databases database) throws SQLException {
+    static StoreFixture specification(Databases database) {
         StoreFixture shipped = database.fixture();
         LayoutEventStore store =
                 LayoutEventStore.of(shipped.dataSource(), TableLayout.specification(shipped.table()));

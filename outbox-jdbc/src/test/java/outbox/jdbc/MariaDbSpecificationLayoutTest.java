@@ -3,13 +3,12 @@ package outbox.jdbc;
 import outbox.testing.EventStoreContract;
 import outbox.testing.StoreFixture;
 
-import java.sql.SQLException;
 
 /** The contract on the specification's table, used by its description. */
 class MariaDbSpecificationLayoutTest extends EventStoreContract {
 
     @Override
-    protected StoreFixture createFixture() throws SQLException {
+    protected StoreFixture createFixture() {
         return LayoutFixture.specification(Databases.MARIADB);
     }
 

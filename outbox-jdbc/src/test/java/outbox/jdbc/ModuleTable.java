@@ -24,10 +24,24 @@ final class ModuleTable {
     }
 
     ModuleTable(String table, int maxAttempts) {
+        this(table, maxAttempts, false);
+    }
+
+    private ModuleTable(String table, int maxAttempts, boolean partitioned) {
         this.table = table;
         this.dataSource = Databases.newPool(Databases.POSTGRES.url(), 10, true);
         this.store = store(maxAttempts);
-        LayoutSchema.create(dataSource, store);
+        if (partitioned) {
+            execute("CREATE SCHEMA " + table.substring(0, table.indexOf('.')));
+            LayoutSchema.createPartitioned(dataSource, store);
+        } else {
+            LayoutSchema.create(dataSource, store);
+        }
+    }
+
+    /** In partitions, and in a schema of its own. */
+    static ModuleTable partitioned(String table) {
+        return new ModuleTable(table, 25, true);
     }
 
     /** Another node's store on the same table. */

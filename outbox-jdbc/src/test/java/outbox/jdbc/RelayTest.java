@@ -11,6 +11,8 @@ import outbox.relay.Relay;
 import outbox.relay.TraceContext;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.Mark;
+import outbox.testing.StoreFixture;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -77,7 +79,7 @@ class RelayTest {
 
     @Test
     void an_event_of_a_rolled_back_transaction_leaves_nothing_behind() throws SQLException {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         db.execute("CREATE TABLE org (id int)");
         try (Connection connection = db.dataSource.getConnection()) {
             connection.setAutoCommit(false);
@@ -92,7 +94,7 @@ class RelayTest {
 
     @Test
     void a_repeated_event_id_answers_the_first_sequence_and_writes_nothing() throws SQLException {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         UUID eventId = UUID.randomUUID();
 
         long first = committed(publisher, message(eventId));
@@ -108,7 +110,7 @@ class RelayTest {
 
     @Test
     void two_transactions_with_the_same_event_id_get_the_same_sequence() throws Exception {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         UUID eventId = UUID.randomUUID();
         CyclicBarrier barrier = new CyclicBarrier(2);
         List<Long> sequences = new CopyOnWriteArrayList<>();
@@ -140,7 +142,7 @@ class RelayTest {
 
     @Test
     void a_connection_in_auto_commit_mode_is_refused() throws SQLException {
-        OutboxPublisher publisher = new OutboxPublisher(db.dataSource);
+        OutboxPublisher publisher = new OutboxPublisher();
         try (Connection connection = db.dataSource.getConnection()) {
             assertThatThrownBy(() -> publisher.enqueue(connection, db.table, message(UUID.randomUUID())))
                     .hasMessageContaining("auto-commit");
@@ -177,7 +179,7 @@ class RelayTest {
         LayoutSchema.addTrace(db.dataSource, db.store); // no harm
         String parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         OutboxPublisher publisher =
-                new OutboxPublisher(db.dataSource).withTrace(() -> new TraceContext(parent, "rojo=00f067aa0ba902b7"));
+                new OutboxPublisher().withTrace(() -> new TraceContext(parent, "rojo=00f067aa0ba902b7"));
         committed(publisher, message(UUID.randomUUID()));
         relay(message -> {}, settings -> {}).start();
 
@@ -229,6 +231,49 @@ class RelayTest {
 
         await().until(() -> db.row(eventId).published());
         assertThat(delivered).hasSize(1);
+    }
+
+    @Test
+    void a_worker_that_stood_still_changes_nothing_that_another_took_over() throws SQLException {
+        UUID eventId = db.insert("{}");
+        LayoutEventStore still = db.store(25);
+        assertThat(claim(still, "still", Duration.ofSeconds(60), 10)).hasSize(1);
+        LayoutEventStore other = db.store(25);
+        List<ClaimedEvent> taken = claim(other, "other", Duration.ZERO, 10); // for it the lease is over
+        assertThat(taken).hasSize(1);
+        assertThat(taken.get(0).suspect()).isTrue();
+
+        List<String> ids = List.of(eventId.toString());
+        inTransaction(connection -> {
+            Instant now = still.now(connection);
+            assertThat(still.recordRun(connection, "still", ids.get(0))).isFalse();
+            assertThat(still.renew(connection, "still", ids, now)).isEmpty();
+            assertThat(still.release(connection, "still", ids)).isZero();
+            assertThat(still.mark(connection, List.of(Mark.done(ids.get(0), "still")), now))
+                    .isEmpty();
+        });
+
+        assertThat(db.row(eventId)).isEqualTo(new ModuleTable.Row(false, 0, true, null));
+        inTransaction(connection -> assertThat(
+                        other.mark(connection, List.of(Mark.done(ids.get(0), "other")), other.now(connection)))
+                .hasSize(1));
+        assertThat(db.row(eventId).published()).isTrue();
+    }
+
+    @Test
+    void the_last_recorded_run_that_is_given_back_leaves_the_event_pending() throws SQLException {
+        db = new ModuleTable("public.org_outbox", 2);
+        UUID eventId = db.insert("{}");
+        db.execute("UPDATE " + db.table + " SET attempts = 1");
+        assertThat(claim(db.store, "ours", Duration.ofSeconds(60), 10)).hasSize(1);
+
+        inTransaction(connection -> {
+            assertThat(db.store.recordRun(connection, "ours", eventId.toString())).isTrue();
+            assertThat(db.store.release(connection, "ours", List.of(eventId.toString())))
+                    .isEqualTo(1);
+        });
+
+        assertThat(claim(db.store, "again", Duration.ofSeconds(60), 10)).hasSize(1);
     }
 
     @Test
@@ -360,7 +405,7 @@ class RelayTest {
         standby.poll();
         assertThat(delivered).isEmpty();
         lead.offered = true;
-        standby.poll();
+        standby.start();
 
         events.forEach(eventId -> await().until(() -> db.row(eventId).published()));
         assertThat(delivered)
@@ -382,7 +427,7 @@ class RelayTest {
                 },
                 settings -> settings.leadership(lead));
 
-        relay.poll();
+        relay.start();
         assertThat(running.await(10, TimeUnit.SECONDS)).isTrue();
         lead.offered = false;
         lead.lost();
@@ -424,6 +469,16 @@ class RelayTest {
     // ---- refusals ----
 
     @Test
+    void a_lock_time_that_is_rounded_is_refused_before_anything_is_claimed() {
+        db.insert("{}");
+        db.execute("ALTER TABLE " + db.table + " ALTER COLUMN locked_at TYPE timestamptz(0)");
+
+        assertThatThrownBy(() -> claim(db.store, "ours", Duration.ofSeconds(60), 10))
+                .hasMessageContaining("microseconds of locked_at");
+        assertThat(db.count("locked_at IS NOT NULL")).isZero();
+    }
+
+    @Test
     void another_number_of_attempts_than_that_of_the_layout_is_refused() {
         AtomicInteger none = new AtomicInteger();
         assertThatThrownBy(() -> relay(message -> none.incrementAndGet(), settings -> settings.maxAttempts(10)))
@@ -443,6 +498,14 @@ class RelayTest {
             long sequence = publisher.enqueue(connection, db.table, message);
             connection.commit();
             return sequence;
+        }
+    }
+
+    private void inTransaction(StoreFixture.Work work) throws SQLException {
+        try (Connection connection = db.dataSource.getConnection()) {
+            connection.setAutoCommit(false);
+            work.on(connection);
+            connection.commit();
         }
     }
 

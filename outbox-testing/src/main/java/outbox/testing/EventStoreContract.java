@@ -162,7 +162,9 @@ public abstract class EventStoreContract {
 
         EventEnvelope restored = EventEnvelope.restore(claimAll().get(0).event());
 
-        assertThat(restored.headers()).containsAllEntriesOf(event.headers());
+        if (keepsHeaders()) {
+            assertThat(restored.headers()).isEqualTo(event.headers());
+        }
         assertThat(restored.eventId()).isEqualTo(event.eventId());
         assertThat(restored.aggregateType()).isEqualTo(event.aggregateType());
         assertThat(restored.aggregateId()).isEqualTo(event.aggregateId());
