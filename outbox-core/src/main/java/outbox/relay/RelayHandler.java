@@ -94,8 +94,7 @@ final class RelayHandler implements OutboxPollerHandler {
     }
 
     @Override
-    public void attached(OutboxPoller built) {
-        poller = built;
-        next.attached(built);
+    public void attached(OutboxPoller poller) {
+        next.attached(poller);
     }
 }
