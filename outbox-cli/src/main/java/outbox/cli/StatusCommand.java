@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import outbox.admin.Backlog;
 import outbox.admin.OutboxStatistics;
 import outbox.admin.Pause;
 import outbox.admin.TypeCount;
@@ -28,6 +29,9 @@ final class StatusCommand implements Callable<Integer> {
     @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
     private String table = "";
 
+    @Option(names = "--pending", description = "count only what waits: quick, however many events are done")
+    private boolean pending;
+
     @Option(names = "--json", description = "for programs")
     private boolean json;
 
@@ -38,6 +42,10 @@ final class StatusCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         Target target = database.target(io, table);
+        if (pending) {
+            show(target.admin().backlog());
+            return ExitCode.OK;
+        }
         OutboxStatistics statistics = target.admin().statistics();
         List<Pause> pauses = target.subject().store() instanceof WithholdingEventStore
                 ? target.admin().pauses()
@@ -48,6 +56,24 @@ final class StatusCommand implements Callable<Integer> {
             print(target, statistics, pauses);
         }
         return ExitCode.OK;
+    }
+
+    private void show(Backlog backlog) {
+        var oldest = backlog.oldestPendingAge();
+        if (json) {
+            io.out()
+                    .println(Json.pretty(new Answer()
+                            .with("table", table)
+                            .with("at", backlog.at())
+                            .with("pending", backlog.pending())
+                            .with("locked", backlog.locked())
+                            .with("oldestPendingSeconds", oldest == null ? null : oldest.toSeconds())
+                            .map()));
+        } else {
+            io.out()
+                    .println(table + ": " + backlog.pending() + " pending, " + backlog.locked() + " of them locked"
+                            + (oldest == null ? "" : "; the oldest waits " + TextTable.age(oldest)));
+        }
     }
 
     private Answer answer(OutboxStatistics statistics, List<Pause> pauses) {

@@ -35,6 +35,16 @@ class LookCommandsTest {
     }
 
     @Test
+    void status_can_leave_out_what_is_done() throws Exception {
+        shop.write("order.placed");
+        shop.writeDone("order.placed");
+
+        Run run = Run.of("status", "--pending", "--url", shop.url());
+
+        assertThat(run.out()).contains("outbox_event: 1 pending, 0 of them locked; the oldest waits");
+    }
+
+    @Test
     void list_goes_page_by_page() throws Exception {
         String first = shop.write("order.placed");
         String second = shop.write("order.placed");

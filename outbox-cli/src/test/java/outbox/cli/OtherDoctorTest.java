@@ -31,6 +31,17 @@ class OtherDoctorTest {
     }
 
     @Test
+    void connections_without_auto_commit_are_named() throws Exception {
+        Shop shop = Shop.at(MariaDbServer.shared().createDatabase());
+        String url = shop.url() + (shop.url().contains("?") ? "&" : "?") + "autocommit=false";
+
+        Run run = Run.of("doctor", "--url", url);
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out()).contains("transaction: Connections begin with auto-commit off");
+    }
+
+    @Test
     void faults_of_h2_are_named() throws Exception {
         Shop shop = Shop.inMemory();
         shop.execute("DROP INDEX outbox_event_due", "DROP TABLE outbox_audit");
