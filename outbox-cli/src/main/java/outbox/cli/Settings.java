@@ -39,7 +39,8 @@ final class Settings {
 
     private void put(Setting setting, @Nullable String text, String origin) {
         if (text != null && !text.isBlank()) {
-            values.put(setting, new Value(text.strip(), origin));
+            boolean isSecret = setting.flag().isEmpty(); // may begin or end with a blank
+            values.put(setting, new Value(isSecret ? text : text.strip(), origin));
         }
     }
 
