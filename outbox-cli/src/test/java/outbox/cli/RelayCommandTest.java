@@ -33,7 +33,7 @@ class RelayCommandTest {
 
     private static ChildJvm relay(String url, String... more) {
         List<String> arguments = new ArrayList<>(List.of(
-                "relay", "--url", url, "--tables", "org_outbox", "--bind", "127.0.0.1:0", "--poll-interval", "200ms"));
+                "relay", "--url", url, "--tables", "org_outbox", "--bind", "127.0.0.1:0"));
         arguments.addAll(List.of(more));
         return ChildJvm.of(Main.class)
                 .jvmOptions("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -139,12 +139,15 @@ class RelayCommandTest {
             insert("org.organization.created.v1", "{}");
             await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(1));
 
-            assertThat(get(health)).contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\"");
-            assertThat(get(health.replace("/health", "/debug/prometheus")))
-                    .contains(
-                            "outbox_dispatch_total{result=\"success\",table=\"org_outbox\",topic=\"org.organization.created.v1\"} 1",
-                            "outbox_relay_leader{table=\"org_outbox\"} 1",
-                            "outbox_pending{table=\"org_outbox\"} 0");
+            await().atMost(START)
+                    .untilAsserted(() -> assertThat(get(health))
+                            .contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
+            await().atMost(START)
+                    .untilAsserted(() -> assertThat(get(health.replace("/health", "/debug/prometheus")))
+                            .contains(
+                                    "outbox_dispatch_total{result=\"success\",table=\"org_outbox\",topic=\"org.organization.created.v1\"} 1",
+                                    "outbox_relay_leader{table=\"org_outbox\"} 1",
+                                    "outbox_pending{table=\"org_outbox\"} 0"));
         }
     }
 
