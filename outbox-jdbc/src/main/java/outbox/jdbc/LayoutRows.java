@@ -50,7 +50,7 @@ final class LayoutRows {
 
         /** The oldest due time first. */
         static final Comparator<Candidate> ORDER = Comparator.comparing(Candidate::dueAt)
-                .thenComparing(Candidate::sequence)
+                .thenComparingLong(Candidate::sequence)
                 .thenComparing(candidate -> candidate.event().createdAt());
 
         private Instant dueAt() {
