@@ -25,6 +25,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -389,40 +390,13 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
         return run("claim events", () -> {
-            LayoutFence.Piece free = fence.free(lockExpiry);
-            // Binds: now, latest created_at, those of the fence, limit.
-            String text = """
-                    SELECT %s%s
-                      FROM %s
-                     WHERE %s
-                       AND %s
-                       AND %s <= ?%s
-                     ORDER BY %s
-                     LIMIT ?
-                       FOR UPDATE SKIP LOCKED
-                    """.formatted(
-                            rows.columns(shape(conn)),
-                            fence.columns(),
-                            sqlName(),
-                            sql.isPending(),
-                            sql.isDue(),
-                            sql.column(LayoutColumn.CREATED_AT),
-                            free.sql(),
-                            sql.order());
-            List<LayoutRows.Candidate> candidates = queryAnew(
-                            conn,
-                            text,
-                            binder -> {
-                                binder.time(sql.plain(LayoutColumn.AVAILABLE_AT), now)
-                                        .time(
-                                                sql.plain(LayoutColumn.CREATED_AT),
-                                                AbstractJdbcEventStore.latestCreation(now, skipRecent));
-                                free.binds().to(binder);
-                                binder.number(fence.reach(limit));
-                            },
-                            row -> rows.candidate(row, shape(conn), fence))
-                    .stream()
+            List<LayoutRows.Candidate> found = new ArrayList<>();
+            for (String pending : sql.pendingParts()) {
+                found.addAll(candidates(conn, pending, now, lockExpiry, skipRecent, limit));
+            }
+            List<LayoutRows.Candidate> candidates = found.stream()
                     .filter(candidate -> !fence.isTaken(candidate.eventId(), lockExpiry))
+                    .sorted(LayoutRows.Candidate.ORDER)
                     .limit(limit)
                     .toList();
             Set<String> taken = take(conn, claim.token(), candidates, now, lockExpiry);
@@ -431,6 +405,44 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
                     .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.wasHeld()))
                     .toList();
         });
+    }
+
+    private List<LayoutRows.Candidate> candidates(
+            Connection conn, String pending, Instant now, Instant lockExpiry, Duration skipRecent, int limit)
+            throws SQLException {
+        TableShape shape = shape(conn);
+        LayoutFence.Piece free = fence.free(lockExpiry);
+        // Binds: now, latest created_at, those of the fence, limit.
+        String text = """
+                SELECT %s%s
+                  FROM %s
+                 WHERE %s
+                   AND %s
+                   AND %s <= ?%s
+                 ORDER BY %s
+                 LIMIT ?
+                   FOR UPDATE SKIP LOCKED
+                """.formatted(
+                        rows.columns(shape),
+                        fence.columns(),
+                        sqlName(),
+                        pending,
+                        sql.isDue(),
+                        sql.column(LayoutColumn.CREATED_AT),
+                        free.sql(),
+                        sql.order());
+        return queryAnew(
+                conn,
+                text,
+                binder -> {
+                    binder.time(sql.plain(LayoutColumn.AVAILABLE_AT), now)
+                            .time(
+                                    sql.plain(LayoutColumn.CREATED_AT),
+                                    AbstractJdbcEventStore.latestCreation(now, skipRecent));
+                    free.binds().to(binder);
+                    binder.number(fence.reach(limit));
+                },
+                row -> rows.candidate(row, shape, fence));
     }
 
     /** Takes those that are still free. The rows are locked, so it takes them all, unless the database does not lock what it reads. */

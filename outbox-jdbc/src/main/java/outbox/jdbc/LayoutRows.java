@@ -8,6 +8,7 @@ import outbox.util.JsonCodec;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,8 +45,18 @@ final class LayoutRows {
         this.sql = sql;
     }
 
-    /** An event that can be claimed, and whether a claim that ran out had it. */
-    record Candidate(OutboxEvent event, boolean wasHeld) {
+    /** An event that can be claimed, its number if it has one, and whether a claim that ran out had it. */
+    record Candidate(OutboxEvent event, long sequence, boolean wasHeld) {
+
+        /** The oldest due time first. */
+        static final Comparator<Candidate> ORDER = Comparator.comparing(Candidate::dueAt)
+                .thenComparingLong(Candidate::sequence)
+                .thenComparing(candidate -> candidate.event().createdAt());
+
+        private Instant dueAt() {
+            Instant at = event.availableAt();
+            return at == null ? event.createdAt() : at;
+        }
 
         String eventId() {
             return event.eventId();
@@ -83,7 +94,9 @@ final class LayoutRows {
     Candidate candidate(ResultSet row, TableShape shape, LayoutFence fence) throws SQLException {
         OutboxEvent event = event(row, shape);
         boolean locked = sql.has(LayoutColumn.LOCKED_AT) && shape.read(row, sql.plain(LayoutColumn.LOCKED_AT)) != null;
-        return new Candidate(event, locked || fence.wasHeld(event.eventId()));
+        long sequence =
+                sql.has(LayoutColumn.SEQUENCE) ? row.getLong(sql.plain(LayoutColumn.SEQUENCE)) : 0;
+        return new Candidate(event, sequence, locked || fence.wasHeld(event.eventId()));
     }
 
     private @Nullable String text(ResultSet row, TableShape shape, LayoutColumn column) throws SQLException {

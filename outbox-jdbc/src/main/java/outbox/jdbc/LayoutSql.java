@@ -6,6 +6,7 @@ import outbox.spi.ErrorText;
 
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -70,6 +71,15 @@ final class LayoutSql {
                 : notDone();
     }
 
+    /** The same in parts, of which each is served by an index that begins with the status: InnoDB locks every row that it has to sort. */
+    List<String> pendingParts() {
+        return statuses == null
+                ? List.of(isPending())
+                : List.of(
+                        column(LayoutColumn.STATUS) + " = " + newStatus(),
+                        column(LayoutColumn.STATUS) + " = " + statuses.get(EventStatus.RETRY));
+    }
+
     /**
      * The condition that a claimed event is not finished. The run that may be its last is recorded before it starts, so its attempts say nothing. In words that no index has: claimed rows
      * are found by their id. PostgreSQL takes a partial index for small that holds an entry for each event finished since the last vacuum, and H2 waits for rows that it only passes.
@@ -119,9 +129,9 @@ final class LayoutSql {
         return layout.isDueWhenNull() ? "(" + due + " IS NULL OR " + due + " <= ?)" : due + " <= ?";
     }
 
-    /** The oldest due time first. */
+    /** The oldest due time first; where those that were never due come is the database's choice. */
     String order() {
-        return dueTime()
+        return column(LayoutColumn.AVAILABLE_AT)
                 + (has(LayoutColumn.SEQUENCE)
                         ? ", " + column(LayoutColumn.SEQUENCE)
                         : ", " + column(LayoutColumn.CREATED_AT));
