@@ -133,6 +133,19 @@ public final class EventEnvelope {
         return new EventEnvelope(builder);
     }
 
+    /** With those of the headers that it does not have yet; refused like headers of a builder. */
+    EventEnvelope withMoreHeaders(Map<String, String> more) {
+        Builder builder = copy();
+        more.forEach((name, value) -> {
+            if (!headers.containsKey(name)) {
+                builder.header(name, value);
+            }
+        });
+        EventEnvelope enriched = new EventEnvelope(builder);
+        EventRules.checkHeaders(enriched.headers);
+        return enriched;
+    }
+
     /**
      * With what is relative to the write counted from it. The database's time is known within bounds.
      *

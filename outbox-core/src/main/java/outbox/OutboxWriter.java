@@ -3,11 +3,13 @@ package outbox;
 import org.jspecify.annotations.Nullable;
 import outbox.internal.DatabaseClock;
 import outbox.internal.EventRules;
+import outbox.internal.GuardedMetrics;
 import outbox.spi.Claim;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.ControlledEventStore.Pending;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
+import outbox.spi.MetricsExporter;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;
@@ -40,6 +42,8 @@ public final class OutboxWriter {
     private final @Nullable AfterCommitHook afterCommitHook;
     private final @Nullable GatheredWrites gathered; // null if every call inserts
     private final boolean refusesDuplicates;
+    private final InterceptedWrites intercepted;
+    private final MetricsExporter metrics;
     private final WrittenEvents written; // shared with the writers made of this one
     private final DatabaseClock clock;
 
@@ -54,16 +58,25 @@ public final class OutboxWriter {
         this.afterCommitHook = afterCommitHook;
         this.gathered = null;
         this.refusesDuplicates = false;
+        this.intercepted = InterceptedWrites.NONE;
+        this.metrics = MetricsExporter.NOOP;
         this.written = new WrittenEvents(txContext);
         this.clock = new DatabaseClock(eventStore);
     }
 
-    private OutboxWriter(OutboxWriter other, @Nullable GatheredWrites gathered, boolean refusesDuplicates) {
+    private OutboxWriter(
+            OutboxWriter other,
+            @Nullable GatheredWrites gathered,
+            boolean refusesDuplicates,
+            InterceptedWrites intercepted,
+            MetricsExporter metrics) {
         this.txContext = other.txContext;
         this.eventStore = other.eventStore;
         this.afterCommitHook = other.afterCommitHook;
         this.gathered = gathered;
         this.refusesDuplicates = refusesDuplicates;
+        this.intercepted = intercepted;
+        this.metrics = metrics;
         this.written = other.written;
         this.clock = other.clock;
     }
@@ -76,12 +89,25 @@ public final class OutboxWriter {
      * commit, every call inserts as before. So does a call with a {@code dedupKey}, which must tell who has it.
      */
     public OutboxWriter gathering() {
-        return new OutboxWriter(this, new GatheredWrites(txContext), refusesDuplicates);
+        return new OutboxWriter(this, new GatheredWrites(txContext), refusesDuplicates, intercepted, metrics);
     }
 
     /** The same writer, but a {@code dedupKey} that another event has is refused with a {@link DuplicateKeyException}; otherwise such a write does nothing and answers the id of that event. */
     public OutboxWriter refusingDuplicates() {
-        return new OutboxWriter(this, gathered, true);
+        return new OutboxWriter(this, gathered, true, intercepted, metrics);
+    }
+
+    /** The same writer, with one more interceptor around every write, inside of those before it. */
+    public OutboxWriter interceptedBy(WriteInterceptor interceptor) {
+        Objects.requireNonNull(interceptor, "interceptor");
+        return new OutboxWriter(this, gathered, refusesDuplicates, intercepted.with(interceptor), metrics);
+    }
+
+    /** The same writer, but it tells the exporter about each event that was committed; see {@link MetricsExporter#recordEnqueued}. */
+    public OutboxWriter countedBy(MetricsExporter exporter) {
+        Objects.requireNonNull(exporter, "exporter");
+        GatheredWrites own = gathered == null ? null : new GatheredWrites(txContext); // whoever inserts, counts
+        return new OutboxWriter(this, own, refusesDuplicates, intercepted, GuardedMetrics.of(exporter));
     }
 
     /** Writes an event and answers its id; or writes nothing, and answers the id of the event that has its {@code dedupKey}. */
@@ -100,7 +126,14 @@ public final class OutboxWriter {
     /** Writes all events or none, and answers their ids in the same order; see {@link #write(EventEnvelope)} for those whose key is taken. */
     public List<String> writeAll(List<EventEnvelope> events) {
         Connection connection = writableConnection();
-        List<EventEnvelope> batch = timed(connection, Hops.count(List.copyOf(events)));
+        List<EventEnvelope> given = List.copyOf(events);
+        return intercepted == InterceptedWrites.NONE
+                ? writeAll(connection, given)
+                : intercepted.around(given, all -> writeAll(connection, all));
+    }
+
+    private List<String> writeAll(Connection connection, List<EventEnvelope> events) {
+        List<EventEnvelope> batch = timed(connection, Hops.count(events));
         if (batch.isEmpty()) {
             return List.of();
         }
@@ -303,6 +336,7 @@ public final class OutboxWriter {
     }
 
     private void tellHookAfterCommit(Connection connection, List<EventEnvelope> events, @Nullable Claim birth) {
+        countAfterCommit(events);
         AfterCommitHook hook = afterCommitHook;
         if (hook == null || hook == AfterCommitHook.NOOP || events.isEmpty()) {
             return;
@@ -322,6 +356,12 @@ public final class OutboxWriter {
                 }
             }
         });
+    }
+
+    private void countAfterCommit(List<EventEnvelope> events) {
+        if (metrics != MetricsExporter.NOOP && !events.isEmpty()) {
+            txContext.afterCommit(() -> events.forEach(event -> metrics.recordEnqueued(event.eventType())));
+        }
     }
 
     private static void tellScheduled(AfterCommitHook hook, Instant availableAt) {

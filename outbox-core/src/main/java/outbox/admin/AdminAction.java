@@ -11,5 +11,7 @@ public enum AdminAction {
     /** Stops the delivery of some or all events on all nodes. */
     PAUSE,
     /** Ends a pause. */
-    RESUME
+    RESUME,
+    /** Deletes finished events past their retention. Recorded by who purges by hand, not by {@link outbox.purge.OutboxPurge}. */
+    PURGE
 }

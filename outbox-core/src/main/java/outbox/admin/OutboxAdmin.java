@@ -52,6 +52,11 @@ public final class OutboxAdmin {
         return stored.isAfter(now) ? Duration.ZERO : Duration.between(stored, now);
     }
 
+    /** Counts the events that wait, and tells how long the oldest one has. Reads what is pending only, so it is quick however many events are done; meant to be asked every few seconds. */
+    public Backlog backlog() {
+        return access.inTransaction("read the backlog", store::backlog);
+    }
+
     /** Reads everything about one event; empty if there is none with this id. */
     public Optional<EventDetails> find(String eventId) {
         return access.inTransaction("read an event", connection -> store.find(connection, eventId));

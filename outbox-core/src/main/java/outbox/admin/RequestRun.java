@@ -101,7 +101,7 @@ final class RequestRun {
             case REPLAY -> store.replay(connection, batch, request.replay(before.startedAt(), from));
             case DISCARD -> store.discard(connection, batch);
             case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
-            case PAUSE, RESUME -> throw new IllegalStateException(action + " changes no events");
+            case PAUSE, RESUME, PURGE -> throw new IllegalStateException(action + " is no request about chosen events");
         };
         Instant finishedAt = end == ids.size() ? now : null;
         store.progressAudit(connection, request.requestId(), count, finishedAt);

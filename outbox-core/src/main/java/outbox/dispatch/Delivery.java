@@ -48,6 +48,7 @@ final class Delivery {
     private List<Gate> ahead = List.of();
     private volatile boolean withheld; // given back because it may not be delivered now; whoever gives it back writes
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
+    private long term; // written before it is queued
     private State state = State.QUEUED; // guarded by this, as everything below
     private @Nullable Worker worker; // runs it, while it needs a thread
     private @Nullable Thread listenerThread; // set while the listener has the thread
@@ -197,6 +198,15 @@ final class Delivery {
 
     void setNumber(long number) {
         this.number = number;
+    }
+
+    /** The leadership that it was accepted under. */
+    void setTerm(long term) {
+        this.term = term;
+    }
+
+    long term() {
+        return term;
     }
 
     /** Its place in the order of its aggregate; zero or negative if it has none. */

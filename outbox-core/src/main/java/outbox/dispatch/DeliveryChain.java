@@ -51,19 +51,35 @@ final class DeliveryChain {
 
     /** Runs everything for one event and answers why it failed, or null. */
     @Nullable
-    Throwable run(EventEnvelope event) {
-        return contained(List.of(event), () -> {
-            before(event);
-            routed(event).onEvent(event);
+    Throwable run(Delivery delivery) {
+        EventEnvelope event = delivery.envelope();
+        List<EventEnvelope> events = List.of(event);
+        return contained(events, () -> {
+            before(delivery);
+            EventListener listener = routed(event);
+            ListenerScopes scopes = ListenerScopes.enter(interceptors, events);
+            try {
+                listener.onEvent(event);
+            } finally {
+                scopes.close();
+            }
         });
     }
 
     /** Runs the first half for an asynchronous listener, and answers why that failed, or null; {@link #after} is left to whoever learns the end. */
     @Nullable
-    Throwable start(EventEnvelope event, AsyncEventListener listener, StageConsumer started) {
-        return contained(List.of(event), () -> {
-            before(event);
-            CompletionStage<?> stage = listener.onEventAsync(event);
+    Throwable start(Delivery delivery, AsyncEventListener listener, StageConsumer started) {
+        EventEnvelope event = delivery.envelope();
+        List<EventEnvelope> events = List.of(event);
+        return contained(events, () -> {
+            before(delivery);
+            CompletionStage<?> stage;
+            ListenerScopes scopes = ListenerScopes.enter(interceptors, events);
+            try {
+                stage = listener.onEventAsync(event);
+            } finally {
+                scopes.close(); // before the stage may end the run on this thread
+            }
             if (stage == null) {
                 throw new NullPointerException("The asynchronous listener returned null instead of a stage");
             }
@@ -77,11 +93,12 @@ final class DeliveryChain {
     }
 
     /** Runs everything but {@link #after} for the events of one call, and answers by event id why they failed. */
-    Map<String, Throwable> run(List<EventEnvelope> events, BatchEventListener listener) {
+    Map<String, Throwable> run(List<Delivery> batch, BatchEventListener listener) {
         Map<String, Throwable> failures = new HashMap<>();
         List<EventEnvelope> passed = new ArrayList<>();
-        for (EventEnvelope event : events) {
-            Throwable refused = contained(List.of(event), () -> before(event));
+        for (Delivery delivery : batch) {
+            EventEnvelope event = delivery.envelope();
+            Throwable refused = contained(List.of(event), () -> before(delivery));
             if (refused == null) {
                 passed.add(event);
             } else {
@@ -90,7 +107,7 @@ final class DeliveryChain {
         }
         if (!passed.isEmpty()) {
             Throwable thrown = contained(passed, () -> {
-                BatchOutcome outcome = listener.onEvents(List.copyOf(passed));
+                BatchOutcome outcome = call(listener, List.copyOf(passed));
                 if (outcome == null) {
                     throw new NullPointerException("The batch listener returned null instead of an outcome");
                 }
@@ -101,6 +118,15 @@ final class DeliveryChain {
             }
         }
         return failures;
+    }
+
+    private BatchOutcome call(BatchEventListener listener, List<EventEnvelope> events) throws Exception {
+        ListenerScopes scopes = ListenerScopes.enter(interceptors, events);
+        try {
+            return listener.onEvents(events);
+        } finally {
+            scopes.close();
+        }
     }
 
     /** Answers what was thrown, Errors included: the attempt counts and the worker lives on. */
@@ -120,9 +146,9 @@ final class DeliveryChain {
         }
     }
 
-    private void before(EventEnvelope event) throws Exception {
+    private void before(Delivery delivery) throws Exception {
         for (EventInterceptor interceptor : interceptors) {
-            interceptor.beforeDispatch(event);
+            interceptor.beforeDispatch(delivery.envelope(), delivery.attempt());
         }
     }
 

@@ -5,6 +5,7 @@ import outbox.EventEnvelope;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
+import outbox.spi.Leadership;
 import outbox.spi.Withheld;
 
 import java.time.Duration;
@@ -52,6 +53,11 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
     @Override
     public @Nullable Duration untakenLimit() {
         return dispatcher.untakenLimit();
+    }
+
+    @Override
+    public @Nullable Leadership leadership() {
+        return dispatcher.leadership();
     }
 
     @Override

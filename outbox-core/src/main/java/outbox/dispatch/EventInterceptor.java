@@ -3,6 +3,8 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 
+import java.util.List;
+
 /**
  * Code around every delivery, for audit, logging and metrics. Called on worker threads, by several at once; after an asynchronous listener, on the thread that
  * completes its stage.
@@ -11,6 +13,22 @@ public interface EventInterceptor {
 
     /** Before the listener, in the order of registration. What it throws is a failed attempt: neither later interceptors nor the listener run. */
     default void beforeDispatch(EventEnvelope event) throws Exception {}
+
+    /** Like {@link #beforeDispatch(EventEnvelope)}, which it calls by default, with the number of the attempt, counted from 1. The engine calls this one. */
+    default void beforeDispatch(EventEnvelope event, int attempt) throws Exception {
+        beforeDispatch(event);
+    }
+
+    /**
+     * Right before the listener is called, on the thread that calls it: for what belongs to a thread, such as the current trace. The answer is closed on the same thread as soon as
+     * the call returns, which for an asynchronous listener is before its stage completes. What this throws is a failed attempt; what the close throws is logged and changes nothing.
+     *
+     * @param events those of the call: one, unless the listener takes batches
+     * @return null, as by default, if there is nothing to close
+     */
+    default @Nullable AutoCloseable enterListener(List<EventEnvelope> events) throws Exception {
+        return null;
+    }
 
     /**
      * After the listener, in reverse order; also when the event could not be routed or an interceptor refused it. What it throws is logged and changes nothing.

@@ -35,6 +35,7 @@ final class EventRun implements Worker.Deliverer {
     private final DeliveryQueues queues;
     private final AsyncRuns asyncRuns;
     private final Admission admission;
+    private final Term term;
     private final Executor threads; // for the end of asynchronous runs that are cancelled
 
     EventRun(
@@ -46,6 +47,7 @@ final class EventRun implements Worker.Deliverer {
             DeliveryQueues queues,
             AsyncRuns asyncRuns,
             Admission admission,
+            Term term,
             Executor threads) {
         this.store = store;
         this.chain = chain;
@@ -55,6 +57,7 @@ final class EventRun implements Worker.Deliverer {
         this.queues = queues;
         this.asyncRuns = asyncRuns;
         this.admission = admission;
+        this.term = term;
         this.threads = threads;
     }
 
@@ -95,7 +98,7 @@ final class EventRun implements Worker.Deliverer {
         } else if (isOurs(worker, delivery) && enterListener(delivery)) {
             @Nullable Throwable failure;
             try {
-                failure = chain.run(delivery.envelope());
+                failure = chain.run(delivery);
                 chain.after(delivery.envelope(), failure);
             } finally {
                 delivery.leaveListener();
@@ -128,6 +131,7 @@ final class EventRun implements Worker.Deliverer {
     private boolean isStarted(Worker worker, Delivery delivery) {
         try {
             return delivery.start(worker)
+                    && isCovered(delivery)
                     && held.enterFlight(delivery) // else another run of this event is in progress
                     && isClaimed(delivery);
         } catch (RuntimeException | Error e) { // of the tracker or the store: other user code is contained by the chain
@@ -138,6 +142,15 @@ final class EventRun implements Worker.Deliverer {
             giveBack(delivery);
             return false;
         }
+    }
+
+    /** An event that this node may not deliver is given back; it costs no attempt. */
+    private boolean isCovered(Delivery delivery) {
+        boolean covered = term.covers(delivery);
+        if (!covered) {
+            giveBack(delivery);
+        }
+        return covered;
     }
 
     private boolean isClaimed(Delivery delivery) {
@@ -165,7 +178,7 @@ final class EventRun implements Worker.Deliverer {
     }
 
     private boolean enterListener(Delivery delivery) {
-        boolean entered = delivery.enterListener();
+        boolean entered = term.covers(delivery) && delivery.enterListener(); // as late as can be
         if (!entered) {
             giveBack(delivery);
         }
@@ -212,7 +225,7 @@ final class EventRun implements Worker.Deliverer {
         }
         Map<String, Throwable> failures = Map.of();
         try {
-            failures = chain.run(batch.stream().map(Delivery::envelope).toList(), listener);
+            failures = chain.run(batch, listener);
             for (Delivery delivery : batch) {
                 chain.after(delivery.envelope(), failures.get(delivery.eventId()));
             }
@@ -252,7 +265,7 @@ final class EventRun implements Worker.Deliverer {
             asyncRuns.leave(listener);
             return;
         }
-        Throwable failure = chain.start(delivery.envelope(), listener, run::started);
+        Throwable failure = chain.start(delivery, listener, run::started);
         if (failure != null) {
             delivery.leaveListener();
             run.end(failure);

@@ -37,15 +37,17 @@ final class LeaseKeeper implements Runnable {
     private final ClaimedStore store;
     private final HeldEvents held;
     private final Duration timeLimit;
+    private final Term term;
     private final Listener listener;
     private final QuietLog trouble = new QuietLog(LOG);
     private final CountDownLatch stopped = new CountDownLatch(1);
     private volatile long failingSinceNanos; // keeper writes; 0 while renewals succeed
 
-    LeaseKeeper(ClaimedStore store, HeldEvents held, Duration timeLimit, Listener listener) {
+    LeaseKeeper(ClaimedStore store, HeldEvents held, Duration timeLimit, Term term, Listener listener) {
         this.store = store;
         this.held = held;
         this.timeLimit = timeLimit;
+        this.term = term;
         this.listener = listener;
     }
 
@@ -78,7 +80,9 @@ final class LeaseKeeper implements Runnable {
     private void cycle() {
         try {
             watchTimeLimits();
-            renewLeases();
+            if (term.isLeader()) { // else the events are the next leader's
+                renewLeases();
+            }
             listener.tick();
         } catch (RuntimeException | Error e) {
             trouble.log(Level.ERROR, "The lease keeper failed; it goes on", e);

@@ -26,6 +26,8 @@ import java.util.concurrent.locks.LockSupport;
  * claim, so a repetition, or one that comes after the lease has ended, can do no harm. If the database refuses a group for what is in it (an error text it cannot store), the
  * group is written one by one and the refused text is replaced.
  *
+ * <p>Where a leader delivers alone, a mark waits while it is in doubt who leads, and is dropped once leadership was lost: the next leader decides.
+ *
  * <p>What is handed over after the close, such as the event of a transaction that was still open then, is written by a thread of its own that ends with it.
  *
  * <p>The queue of outcomes needs no bound of its own: each entry is an event that the dispatcher accepted, and it accepts none while {@link #isBehind()}.
@@ -72,6 +74,7 @@ final class Marker implements Runnable {
     private final LinkedBlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
     private final ClaimedStore store;
     private final Listener listener;
+    private final Term term;
     private final ThreadFactory threads;
     private final QuietLog trouble = new QuietLog(LOG);
     private final QuietLog refused = new QuietLog(LOG);
@@ -84,9 +87,10 @@ final class Marker implements Runnable {
     private Duration pause = FIRST_PAUSE; // of the running thread
     private boolean busy; // of the running thread: the last group had company
 
-    Marker(ClaimedStore store, Listener listener, ThreadFactory threads) {
+    Marker(ClaimedStore store, Listener listener, Term term, ThreadFactory threads) {
         this.store = store;
         this.listener = listener;
+        this.term = term;
         this.threads = threads;
     }
 
@@ -193,8 +197,16 @@ final class Marker implements Runnable {
         boolean repeated = false; // whether a try before may have been written, though it failed
         List<Outcome> tried = group;
         do {
+            tried = term.isUsed() ? dropWhatIsOver(tried) : tried;
             if (!repeated) { // else it must be the same try again, under the same claims
-                tried = group.stream().map(Outcome::underCurrentClaim).toList();
+                tried = tried.stream().map(Outcome::underCurrentClaim).toList();
+            }
+            if (tried.isEmpty()) {
+                return;
+            }
+            if (isInDoubt(tried)) {
+                LockSupport.parkNanos(FIRST_PAUSE.toNanos());
+                continue;
             }
             try {
                 writeGroup(tried, repeated);
@@ -208,17 +220,40 @@ final class Marker implements Runnable {
                 }
                 repeated |= SqlErrors.isOutcomeUnknown(e);
                 trouble.log(
-                        Level.ERROR, "Cannot write " + group.size() + " outcomes; trying again, no attempt is lost", e);
+                        Level.ERROR, "Cannot write " + tried.size() + " outcomes; trying again, no attempt is lost", e);
             }
             pauseLonger();
         } while (!isOverdue());
         gaveUp = true;
     }
 
+    /** Whether it is not known at the moment that this node leads, and so may write marks. To give an event back is always fine. */
+    private boolean isInDoubt(List<Outcome> group) {
+        return term.isUsed()
+                && group.stream().anyMatch(outcome -> outcome.mark() != null && !term.covers(outcome.delivery()));
+    }
+
+    /** Ends what ran under a leadership that was lost, without its mark. */
+    private List<Outcome> dropWhatIsOver(List<Outcome> group) {
+        List<Outcome> left = new ArrayList<>();
+        for (Outcome outcome : group) {
+            if (outcome.mark() != null && term.isOver(outcome.delivery())) {
+                listener.marked(outcome.delivery(), outcome.mark(), Written.NO);
+            } else {
+                left.add(outcome);
+            }
+        }
+        return left;
+    }
+
     /** Finds the outcome that the database refuses, and tries it again later, with a harmless text and at last without any. The others are written. */
     private void writeOneByOne(List<Outcome> group, boolean repeated) {
         boolean stuck = false;
         for (Outcome outcome : group) {
+            if (isInDoubt(List.of(outcome))) {
+                outcomes.add(outcome);
+                continue;
+            }
             try {
                 writeGroup(List.of(outcome), repeated);
             } catch (RuntimeException | Error e) {

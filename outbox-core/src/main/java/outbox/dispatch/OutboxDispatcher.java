@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
@@ -10,7 +11,9 @@ import outbox.order.Ordering;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.Claim;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.ErrorText;
 import outbox.spi.EventStore;
+import outbox.spi.Leadership;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
 import outbox.spi.Withheld;
@@ -25,6 +28,7 @@ import java.util.Objects;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -60,6 +64,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final @Nullable OrderGate order; // null if no event is ordered
     private final AsyncRuns asyncRuns;
     private final Admission admission;
+    private final Term term;
     private final @Nullable KnownRoutes known; // null if events without a listener are taken too
     private final @Nullable PauseWatch pauses; // null if the store cannot remember any
     private final Marker marker;
@@ -95,9 +100,11 @@ public final class OutboxDispatcher implements AutoCloseable {
         Reports reports = new Reports();
         DeliveryChain chain = new DeliveryChain(registry, builder.interceptors);
         ListenerNames names = new ListenerNames(chain);
-        policy = new OutcomePolicy(builder.retryPolicy, builder.maxAttempts, builder.retryRules, names);
+        policy = new OutcomePolicy(
+                builder.retryPolicy, builder.maxAttempts, builder.retryRules, names, builder.errorText);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
-        marker = new Marker(store, reports, Threads.named(name, "marker"));
+        term = new Term(builder.leadership, this::endTerm);
+        marker = new Marker(store, reports, term, Threads.named(name, "marker"));
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
         held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::gone);
         asyncRuns = new AsyncRuns(queues);
@@ -113,8 +120,8 @@ public final class OutboxDispatcher implements AutoCloseable {
             pauses.read(); // before anything starts: a restart must not end a pause
         }
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
-        keeper = new LeaseKeeper(store, held, timeLimit, reports);
-        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, pool);
+        keeper = new LeaseKeeper(store, held, timeLimit, term, reports);
+        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, term, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         if (order != null) {
@@ -178,7 +185,8 @@ public final class OutboxDispatcher implements AutoCloseable {
             return false;
         }
         boolean isKnown = known == null || known.has(delivery.envelope());
-        if (!isKnown || !admission.expects(delivery)) {
+        delivery.setTerm(term.number());
+        if (!isKnown || !term.isLeader() || !admission.expects(delivery)) {
             delivery.setWithheld();
             if (delivery.claim() != null) {
                 marker.release(delivery);
@@ -237,6 +245,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     @Nullable
     Claim birthClaim() {
         return closed.get()
+                        || !term.isLeader()
                         || marker.isBehind()
                         || admission.isEverythingPaused()
                         || queues.room(Source.HOT) == 0
@@ -284,6 +293,24 @@ public final class OutboxDispatcher implements AutoCloseable {
     @Nullable
     Duration untakenLimit() {
         return known == null ? null : known.untakenLimit();
+    }
+
+    /** What the poller needs to know whether this node may claim; null if all nodes may. */
+    @Nullable
+    Leadership leadership() {
+        return term.isUsed() ? term : null;
+    }
+
+    /** This node does not lead, or does not any more: what it has is for the next leader. */
+    private void endTerm() {
+        for (Delivery delivery : held.all()) {
+            if (delivery.giveUp()) {
+                delivery.setWithheld();
+                giveBack(delivery);
+            } else if (delivery.state() == Delivery.State.RUNNING) {
+                delivery.cancel(Delivery.Cancel.LEASE_LOST);
+            }
+        }
     }
 
     MetricsExporter metrics() {
@@ -426,6 +453,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                                 + " could be written; whoever holds it now decides, so it may be delivered again");
                 return;
             }
+            recordRun(delivery, mark);
             switch (mark.status()) {
                 case DONE -> metrics.incrementDispatchSuccess();
                 case RETRY -> {
@@ -434,11 +462,23 @@ public final class OutboxDispatcher implements AutoCloseable {
                 }
                 default -> {
                     metrics.incrementDispatchDead();
+                    metrics.recordDead(delivery.envelope().eventType());
                     int attempts = mark.countsAttempt() ? delivery.attempt() : delivery.attempts();
                     LOG.log(
                             Level.ERROR,
                             delivery.envelope() + " is dead after " + attempts + " attempts: " + mark.error());
                 }
+            }
+        }
+
+        /** Not for an event that is marked without a run, such as one that expired. */
+        private void recordRun(Delivery delivery, Mark mark) {
+            if (metrics == MetricsExporter.NOOP) {
+                return;
+            }
+            Delivery.Run run = delivery.run();
+            if (run != null) {
+                metrics.recordDispatch(delivery.envelope().eventType(), mark.status() == EventStatus.DONE, run.took());
             }
         }
 
@@ -557,6 +597,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private RetryPolicy retryPolicy = new ExponentialBackoffRetryPolicy(200, 60_000);
         private int maxAttempts = 10;
         private RetryRules retryRules = RetryRules.none();
+        private @Nullable Leadership leadership;
         private Protection protection = Protection.none();
         private int workerCount = 4;
         private int hotQueueCapacity = 1000;
@@ -573,6 +614,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private @Nullable Duration untakenLimit;
         private int keepAttempts = ClaimedStore.DEFAULT_ATTEMPTS;
         private boolean virtualThreads;
+        private BiFunction<EventEnvelope, Throwable, String> errorText = (event, failure) -> ErrorText.of(failure);
 
         private Builder() {}
 
@@ -734,6 +776,21 @@ public final class OutboxDispatcher implements AutoCloseable {
                 Threads.requireVirtual();
             }
             this.virtualThreads = virtualThreads;
+            return this;
+        }
+
+        /** What is kept of a failure in {@code last_error}, and logged; default {@link ErrorText#of}. */
+        public Builder errorText(BiFunction<EventEnvelope, Throwable, String> errorText) {
+            this.errorText = Objects.requireNonNull(errorText, "errorText");
+            return this;
+        }
+
+        /**
+         * Lets this dispatcher deliver, and its poller claim, only while this node leads; default: none, all nodes share the table by claims. With a store that knows no claims it
+         * is what keeps nodes apart. The dispatcher does not close it: close it last.
+         */
+        public Builder leadership(Leadership leadership) {
+            this.leadership = Objects.requireNonNull(leadership, "leadership");
             return this;
         }
 

@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.spi.ErrorText;
@@ -9,6 +10,7 @@ import outbox.spi.Mark;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.function.BiFunction;
 
 /** Decides what becomes of an event after a run: DONE, RETRY after a while, or DEAD. */
 final class OutcomePolicy {
@@ -20,12 +22,23 @@ final class OutcomePolicy {
     private final int maxAttempts;
     private final RetryRules rules;
     private final ListenerNames names;
+    private final BiFunction<EventEnvelope, Throwable, String> errorText;
 
     OutcomePolicy(RetryPolicy retryPolicy, int maxAttempts, RetryRules rules, ListenerNames names) {
+        this(retryPolicy, maxAttempts, rules, names, (event, failure) -> ErrorText.of(failure));
+    }
+
+    OutcomePolicy(
+            RetryPolicy retryPolicy,
+            int maxAttempts,
+            RetryRules rules,
+            ListenerNames names,
+            BiFunction<EventEnvelope, Throwable, String> errorText) {
         this.retryPolicy = retryPolicy;
         this.maxAttempts = maxAttempts;
         this.rules = rules;
         this.names = names;
+        this.errorText = errorText;
     }
 
     /**
@@ -39,7 +52,7 @@ final class OutcomePolicy {
         if (failure == null) {
             return Mark.done(eventId, token);
         }
-        String error = ErrorText.of(failure);
+        String error = errorOf(delivery, failure);
         if (failure instanceof UnroutableEventException) {
             return Mark.dead(eventId, token, false, error);
         }
@@ -59,6 +72,15 @@ final class OutcomePolicy {
         }
         Duration delay = word == null ? delayAfter(delivery, failure) : bounded(word.delay());
         return Mark.retry(eventId, token, counts, delay, error);
+    }
+
+    private String errorOf(Delivery delivery, Throwable failure) {
+        try {
+            return ErrorText.clean(errorText.apply(delivery.envelope(), failure));
+        } catch (Throwable e) { // Errors too: the listener has run, and its attempt must count
+            LOG.log(Level.ERROR, "The error of event " + delivery.eventId() + " could not be described", e);
+            return failure.getClass().getName();
+        }
     }
 
     /** Whether runs that ended with their process have used up all attempts. */

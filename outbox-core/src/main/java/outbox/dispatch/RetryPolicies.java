@@ -3,6 +3,8 @@ package outbox.dispatch;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
 
 /** Ready-made {@link RetryPolicy retry policies}. Any lambda is one too; {@link ExponentialBackoffRetryPolicy} is the default. No arithmetic here overflows: what is too long is the longest. */
@@ -13,6 +15,29 @@ public final class RetryPolicies {
     /** Doubles the wait from {@code first} up to {@code longest}, spread by a factor between 0.5 and 1.5. */
     public static RetryPolicy exponential(Duration first, Duration longest) {
         return new ExponentialBackoffRetryPolicy(millis("first", first), millis("longest", longest));
+    }
+
+    /** Doubles the wait from {@code first} up to {@code longest}, and adds a random time of up to {@code jitter}. */
+    public static RetryPolicy exponential(Duration first, Duration longest, Duration jitter) {
+        return exponential(
+                first, longest, jitter, bound -> ThreadLocalRandom.current().nextLong(bound));
+    }
+
+    /** The random numbers come from the given source: not negative, and less than what it is asked for. */
+    static RetryPolicy exponential(Duration first, Duration longest, Duration jitter, LongUnaryOperator random) {
+        long base = millis("first", first);
+        long most = millis("longest", longest);
+        long spread = millis("jitter", jitter);
+        if (most < base) {
+            throw new IllegalArgumentException("longest must not be shorter than first: " + longest + " < " + first);
+        }
+        return attempts -> {
+            int doublings = Math.max(1, attempts) - 1;
+            boolean beyond = doublings >= Long.numberOfLeadingZeros(base) - 1; // the shift would overflow
+            long wait = beyond ? most : Math.min(most, base << doublings);
+            long more = random.applyAsLong(spread == Long.MAX_VALUE ? spread : spread + 1);
+            return wait > Long.MAX_VALUE - more ? Long.MAX_VALUE : wait + more;
+        };
     }
 
     /** Always the same wait. */

@@ -1,9 +1,11 @@
 package outbox.internal;
 
+import org.jspecify.annotations.Nullable;
 import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 
 /** Keeps an exporter that throws from harming the engine. */
 public final class GuardedMetrics implements MetricsExporter {
@@ -94,6 +96,21 @@ public final class GuardedMetrics implements MetricsExporter {
     @Override
     public void recordPauses(int pauses) {
         guard(() -> exporter.recordPauses(pauses));
+    }
+
+    @Override
+    public void recordEnqueued(String eventType) {
+        guard(() -> exporter.recordEnqueued(eventType));
+    }
+
+    @Override
+    public void recordDispatch(String eventType, boolean delivered, Duration took) {
+        guard(() -> exporter.recordDispatch(eventType, delivered, took));
+    }
+
+    @Override
+    public void recordDead(@Nullable String eventType) {
+        guard(() -> exporter.recordDead(eventType));
     }
 
     private void guard(Runnable call) {

@@ -37,6 +37,8 @@ final class ClaimingSource implements EventSource {
     private final Ordering ordering; // of the handler; it never changes
     private boolean mayRepeat; // the handler gives back what the store cannot withhold; guarded by the poller's lock
     private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
+    private boolean newLeader; // guarded by the poller's lock, as the next
+    private @Nullable Instant leadsSince; // by the database's clock; leases that began before are over
 
     ClaimingSource(
             StoreAccess access,
@@ -61,7 +63,7 @@ final class ClaimingSource implements EventSource {
         return access.inTransaction("claim events", connection -> {
             Instant now = access.now(connection);
             Claim claim = tokens.next(lockTimeout);
-            Instant expiry = access.expiry(connection, lockTimeout);
+            Instant expiry = expiry(connection);
             boolean late = System.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
@@ -74,6 +76,21 @@ final class ClaimingSource implements EventSource {
             Duration untilNext = found.size() < limit ? untilNext(connection, now) : null;
             return new Batch(found, now, Found.untilDue(access, connection, found), untilNext, expired, untaken);
         });
+    }
+
+    /** Leases that began before this have ended. A leader need not wait for those of the leader before it: only one of them delivers, and marks name their claim. */
+    private Instant expiry(Connection connection) {
+        Instant byTime = access.expiry(connection, lockTimeout);
+        if (newLeader) {
+            leadsSince = access.expiry(connection, Duration.ZERO);
+            newLeader = false;
+        }
+        return leadsSince == null || leadsSince.isBefore(byTime) ? byTime : leadsSince;
+    }
+
+    @Override
+    public void leads() {
+        newLeader = true;
     }
 
     /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */
@@ -153,11 +170,12 @@ final class ClaimingSource implements EventSource {
     }
 
     @Override
-    public void markDead(Found event, String error) {
+    public boolean markDead(Found event, String error) {
         Mark mark = Mark.dead(event.row().eventId(), tokenOf(event), false, error);
-        access.inTransaction(
+        return access.inTransaction(
                 "mark event " + mark.eventId() + " dead",
-                connection -> store.mark(connection, List.of(mark), access.now(connection)));
+                connection -> !store.mark(connection, List.of(mark), access.now(connection))
+                        .isEmpty());
     }
 
     private static String tokenOf(Found event) {

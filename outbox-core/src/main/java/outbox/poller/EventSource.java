@@ -52,6 +52,9 @@ interface EventSource {
 
     Batch next(int limit);
 
+    /** This node leads from now on: what the leader before it had claimed is no longer held by anyone. */
+    void leads();
+
     /** Whether what {@link #next} answered will not be answered again by the next call. */
     boolean takes();
 
@@ -62,5 +65,6 @@ interface EventSource {
     /** Gives back events that were not handed over. */
     void giveBack(List<Found> events);
 
-    void markDead(Found event, String error);
+    /** False if the event was no longer ours to mark. */
+    boolean markDead(Found event, String error);
 }

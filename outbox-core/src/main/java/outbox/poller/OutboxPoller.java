@@ -29,7 +29,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>It looks again at once after a full batch, soon after it found something, and less and less often, down to its interval, while there is nothing; the pauses are spread a little
  * so that nodes do not keep in step. It takes no more than the handler has room for. A cycle that fails is logged and the next one comes; nothing is lost. With claims, any number
- * of pollers share a table.
+ * of pollers share a table; with a {@link OutboxPollerHandler#leadership}, one of them works and the others stand by.
  *
  * <p>Thread-safe. {@link #poll()} may be called by hand, with or without {@link #start()}.
  */
@@ -233,7 +233,7 @@ public final class OutboxPoller implements AutoCloseable {
                 cycleNanos = sinceStart();
                 PollCycle.Result result = pollOnce();
                 if (result != PollCycle.Result.FULL) {
-                    pause(result == PollCycle.Result.SOME, cycleNanos + dueGap(sinceStart() - cycleNanos));
+                    pause(result, cycleNanos + dueGap(sinceStart() - cycleNanos));
                 }
             }
         } finally {
@@ -268,10 +268,13 @@ public final class OutboxPoller implements AutoCloseable {
     }
 
     /** Where there was something, there is often more to come: a retry, or the next event of an aggregate. When the table tells what becomes due before that, the pause ends then. */
-    private void pause(boolean busy, long earliestDueNanos) {
-        pauseMs = busy ? Math.max(1, intervalMs / BUSY_DIVISOR) : Math.min(intervalMs, pauseMs * 2);
+    private void pause(PollCycle.Result result, long earliestDueNanos) {
+        pauseMs = result == PollCycle.Result.SOME
+                ? Math.max(1, intervalMs / BUSY_DIVISOR)
+                : Math.min(intervalMs, pauseMs * 2);
         long spread = pauseMs / 5;
-        long millis = pauseMs + ThreadLocalRandom.current().nextLong(-spread, spread + 1);
+        long most = result == PollCycle.Result.STANDBY ? 0 : spread; // a standby is there within the interval
+        long millis = pauseMs + ThreadLocalRandom.current().nextLong(-spread, most + 1);
         long end = sinceStart() + TimeUnit.MILLISECONDS.toNanos(millis);
         while (!woken.getAndSet(false)) {
             long due = dueNanos.get();

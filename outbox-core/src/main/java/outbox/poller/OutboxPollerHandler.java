@@ -3,6 +3,7 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.order.Ordering;
+import outbox.spi.Leadership;
 import outbox.spi.Withheld;
 
 import java.time.Duration;
@@ -45,6 +46,11 @@ public interface OutboxPollerHandler {
 
     /** How long an event that {@link #withheld} does not know may be due before it is dead; null, the default, for ever. */
     default @Nullable Duration untakenLimit() {
+        return null;
+    }
+
+    /** Which node may claim at all: the poller looks at the table only while it leads. Null, the default, for all nodes at a time. Asked once, when the poller is built. */
+    default @Nullable Leadership leadership() {
         return null;
     }
 

@@ -42,6 +42,11 @@ final class PlainSource implements EventSource {
     }
 
     @Override
+    public void leads() {
+        // What the leader before had locked comes when its lock runs out.
+    }
+
+    @Override
     public @Nullable ClaimInHand inHand(Found event) {
         return null;
     }
@@ -57,9 +62,9 @@ final class PlainSource implements EventSource {
     }
 
     @Override
-    public void markDead(Found event, String error) {
+    public boolean markDead(Found event, String error) {
         String eventId = event.row().eventId();
-        access.inTransaction(
-                "mark event " + eventId + " dead", connection -> store.markDead(connection, eventId, error));
+        return access.inTransaction(
+                "mark event " + eventId + " dead", connection -> store.markDead(connection, eventId, error) > 0);
     }
 }

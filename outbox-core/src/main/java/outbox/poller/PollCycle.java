@@ -7,6 +7,7 @@ import outbox.internal.GuardedMetrics;
 import outbox.poller.EventSource.Batch;
 import outbox.poller.EventSource.Found;
 import outbox.spi.ErrorText;
+import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
@@ -32,9 +33,11 @@ final class PollCycle {
     private final int batchSize;
     private final int backlogBatchSize;
     private final MetricsExporter metrics;
+    private final @Nullable Leadership leadership; // of the handler; null if nodes share the table
     private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES; // per event; guarded by the poller's lock
     private boolean backlog; // whether the last batch was full; guarded by the poller's lock
     private @Nullable Duration untilNext; // of the last look; guarded by the poller's lock
+    private boolean leads; // guarded by the poller's lock
 
     PollCycle(
             EventSource source,
@@ -47,6 +50,7 @@ final class PollCycle {
         this.batchSize = batchSize;
         this.backlogBatchSize = backlogBatchSize;
         this.metrics = GuardedMetrics.of(metrics);
+        this.leadership = handler.leadership();
     }
 
     /** What a cycle tells about the next one. */
@@ -56,7 +60,9 @@ final class PollCycle {
         /** There were events, but not many. */
         SOME,
         /** There was nothing, or no room for it. */
-        NOTHING
+        NOTHING,
+        /** Another node leads. */
+        STANDBY
     }
 
     /** How long after the last run more becomes due, as far as the table tells. */
@@ -67,6 +73,9 @@ final class PollCycle {
 
     Result run() {
         untilNext = null;
+        if (leadership != null && !lead(leadership)) {
+            return Result.STANDBY;
+        }
         if (!handler.hasCapacity()) {
             return Result.NOTHING;
         }
@@ -97,6 +106,16 @@ final class PollCycle {
         return left == 0 ? Result.FULL : Result.NOTHING;
     }
 
+    private boolean lead(Leadership leadership) {
+        boolean before = leads;
+        leads = false; // if it throws
+        leads = leadership.lead();
+        if (leads && !before) {
+            source.leads();
+        }
+        return leads;
+    }
+
     private int limit(int left) {
         long byBytes = Math.max(1, handler.byteRoom() / expectedBytes);
         return (int) Math.min(Math.min(left, handler.room()), byBytes);
@@ -105,8 +124,13 @@ final class PollCycle {
     private void bury(List<String> eventIds, String why) {
         if (!eventIds.isEmpty()) {
             LOG.log(Level.ERROR, eventIds.size() + " events " + why + " and are dead: " + eventIds);
-            eventIds.forEach(eventId -> metrics.incrementDispatchDead());
+            eventIds.forEach(eventId -> recordDead(null));
         }
+    }
+
+    private void recordDead(@Nullable String eventType) {
+        metrics.incrementDispatchDead();
+        metrics.recordDead(eventType);
     }
 
     /** No event starts early; the wait is no longer than the database's clock was last in answering. */
@@ -171,10 +195,15 @@ final class PollCycle {
 
     /** A row that cannot be marked either is found again by a later cycle; it must not hold up the others. */
     private void bury(Found found, RuntimeException why) {
+        if (leadership != null && !leadership.isLeader()) {
+            return; // the next leader finds it
+        }
         String eventId = found.row().eventId();
         LOG.log(Level.ERROR, "Event " + eventId + " cannot be decoded and is dead", why);
         try {
-            source.markDead(found, "Cannot be decoded: " + ErrorText.of(why));
+            if (source.markDead(found, "Cannot be decoded: " + ErrorText.of(why))) {
+                recordDead(found.row().eventType());
+            }
         } catch (RuntimeException e) {
             LOG.log(Level.ERROR, "Event " + eventId + " cannot be marked as dead; a later cycle tries again", e);
         }

@@ -2,6 +2,7 @@ package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AuditEntry;
+import outbox.admin.Backlog;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -43,6 +44,9 @@ public interface AdminEventStore extends EventStore {
 
     /** When the oldest NEW or RETRY event was stored. */
     Optional<Instant> oldestPending(Connection conn);
+
+    /** Counts NEW and RETRY events, in one statement that does not read finished ones. */
+    Backlog backlog(Connection conn);
 
     /** Reads one event with all that is known about it. */
     Optional<EventDetails> find(Connection conn, String eventId);

@@ -1,5 +1,9 @@
 package outbox.spi;
 
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+
 /**
  * Receives what the engine counts. Called on its working threads: implementations are thread-safe, quick, and do not throw.
  *
@@ -45,6 +49,24 @@ public interface MetricsExporter {
 
     /** How many pauses are in force, every now and then. */
     default void recordPauses(int pauses) {}
+
+    /** An event of this type was written, and its transaction has committed. Told by writers that are {@link outbox.OutboxWriter#countedBy counted}. */
+    default void recordEnqueued(String eventType) {}
+
+    /**
+     * A listener ran, and what became of it is in the database. Each attempt is told once, beside the methods without a type that count its outcome.
+     *
+     * @param delivered whether the event is DONE now; otherwise it is tried again, or DEAD
+     * @param took how long the listener ran
+     */
+    default void recordDispatch(String eventType, boolean delivered, Duration took) {}
+
+    /**
+     * An event became DEAD, after a run or without one; told together with {@link #incrementDispatchDead}.
+     *
+     * @param eventType null if it is not known, as for events that expired in the table
+     */
+    default void recordDead(@Nullable String eventType) {}
 
     /** Discards everything. */
     final class Noop implements MetricsExporter {

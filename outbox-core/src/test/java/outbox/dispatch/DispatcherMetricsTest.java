@@ -10,6 +10,7 @@ import outbox.fake.CountedMetrics;
 import outbox.fake.FakeTx;
 import outbox.model.EventStatus;
 
+import java.time.Duration;
 import java.util.logging.Level;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -47,6 +48,29 @@ class DispatcherMetricsTest {
         assertCount("incrementHotDropped", 0);
         assertCount("incrementLostClaims", 0);
         assertCount("incrementMarkFailures", 0);
+    }
+
+    @Test
+    void each_run_is_told_with_its_type_and_how_long_it_took() {
+        rig.on("good", event -> {}).on("bad", event -> {
+            throw new IllegalStateException();
+        });
+        OutboxDispatcher dispatcher = rig.start(builder -> builder.maxAttempts(2));
+
+        dispatcher.enqueueHot(rig.hot("good"));
+        eventually(() -> assertCount("recordDispatch", 1));
+        assertThat(rig.metrics.last("recordDispatch")).startsWith("good", true);
+        assertThat((Duration) rig.metrics.last("recordDispatch")[2]).isPositive();
+
+        dispatcher.enqueueHot(rig.hot("bad"));
+        eventually(() -> assertCount("recordDispatch", 2));
+        assertThat(rig.metrics.last("recordDispatch")).startsWith("bad", false);
+        assertCount("recordDead", 0);
+
+        dispatcher.enqueueCold(DispatcherRig.cold(rig.store.given("bad"), 1));
+        eventually(() -> assertCount("recordDead", 1));
+        assertThat(rig.metrics.last("recordDead")).containsExactly("bad");
+        assertCount("recordDispatch", 3);
     }
 
     @Test

@@ -83,6 +83,7 @@ class MarkerTest {
         Marker marker = new Marker(
                 new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), false),
                 new Told(),
+                new Term(null, () -> {}),
                 task -> new Thread(task, "marker"));
         marker.start();
         Delivery delivery = new Delivery(

@@ -11,6 +11,7 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.logging.Level;
 import java.util.stream.Stream;
@@ -88,6 +89,10 @@ class GuardedMetricsTest {
                 arguments[i] = 7L + i;
             } else if (type == String.class) {
                 arguments[i] = "text " + i;
+            } else if (type == boolean.class) {
+                arguments[i] = true;
+            } else if (type == Duration.class) {
+                arguments[i] = Duration.ofMillis(7 + i);
             } else {
                 throw new AssertionError("Teach this test an argument of type " + type);
             }

@@ -3,9 +3,11 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
+import outbox.fake.FakeLeadership;
 import outbox.internal.ClaimInHand;
 import outbox.model.OutboxEvent;
 import outbox.poller.PollCycle.Result;
+import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
 
 import java.time.Duration;
@@ -137,6 +139,27 @@ class PollCycleTest {
         assertThat(handler.taken).hasSize(1);
     }
 
+    @Test
+    void a_standby_does_not_ask_the_table_and_a_new_leader_tells_the_source_so() {
+        FakeLeadership leadership = new FakeLeadership();
+        handler.leadership = leadership;
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        leadership.leads = false;
+
+        assertThat(cycle.run()).isEqualTo(Result.STANDBY);
+
+        assertThat(source.limits).isEmpty();
+        leadership.leads = true;
+        cycle.run();
+        cycle.run();
+        assertThat(source.leaderships).isEqualTo(1);
+        leadership.leads = false;
+        cycle.run();
+        leadership.leads = true;
+        cycle.run();
+        assertThat(source.leaderships).isEqualTo(2);
+    }
+
     private PollCycle cycle(int batchSize, int backlogBatchSize) {
         return new PollCycle(source, handler, batchSize, backlogBatchSize, MetricsExporter.NOOP);
     }
@@ -147,6 +170,7 @@ class PollCycleTest {
         private final List<Integer> limits = new ArrayList<>();
         private int waiting;
         private int givenBack;
+        private int leaderships;
         private boolean takes = true;
         private Duration untilDue = Duration.ZERO;
 
@@ -169,6 +193,11 @@ class PollCycleTest {
         }
 
         @Override
+        public void leads() {
+            leaderships++;
+        }
+
+        @Override
         public boolean takes() {
             return takes;
         }
@@ -184,7 +213,7 @@ class PollCycleTest {
         }
 
         @Override
-        public void markDead(Found event, String error) {
+        public boolean markDead(Found event, String error) {
             throw new AssertionError(error);
         }
     }
@@ -196,6 +225,7 @@ class PollCycleTest {
         private int room = 100_000;
         private long byteRoom = Long.MAX_VALUE;
         private int refuseFrom = Integer.MAX_VALUE;
+        private @Nullable Leadership leadership;
 
         @Override
         public boolean handle(EventEnvelope event, int attempts) {
@@ -205,6 +235,11 @@ class PollCycleTest {
             taken.add(event);
             room--;
             return true;
+        }
+
+        @Override
+        public @Nullable Leadership leadership() {
+            return leadership;
         }
 
         @Override

@@ -5,6 +5,7 @@ import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.admin.Attempt;
 import outbox.admin.AuditEntry;
+import outbox.admin.Backlog;
 import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -877,6 +878,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public Optional<Instant> oldestPending(Connection conn) {
         return admin.oldestPending(conn);
+    }
+
+    @Override
+    public Backlog backlog(Connection conn) {
+        return admin.backlog(conn);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import outbox.admin.Attempt;
+import outbox.admin.Backlog;
 import outbox.admin.EventCursor;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -14,6 +15,7 @@ import outbox.spi.Replay;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -22,7 +24,7 @@ import java.util.Optional;
 /** The statements of an operator on the events of a table; the same for all databases but the purge. */
 final class AdminStatements {
 
-    private static final String SUMMARY_COLUMNS =
+    static final String SUMMARY_COLUMNS =
             "event_id, event_type, aggregate_type, aggregate_id, tenant_id, status, attempts, available_at, created_at, done_at, locked_by, locked_at, ";
 
     private final AbstractJdbcEventStore store;
@@ -60,6 +62,28 @@ final class AdminStatements {
         return store.run("find the oldest pending event", () -> {
             TableShape shape = store.shape(conn);
             return store.query(conn, sql, binder -> {}, row -> Optional.ofNullable(shape.read(row, "created_at")))
+                    .get(0);
+        });
+    }
+
+    Backlog backlog(Connection conn) {
+        String sql = """
+                SELECT COUNT(*) AS pending, COUNT(locked_at) AS locked, MIN(created_at) AS created_at
+                  FROM %s
+                 WHERE status IN (0, 2)
+                """.formatted(store.table());
+        return store.run("read the backlog", () -> {
+            TableShape shape = store.shape(conn);
+            Instant now = store.now(conn);
+            return store.query(conn, sql, binder -> {}, row -> {
+                        Instant oldest = shape.read(row, "created_at");
+                        Duration age = oldest == null ? null : Duration.between(oldest, now);
+                        return new Backlog(
+                                now,
+                                row.getLong("pending"),
+                                row.getLong("locked"),
+                                age != null && age.isNegative() ? Duration.ZERO : age);
+                    })
                     .get(0);
         });
     }
@@ -178,11 +202,11 @@ final class AdminStatements {
                 "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
     }
 
-    private static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {
+    static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {
         return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"), history);
     }
 
-    private static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {
+    static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {
         Instant availableAt = shape.read(row, "available_at");
         Instant createdAt = shape.read(row, "created_at");
         return new EventSummary(

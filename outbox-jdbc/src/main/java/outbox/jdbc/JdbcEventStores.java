@@ -35,17 +35,21 @@ public final class JdbcEventStores {
     /** The store for the database behind the data source, told by its URL or, behind a wrapping driver, by the product's name. */
     public static AbstractJdbcEventStore detect(DataSource dataSource) {
         try (Connection connection = dataSource.getConnection()) {
-            DatabaseMetaData database = connection.getMetaData();
-            String url = database.getURL() == null ? "" : database.getURL();
-            return find(url)
-                    .or(() -> productName(database)
-                            .flatMap(product -> all().stream()
-                                    .filter(store -> store.name().equals(product))
-                                    .findFirst()))
-                    .orElseThrow(() -> notFound(url));
+            return detect(connection);
         } catch (SQLException e) {
             throw new EventStoreException("Cannot ask the data source what database it is: " + e.getMessage(), e);
         }
+    }
+
+    static AbstractJdbcEventStore detect(Connection connection) throws SQLException {
+        DatabaseMetaData database = connection.getMetaData();
+        String url = database.getURL() == null ? "" : database.getURL();
+        return find(url)
+                .or(() -> productName(database)
+                        .flatMap(product -> all().stream()
+                                .filter(store -> store.name().equals(product))
+                                .findFirst()))
+                .orElseThrow(() -> notFound(url));
     }
 
     /** The store for databases with this JDBC URL. */

@@ -54,17 +54,26 @@ abstract class JdbcTable {
     final TableShape shape(Connection conn) throws SQLException {
         TableShape known = shape;
         if (known == null) {
-            known = TableShape.read(conn, table);
+            known = readShape(conn);
             shape = known;
         }
         return known;
+    }
+
+    TableShape readShape(Connection conn) throws SQLException {
+        return TableShape.read(conn, table);
+    }
+
+    /** How statements name the table. */
+    String sqlName() {
+        return table.value();
     }
 
     /** Looks at the table again if the shape that is known has no such column: it may have got one meanwhile. */
     final TableShape shapeWith(Connection conn, String column) throws SQLException {
         TableShape known = shape(conn);
         if (!known.has(column)) {
-            known = TableShape.read(conn, table);
+            known = readShape(conn);
             shape = known;
         }
         return known;
@@ -168,7 +177,8 @@ abstract class JdbcTable {
     private record IdsText(String sql, int ids) {}
 
     private String idsText(Connection conn, String sql, int ids) throws SQLException {
-        return shape(conn).text(new IdsText(sql, idsInArray() ? 0 : ids), () -> sql.formatted(table, idCondition(ids)));
+        return shape(conn)
+                .text(new IdsText(sql, idsInArray() ? 0 : ids), () -> sql.formatted(sqlName(), idCondition(ids)));
     }
 
     /** What makes a statement find its rows by their key whatever the size of the table, after the name of the table; empty where it does so anyway. */

@@ -21,6 +21,9 @@ public final class OutboxSchema {
 
     private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
+    /** The table of leases, for databases without a lock that ends with its session. */
+    private static final String LEADER = "META-INF/outbox/schema-leader/%s/V6__outbox_leader.sql";
+
     private OutboxSchema() {}
 
     /** The statements that create the table of the given store, and the audit table beside it. */
@@ -31,6 +34,11 @@ public final class OutboxSchema {
     /** The statements that give an outbox a capability, once. */
     public static List<String> statements(AbstractJdbcEventStore store, Capability capability) {
         return script(store, capability.resource(store.name()));
+    }
+
+    /** The statements that create what a {@link JdbcLeadership} needs: a table on H2, nothing elsewhere. */
+    public static List<String> leaderStatements(AbstractJdbcEventStore store) {
+        return store instanceof H2EventStore ? script(store, LEADER.formatted(store.name())) : List.of();
     }
 
     private static List<String> script(AbstractJdbcEventStore store, String resource) {
@@ -51,7 +59,10 @@ public final class OutboxSchema {
                                 PauseStatements.table(store).value())
                         .replaceAll(
                                 "\\boutbox_attempt\\b",
-                                AttemptStatements.table(store).value()))
+                                AttemptStatements.table(store).value())
+                        .replaceAll(
+                                "\\boutbox_leader\\b",
+                                H2LeaderLock.table(store.table()).value()))
                 .toList();
     }
 
@@ -72,6 +83,11 @@ public final class OutboxSchema {
                 }
             });
         }
+    }
+
+    /** Creates what a {@link JdbcLeadership} needs, if it is not there yet. */
+    public static void createLeader(DataSource dataSource, AbstractJdbcEventStore store) {
+        withAutoCommit(dataSource, store, connection -> createTables(connection, leaderStatements(store)));
     }
 
     /** Some DDL. */
@@ -147,7 +163,7 @@ public final class OutboxSchema {
         }
     }
 
-    private static String read(String resource) {
+    static String read(String resource) {
         try (InputStream in = OutboxSchema.class.getClassLoader().getResourceAsStream(resource)) {
             if (in == null) {
                 throw new IllegalArgumentException(

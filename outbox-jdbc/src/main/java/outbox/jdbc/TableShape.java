@@ -73,13 +73,18 @@ final class TableShape {
 
     /** The shape of any table, whatever columns it has. */
     static TableShape readAny(Connection connection, TableName table) throws SQLException {
+        return readAny(connection, table.value());
+    }
+
+    /** The shape of whatever a FROM may name. */
+    static TableShape readAny(Connection connection, String table) throws SQLException {
         Map<String, String> typeNames = new HashMap<>();
         Map<String, Boolean> zoned = new HashMap<>();
         try (Statement select = connection.createStatement(); // a prepared one would remember the columns of before
                 ResultSet none = select.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
             ResultSetMetaData columns = none.getMetaData();
             for (int i = 1; i <= columns.getColumnCount(); i++) {
-                String name = columns.getColumnName(i).toLowerCase(Locale.ROOT);
+                String name = columns.getColumnLabel(i).toLowerCase(Locale.ROOT);
                 String type = columns.getColumnTypeName(i).toLowerCase(Locale.ROOT);
                 typeNames.put(name, type);
                 zoned.put(

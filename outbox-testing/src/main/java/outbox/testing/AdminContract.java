@@ -9,6 +9,7 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminRequestFailedException;
 import outbox.admin.AdminResult;
 import outbox.admin.AuditEntry;
+import outbox.admin.Backlog;
 import outbox.admin.BlockedAggregate;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -127,6 +128,46 @@ public abstract class AdminContract {
 
         assertThat(statistics.byType()).isEmpty();
         assertThat(statistics.oldestPendingAge()).isNull();
+    }
+
+    @Test
+    void the_backlog_counts_what_is_pending_and_what_of_it_is_locked() {
+        rows.given("new", 3, EventStatus.NEW);
+        rows.given("retry", 2, EventStatus.RETRY);
+        rows.given("done", 4, EventStatus.DONE);
+        rows.given("dead", 1, EventStatus.DEAD);
+        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        rows.execute(
+                "UPDATE %s SET locked_by = 'node-7', locked_at = ? WHERE event_id IN ('new-0000', 'retry-0001')", DAY);
+        rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'new-0002'", now.minus(Duration.ofHours(2)));
+        rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'dead-0000'", now.minus(Duration.ofHours(9)));
+
+        Backlog backlog = admin.backlog();
+
+        assertThat(backlog.pending()).isEqualTo(5);
+        assertThat(backlog.locked()).isEqualTo(2);
+        assertThat(backlog.oldestPendingAge())
+                .isBetween(Duration.ofHours(2), Duration.ofHours(2).plusMinutes(1));
+    }
+
+    @Test
+    void an_event_of_a_clock_that_is_ahead_has_no_negative_age() {
+        rows.given("new", 1, EventStatus.NEW);
+        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        rows.execute("UPDATE %s SET created_at = ?", now.plus(Duration.ofHours(2)));
+
+        assertThat(admin.backlog().oldestPendingAge()).isEqualTo(Duration.ZERO);
+    }
+
+    @Test
+    void an_empty_table_has_no_backlog() {
+        rows.given("done", 1, EventStatus.DONE);
+
+        Backlog backlog = admin.backlog();
+
+        assertThat(backlog.pending()).isZero();
+        assertThat(backlog.locked()).isZero();
+        assertThat(backlog.oldestPendingAge()).isNull();
     }
 
     @Test

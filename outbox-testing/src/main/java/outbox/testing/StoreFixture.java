@@ -25,8 +25,31 @@ import javax.sql.DataSource;
  * A table with its store, and plain SQL to look at the rows behind the store's back. Every call is a transaction of its own.
  *
  * @param zonedTimes whether the table's times have a time zone
+ * @param rows how the rows are seen; null for a table with the columns of ours
  */
-public record StoreFixture(DataSource dataSource, LeasingEventStore store, String table, boolean zonedTimes) {
+public record StoreFixture(
+        DataSource dataSource,
+        LeasingEventStore store,
+        String table,
+        boolean zonedTimes,
+        @Nullable Rows rows) {
+
+    public StoreFixture(DataSource dataSource, LeasingEventStore store, String table, boolean zonedTimes) {
+        this(dataSource, store, table, zonedTimes, null);
+    }
+
+    /** The rows of a table that is not like ours, told as if it were. */
+    public interface Rows {
+
+        Row row(Connection connection, String eventId) throws SQLException;
+
+        /** The condition is in the names of our columns. */
+        long count(Connection connection, String condition) throws SQLException;
+
+        Set<String> lockedBy(Connection connection, String token) throws SQLException;
+
+        void makeDue(Connection connection, String eventId, Instant at) throws SQLException;
+    }
 
     /** What matters of a row. */
     public record Row(
@@ -124,6 +147,10 @@ public record StoreFixture(DataSource dataSource, LeasingEventStore store, Strin
     }
 
     public Row row(String eventId) {
+        Rows others = rows;
+        if (others != null) {
+            return call(connection -> others.row(connection, eventId));
+        }
         return call(connection -> {
             String sql = "SELECT status, attempts, last_error, locked_by FROM " + table + " WHERE event_id = ?";
             try (PreparedStatement select = connection.prepareStatement(sql)) {
@@ -140,6 +167,10 @@ public record StoreFixture(DataSource dataSource, LeasingEventStore store, Strin
 
     /** Counts the rows that fulfil a condition in SQL. */
     public long count(String condition) {
+        Rows others = rows;
+        if (others != null) {
+            return this.<Long>call(connection -> others.count(connection, condition));
+        }
         return call(connection -> {
             try (PreparedStatement select =
                             connection.prepareStatement("SELECT COUNT(*) FROM " + table + " WHERE " + condition);
@@ -151,6 +182,10 @@ public record StoreFixture(DataSource dataSource, LeasingEventStore store, Strin
     }
 
     public Set<String> lockedBy(String token) {
+        Rows others = rows;
+        if (others != null) {
+            return call(connection -> others.lockedBy(connection, token));
+        }
         return call(connection -> {
             try (PreparedStatement select =
                     connection.prepareStatement("SELECT event_id FROM " + table + " WHERE locked_by = ?")) {
@@ -168,6 +203,11 @@ public record StoreFixture(DataSource dataSource, LeasingEventStore store, Strin
 
     /** Sets the due time of an event. */
     public void makeDue(String eventId, Instant at) {
+        Rows others = rows;
+        if (others != null) {
+            inTransaction(connection -> others.makeDue(connection, eventId, at));
+            return;
+        }
         inTransaction(connection -> {
             try (PreparedStatement update =
                     connection.prepareStatement("UPDATE " + table + " SET available_at = ? WHERE event_id = ?")) {

@@ -1,0 +1,115 @@
+package outbox.cli;
+
+import outbox.admin.EventFilter;
+import outbox.cli.doctor.Subject;
+import outbox.cli.doctor.TableKind;
+import outbox.model.EventStatus;
+
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** The statements of a change as a person would write them, with their values. Only shown: what runs binds its values and goes in portions. */
+final class ChangeSql {
+
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS");
+
+    private final Subject subject;
+    private final TableKind kind;
+
+    ChangeSql(Subject subject) {
+        this.subject = subject;
+        this.kind = subject.kind();
+    }
+
+    String replay(EventFilter filter, int cap, int eventsPerSecond) {
+        String due = eventsPerSecond == 0 ? "<now>" : "<now, then 1/" + eventsPerSecond + " s later each>";
+        String set =
+                switch (kind) {
+                    case EVENT ->
+                        "status = 0, attempts = 0, available_at = " + due + ", done_at = NULL,\n"
+                                + "       locked_by = NULL, locked_at = NULL, headers = <marked as replayed>";
+                    case MODULE ->
+                        "published_at = NULL, attempts = 0, available_at = " + due
+                                + ", locked_at = NULL, last_error = NULL";
+                    case TEXT_STATUS ->
+                        "status = 'NEW', retry_count = 0, next_retry_time = " + due + ", update_time = <now>";
+                };
+        return """
+                UPDATE %s
+                   SET %s
+                 WHERE %s
+                -- the oldest %d at most""".formatted(subject.table(), set, where(filter), cap);
+    }
+
+    String discard(EventFilter filter, int cap) {
+        return """
+                DELETE FROM %s
+                 WHERE %s
+                -- the oldest %d at most""".formatted(subject.table(), where(filter), cap);
+    }
+
+    String purge(EventStatus status, Instant endedBefore) {
+        return """
+                DELETE FROM %s
+                 WHERE %s
+                   AND %s < %s""".formatted(subject.table(), is(status), kind.ageOf(status), time(endedBefore));
+    }
+
+    String where(EventFilter filter) {
+        List<String> conditions = new ArrayList<>();
+        conditions.add(statuses(filter.statuses().isEmpty() ? List.of(EventStatus.DEAD) : filter.statuses()));
+        if (!filter.eventIds().isEmpty()) {
+            conditions.add("event_id IN ("
+                    + filter.eventIds().stream().sorted().map(ChangeSql::text).collect(Collectors.joining(", ")) + ")");
+        }
+        if (filter.eventType() != null) {
+            conditions.add(kind.type() + " = " + text(filter.eventType()));
+        }
+        if (filter.aggregateType() != null) {
+            conditions.add("aggregate_type = " + text(filter.aggregateType()));
+        }
+        if (filter.aggregateId() != null) {
+            conditions.add("aggregate_id = " + text(filter.aggregateId()));
+        }
+        if (filter.dedupKey() != null) {
+            conditions.add("dedup_key = " + text(filter.dedupKey()));
+        }
+        if (filter.errorContains() != null) {
+            conditions.add("last_error LIKE "
+                    + text("%" + filter.errorContains().replaceAll("([!%_])", "!$1") + "%") + " ESCAPE '!'");
+        }
+        if (filter.createdFrom() != null) {
+            conditions.add(kind.created() + " >= " + time(filter.createdFrom()));
+        }
+        if (filter.createdBefore() != null) {
+            conditions.add(kind.created() + " < " + time(filter.createdBefore()));
+        }
+        return String.join("\n   AND ", conditions);
+    }
+
+    private String statuses(Collection<EventStatus> statuses) {
+        if (statuses.size() == 1) {
+            return is(statuses.iterator().next());
+        }
+        return statuses.stream().sorted().map(this::is).collect(Collectors.joining(" OR ", "(", ")"));
+    }
+
+    private String is(EventStatus status) {
+        return kind.is(status, subject.maxAttempts());
+    }
+
+    private static String text(String value) {
+        return "'" + TextTable.oneLine(value).replace("'", "''") + "'";
+    }
+
+    private String time(Instant time) {
+        String text = TIME.format(time.atOffset(ZoneOffset.UTC));
+        boolean zoned = !subject.database().equals("mysql") && kind != TableKind.TEXT_STATUS;
+        return zoned ? "TIMESTAMP WITH TIME ZONE '" + text + "+00'" : "TIMESTAMP '" + text + "'";
+    }
+}

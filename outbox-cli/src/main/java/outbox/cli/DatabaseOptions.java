@@ -1,0 +1,93 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+
+/** How the database and its tables are known: by flags, the environment, or a file. There is no flag for the password itself: others can read the arguments of a process. */
+final class DatabaseOptions {
+
+    @Option(names = "--url", paramLabel = "URL", description = "JDBC URL; or OUTBOX_JDBC_URL")
+    private @Nullable String url;
+
+    @Option(names = "--user", paramLabel = "NAME", description = "database user; or OUTBOX_JDBC_USER")
+    private @Nullable String user;
+
+    @Option(
+            names = "--password-env",
+            paramLabel = "VARIABLE",
+            description = "environment variable that holds the password; default OUTBOX_JDBC_PASSWORD")
+    private @Nullable String passwordEnv;
+
+    @Option(
+            names = "--password-file",
+            paramLabel = "FILE",
+            description = "file whose first line is the password; or OUTBOX_JDBC_PASSWORD_FILE")
+    private @Nullable Path passwordFile;
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description = "properties file with the names of the environment; the environment and flags win over it")
+    private @Nullable Path config;
+
+    @Option(
+            names = "--max-attempts",
+            paramLabel = "N",
+            description = "attempts from which an event of a module's table is dead; or OUTBOX_RELAY_MAX_ATTEMPTS; default 25")
+    private @Nullable String maxAttempts;
+
+    Settings settings(Io io) {
+        return settings(io, Map.of());
+    }
+
+    Settings settings(Io io, Map<Setting, String> more) {
+        Map<Setting, String> flags = new EnumMap<>(Setting.class);
+        flags.putAll(more);
+        put(flags, Setting.JDBC_URL, url);
+        put(flags, Setting.JDBC_USER, user);
+        put(flags, Setting.RELAY_MAX_ATTEMPTS, maxAttempts);
+        put(flags, Setting.JDBC_PASSWORD_FILE, passwordFile == null ? null : passwordFile.toString());
+        if (passwordEnv != null) {
+            String password = io.environment().get(passwordEnv);
+            if (password == null) {
+                throw new SettingsException("--password-env: there is no environment variable " + passwordEnv
+                        + ". Set it, or name the one that holds the password.");
+            }
+            put(flags, Setting.JDBC_PASSWORD, password);
+        }
+        return new Settings(flags, io.environment(), config);
+    }
+
+    private static void put(Map<Setting, String> flags, Setting setting, @Nullable String value) {
+        if (value != null) {
+            flags.put(setting, value);
+        }
+    }
+
+    /** The database alone, for a command that needs no table. */
+    Database database(Io io) {
+        Settings settings = settings(io);
+        Database database = Database.of(settings, io.secrets());
+        settings.check();
+        return Objects.requireNonNull(database);
+    }
+
+    /** The table, which must be there. */
+    Target target(Io io, String table) throws SQLException {
+        return Target.of(database(io), table, maxAttempts(io));
+    }
+
+    /** From how many attempts on an event of a module's table is dead. */
+    int maxAttempts(Io io) {
+        Settings settings = settings(io);
+        Integer attempts = settings.read(Setting.RELAY_MAX_ATTEMPTS, RelaySettings.number(1, 1_000_000));
+        settings.check();
+        return Objects.requireNonNull(attempts);
+    }
+}

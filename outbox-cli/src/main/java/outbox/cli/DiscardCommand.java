@@ -1,0 +1,35 @@
+package outbox.cli;
+
+import outbox.admin.AdminRequest;
+import outbox.admin.AdminResult;
+import picocli.CommandLine.Command;
+
+/** Deletes dead events for good. */
+@Command(name = "discard", mixinStandardHelpOptions = true, description = "Deletes dead events for good.")
+final class DiscardCommand extends ChangeCommand {
+
+    DiscardCommand(Io io) {
+        super(io);
+    }
+
+    @Override
+    void checkBulk() {}
+
+    @Override
+    void complete(AdminRequest.Builder request) {}
+
+    @Override
+    AdminResult run(Target target, AdminRequest request) {
+        return target.admin().discard(request);
+    }
+
+    @Override
+    String verb() {
+        return "Discard";
+    }
+
+    @Override
+    String sql(ChangeSql sql, AdminRequest request) {
+        return sql.discard(request.filter(), request.cap());
+    }
+}

@@ -1,0 +1,126 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.cli.doctor.Doctor;
+import outbox.cli.doctor.Finding;
+import outbox.cli.doctor.Limits;
+import outbox.cli.doctor.Report;
+import outbox.cli.doctor.Subject;
+import outbox.cli.doctor.TableKind;
+import outbox.jdbc.TableName;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.sql.Connection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+
+/** Looks for what silently breaks outboxes. */
+@Command(
+        name = "doctor",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Finds what silently breaks an outbox, and tells what to do about it. Reads only.",
+            "Says nothing on standard output if all is well."
+        })
+final class DoctorCommand implements Callable<Integer> {
+
+    private final Io io;
+
+    @Mixin
+    private DatabaseOptions database = new DatabaseOptions();
+
+    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
+    private String table = "";
+
+    @Option(
+            names = "--types",
+            split = ",",
+            paramLabel = "TYPE",
+            description = "event types that have a listener or route; others that are pending are a problem")
+    private @Nullable Set<String> types;
+
+    @Option(
+            names = "--expect",
+            split = ",",
+            paramLabel = "FEATURE",
+            description = "what the application uses beyond the plain outbox: ${COMPLETION-CANDIDATES}")
+    private Feature[] expected = {};
+
+    @Option(names = "--lease", defaultValue = "5m", description = "lease of the relays; default ${DEFAULT-VALUE}")
+    private String lease = "";
+
+    @Option(
+            names = "--stalled",
+            defaultValue = "1m",
+            description = "how long an event may be due untouched; default ${DEFAULT-VALUE}")
+    private String stalled = "";
+
+    @Option(
+            names = "--long-transaction",
+            defaultValue = "5m",
+            description = "how long a transaction may be open; default ${DEFAULT-VALUE}")
+    private String longTransaction = "";
+
+    @Option(names = "--skew", defaultValue = "1s", description = "how far clocks may differ; default ${DEFAULT-VALUE}")
+    private String skew = "";
+
+    @Option(names = "--json", description = "for programs")
+    private boolean json;
+
+    DoctorCommand(Io io) {
+        this.io = io;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        Database db = database.database(io);
+        Limits limits = new Limits(
+                Durations.parse("--lease", lease),
+                Durations.parse("--stalled", stalled),
+                Durations.parse("--skew", skew),
+                Durations.parse("--long-transaction", longTransaction),
+                types,
+                Feature.columns(List.of(expected), db.product()));
+        try (Connection connection = db.getConnection()) {
+            TableKind kind = Doctor.kindOf(connection, new TableName(table).value())
+                    .orElse(TableKind.named(table));
+            Subject subject = Target.subject(db, table, kind, database.maxAttempts(io));
+            Report report = new Doctor(limits, io.clock()).examine(connection, subject);
+            print(io, json, table, report.findings(), report.notChecked());
+            if (report.findings().isEmpty()) {
+                io.err()
+                        .println("No problem found in " + table + " by "
+                                + Doctor.checks().size() + " checks.");
+            }
+            return report.findings().isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
+        }
+    }
+
+    static void print(Io io, boolean json, String table, List<Finding> findings, List<String> notChecked) {
+        if (json) {
+            io.out()
+                    .println(Json.pretty(new Answer()
+                            .with("table", table)
+                            .with(
+                                    "findings",
+                                    findings.stream()
+                                            .map(finding -> new Answer()
+                                                    .with("check", finding.check())
+                                                    .with("problem", finding.problem())
+                                                    .with("fix", finding.fix())
+                                                    .map())
+                                            .toList())
+                            .with("notChecked", notChecked)
+                            .map()));
+            return;
+        }
+        for (Finding finding : findings) {
+            io.out().println(TextTable.oneLine(finding.check() + ": " + finding.problem()));
+            io.out().println(TextTable.oneLine("    fix: " + finding.fix()));
+        }
+        notChecked.forEach(line -> io.err().println(TextTable.oneLine("not checked: " + line)));
+    }
+}

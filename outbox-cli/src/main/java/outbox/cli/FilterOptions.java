@@ -1,0 +1,102 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.EventFilter;
+import outbox.model.EventStatus;
+import picocli.CommandLine.Option;
+
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.Arrays;
+
+/** Which events are meant. All conditions that are given must hold. */
+final class FilterOptions {
+
+    @Option(
+            names = "--status",
+            split = ",",
+            paramLabel = "STATUS",
+            description = "NEW, RETRY, DEAD or DONE; several by commas")
+    private EventStatus[] statuses = {};
+
+    @Option(names = "--type", paramLabel = "TYPE", description = "event type")
+    private @Nullable String type;
+
+    @Option(names = "--aggregate-type", paramLabel = "TYPE", description = "type of the aggregate")
+    private @Nullable String aggregateType;
+
+    @Option(names = "--aggregate-id", paramLabel = "ID", description = "id of the aggregate")
+    private @Nullable String aggregateId;
+
+    @Option(names = "--key", paramLabel = "KEY", description = "key that the event was written with")
+    private @Nullable String key;
+
+    @Option(names = "--error", paramLabel = "TEXT", description = "the last error contains this text")
+    private @Nullable String error;
+
+    @Option(
+            names = "--from",
+            paramLabel = "TIME",
+            description = "stored at this time or later, as in 2026-11-01T00:00:00Z")
+    private @Nullable String from;
+
+    @Option(names = "--before", paramLabel = "TIME", description = "stored before this time")
+    private @Nullable String before;
+
+    /** Whether anything but the status is asked for. */
+    boolean isNarrow() {
+        return type != null
+                || aggregateType != null
+                || aggregateId != null
+                || key != null
+                || error != null
+                || from != null
+                || before != null;
+    }
+
+    boolean isEmpty() {
+        return !isNarrow() && statuses.length == 0;
+    }
+
+    EventFilter filter() {
+        return isEmpty() ? EventFilter.all() : builder().build();
+    }
+
+    EventFilter.Builder builder() {
+        EventFilter.Builder filter = EventFilter.builder();
+        if (statuses.length > 0) {
+            filter.status(statuses[0], Arrays.copyOfRange(statuses, 1, statuses.length));
+        }
+        if (type != null) {
+            filter.eventType(type);
+        }
+        if (aggregateType != null) {
+            filter.aggregateType(aggregateType);
+        }
+        if (aggregateId != null) {
+            filter.aggregateId(aggregateId);
+        }
+        if (key != null) {
+            filter.dedupKey(key);
+        }
+        if (error != null) {
+            filter.errorContains(error);
+        }
+        if (from != null) {
+            filter.createdFrom(time("--from", from));
+        }
+        if (before != null) {
+            filter.createdBefore(time("--before", before));
+        }
+        return filter;
+    }
+
+    private static Instant time(String flag, String text) {
+        try {
+            return Instant.parse(text);
+        } catch (DateTimeParseException e) {
+            throw new IllegalArgumentException(
+                    flag + " must be a time in UTC, as in 2026-11-01T00:00:00Z, but is " + TextTable.oneLine(text), e);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package outbox.cli;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Serves {@code /health}, and metrics if they are on, by the JDK's small server. Where a token is set, every request must have it. Requests and answers have a time limit of ten seconds, two
+ * run at a time.
+ */
+final class HealthServer implements AutoCloseable {
+
+    /** What the process says of itself. */
+    record Health(boolean isUp, String json) {}
+
+    private static final Logger LOG = System.getLogger(HealthServer.class.getName());
+    private static final int THREADS = 2;
+    private static final int BACKLOG = 64;
+
+    static {
+        limit("sun.net.httpserver.maxReqTime");
+        limit("sun.net.httpserver.maxRspTime");
+    }
+
+    private final RelaySettings.Server settings;
+    private final HttpServer server;
+    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
+            THREADS,
+            THREADS,
+            1,
+            TimeUnit.MINUTES,
+            new ArrayBlockingQueue<>(BACKLOG),
+            task -> {
+                Thread thread = new Thread(task, "outbox-relay-http");
+                thread.setDaemon(true);
+                return thread;
+            },
+            new ThreadPoolExecutor.CallerRunsPolicy());
+
+    private HealthServer(RelaySettings.Server settings, HttpServer server) {
+        this.settings = settings;
+        this.server = server;
+    }
+
+    private static void limit(String property) {
+        if (System.getProperty(property) == null) {
+            System.setProperty(property, "10"); // seconds; the server reads it once
+        }
+    }
+
+    /** @throws SettingsException if the address cannot be used */
+    static HealthServer start(RelaySettings.Server settings, Supplier<Health> health, Supplier<String> metrics) {
+        HttpServer http;
+        try {
+            http = HttpServer.create(settings.bind(), BACKLOG);
+        } catch (IOException e) {
+            throw new SettingsException("Cannot listen at " + settings.bind() + ": " + e.getMessage() + ". Change "
+                    + Setting.SERVER_BIND.key() + ", or end what uses it.");
+        }
+        HealthServer server = new HealthServer(settings, http);
+        http.setExecutor(server.threads);
+        http.createContext(
+                "/health",
+                exchange -> server.answer(exchange, "/health", () -> {
+                    Health now = health.get();
+                    return new Reply(now.isUp() ? 200 : 503, "application/json", now.json());
+                }));
+        settings.metricsPath()
+                .ifPresent(path -> http.createContext(
+                        path,
+                        exchange -> server.answer(
+                                exchange,
+                                path,
+                                () -> new Reply(200, "text/plain; version=0.0.4; charset=utf-8", metrics.get()))));
+        http.start();
+        return server;
+    }
+
+    private record Reply(int status, String type, String body) {}
+
+    /** The port that it listens on. */
+    int port() {
+        return server.getAddress().getPort();
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+        threads.shutdownNow();
+    }
+
+    private void answer(HttpExchange exchange, String path, Supplier<Reply> source) throws IOException {
+        try (exchange) {
+            Reply reply = reply(exchange, path, source);
+            byte[] body = reply.body().getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders().set("Content-Type", reply.type());
+            exchange.getResponseHeaders().set("Cache-Control", "no-store");
+            boolean isHead = exchange.getRequestMethod().equals("HEAD");
+            exchange.sendResponseHeaders(reply.status(), isHead || body.length == 0 ? -1 : body.length);
+            if (!isHead && body.length > 0) {
+                try (OutputStream out = exchange.getResponseBody()) {
+                    out.write(body);
+                }
+            }
+        }
+    }
+
+    private Reply reply(HttpExchange exchange, String path, Supplier<Reply> source) {
+        if (!isAllowed(exchange)) {
+            exchange.getResponseHeaders().set("WWW-Authenticate", "Bearer");
+            return text(401, "A bearer token is needed.\n");
+        }
+        if (!exchange.getRequestURI().getPath().equals(path)) {
+            return text(404, "There is /health, and metrics if they are on.\n");
+        }
+        if (!exchange.getRequestMethod().equals("GET")
+                && !exchange.getRequestMethod().equals("HEAD")) {
+            return text(405, "Only GET and HEAD.\n");
+        }
+        try {
+            return source.get();
+        } catch (RuntimeException | Error e) {
+            LOG.log(Level.WARNING, "Cannot answer " + path, e);
+            return text(500, "See the log.\n");
+        }
+    }
+
+    private static Reply text(int status, String text) {
+        return new Reply(status, "text/plain; charset=utf-8", text);
+    }
+
+    private boolean isAllowed(HttpExchange exchange) {
+        if (settings.token().isEmpty()) {
+            return true;
+        }
+        String given = exchange.getRequestHeaders().getFirst("Authorization");
+        byte[] wanted = ("Bearer " + settings.token().get()).getBytes(StandardCharsets.UTF_8);
+        return given != null && MessageDigest.isEqual(given.getBytes(StandardCharsets.UTF_8), wanted);
+    }
+}

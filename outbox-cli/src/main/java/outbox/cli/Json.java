@@ -1,0 +1,67 @@
+package outbox.cli;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.Collection;
+import java.util.Map;
+
+/** Writes maps, collections, texts, numbers and truth values as JSON; anything else by its text, such as a time. */
+final class Json {
+
+    private static final JsonFactory FACTORY = new JsonFactory();
+
+    private Json() {}
+
+    /** The value on one line. */
+    static String line(@Nullable Object value) {
+        return text(value, false);
+    }
+
+    /** The value for people and programs alike. */
+    static String pretty(@Nullable Object value) {
+        return text(value, true);
+    }
+
+    private static String text(@Nullable Object value, boolean pretty) {
+        StringWriter text = new StringWriter();
+        try (JsonGenerator json = FACTORY.createGenerator(text)) {
+            if (pretty) {
+                json.useDefaultPrettyPrinter();
+            }
+            write(json, value);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e); // a StringWriter does not fail
+        }
+        return text.toString();
+    }
+
+    private static void write(JsonGenerator json, @Nullable Object value) throws IOException {
+        if (value == null) {
+            json.writeNull();
+        } else if (value instanceof Map<?, ?> map) {
+            json.writeStartObject();
+            for (Map.Entry<?, ?> entry : map.entrySet()) {
+                json.writeFieldName(String.valueOf(entry.getKey()));
+                write(json, entry.getValue());
+            }
+            json.writeEndObject();
+        } else if (value instanceof Collection<?> many) {
+            json.writeStartArray();
+            for (Object one : many) {
+                write(json, one);
+            }
+            json.writeEndArray();
+        } else if (value instanceof Boolean truth) {
+            json.writeBoolean(truth);
+        } else if (value instanceof Integer || value instanceof Long) {
+            json.writeNumber(((Number) value).longValue());
+        } else {
+            json.writeString(value.toString());
+        }
+    }
+}

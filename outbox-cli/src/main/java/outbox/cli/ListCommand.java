@@ -1,0 +1,103 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.EventCursor;
+import outbox.admin.EventPage;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.util.concurrent.Callable;
+
+/** Lists events without their payloads, a page at a time. */
+@Command(
+        name = "list",
+        mixinStandardHelpOptions = true,
+        description = "Lists events, the newest first, without their payloads.")
+final class ListCommand implements Callable<Integer> {
+
+    private static final int SHOWN_ERROR = 60;
+
+    private final Io io;
+
+    @Mixin
+    private DatabaseOptions database = new DatabaseOptions();
+
+    @Mixin
+    private FilterOptions filter = new FilterOptions();
+
+    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
+    private String table = "";
+
+    @Option(
+            names = "--limit",
+            defaultValue = "50",
+            description = "events per page, 1 to 1000; default ${DEFAULT-VALUE}")
+    private int limit;
+
+    @Option(names = "--after", paramLabel = "CURSOR", description = "where the page before ended")
+    private @Nullable String after;
+
+    @Option(names = "--oldest-first", description = "in the other direction")
+    private boolean oldestFirst;
+
+    @Option(names = "--json", description = "for programs")
+    private boolean json;
+
+    ListCommand(Io io) {
+        this.io = io;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        EventQuery.Builder query = EventQuery.builder()
+                .filter(filter.filter())
+                .pageSize(limit)
+                .order(oldestFirst ? EventQuery.Order.OLDEST_FIRST : EventQuery.Order.NEWEST_FIRST);
+        if (after != null) {
+            query.after(EventCursor.parse(after));
+        }
+        EventPage page = database.target(io, table).admin().find(query.build());
+        EventCursor next = page.next();
+        if (json) {
+            io.out()
+                    .println(Json.pretty(new Answer()
+                            .with("table", table)
+                            .with(
+                                    "events",
+                                    page.events().stream()
+                                            .map(event -> Events.answer(event).map())
+                                            .toList())
+                            .with("next", next == null ? null : next.text())
+                            .map()));
+        } else {
+            print(page);
+            if (next != null) {
+                io.err().println("More: --after " + next.text());
+            }
+        }
+        return ExitCode.OK;
+    }
+
+    private void print(EventPage page) {
+        TextTable rows = new TextTable("EVENT", "TYPE", "AGGREGATE", "STATUS", "ATTEMPTS", "CREATED", "DUE", "ERROR");
+        for (EventSummary event : page.events()) {
+            rows.add(
+                    event.eventId(),
+                    event.eventType(),
+                    event.aggregateId(),
+                    Events.status(event),
+                    event.attempts(),
+                    event.createdAt(),
+                    event.availableAt(),
+                    cut(event.errorStart()));
+        }
+        rows.print(io.out());
+    }
+
+    private static @Nullable String cut(@Nullable String error) {
+        return error == null || error.length() <= SHOWN_ERROR ? error : error.substring(0, SHOWN_ERROR) + "…";
+    }
+}

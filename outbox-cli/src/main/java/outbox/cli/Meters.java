@@ -1,0 +1,31 @@
+package outbox.cli;
+
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import org.jspecify.annotations.Nullable;
+import outbox.admin.OutboxAdmin;
+import outbox.micrometer.OutboxMeters;
+import outbox.spi.Leadership;
+import outbox.spi.MetricsExporter;
+
+/** The meters of all tables of the process, for Prometheus. */
+final class Meters implements AutoCloseable {
+
+    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+    MetricsExporter of(String table, OutboxAdmin admin, @Nullable Leadership leadership) {
+        return OutboxMeters.builder(registry, table)
+                .backlog(admin::backlog)
+                .relayLeader(leadership == null ? () -> true : leadership::isLeader)
+                .build();
+    }
+
+    String scrape() {
+        return registry.scrape();
+    }
+
+    @Override
+    public void close() {
+        registry.close();
+    }
+}

@@ -1,0 +1,89 @@
+package outbox.cli;
+
+import outbox.OutboxException;
+import picocli.AutoComplete.GenerateCompletion;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.sql.SQLException;
+
+/** The command without a subcommand: it shows what there is. */
+@Command(
+        name = "outbox",
+        mixinStandardHelpOptions = true,
+        versionProvider = OutboxCommand.Version.class,
+        synopsisSubcommandLabel = "COMMAND",
+        description =
+                "Looks after outbox tables: shows them, replays and purges events, relays them, finds what is wrong.",
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:done, or nothing wrong was found",
+            "1:problems were found, or what was asked for is not there",
+            "2:arguments or settings are wrong; nothing was done",
+            "3:the change was not confirmed; nothing was changed",
+            "4:the database could not be reached, or failed on the way"
+        })
+final class OutboxCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+
+    static CommandLine commandLine(Io io) {
+        CommandLine line = new CommandLine(new OutboxCommand())
+                .addSubcommand(new DemoCommand())
+                .addSubcommand(new StatusCommand(io))
+                .addSubcommand(new ListCommand(io))
+                .addSubcommand(new ShowCommand(io))
+                .addSubcommand(new ReplayCommand(io))
+                .addSubcommand(new DiscardCommand(io))
+                .addSubcommand(new PurgeCommand(io))
+                .addSubcommand(SchemaCommand.commandLine(io))
+                .addSubcommand(new DoctorCommand(io))
+                .addSubcommand(RelayCommand.commandLine(io))
+                .addSubcommand(new GenerateCompletion());
+        line.setOut(io.out());
+        line.setErr(io.err());
+        line.setCaseInsensitiveEnumValuesAllowed(true);
+        line.setParameterExceptionHandler((e, args) -> refuse(io, e));
+        line.setExecutionExceptionHandler((e, command, result) -> fail(io, e));
+        return line;
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "Name a command.");
+    }
+
+    private static int refuse(Io io, ParameterException e) {
+        CommandLine command = e.getCommandLine();
+        io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
+        io.err().println("See: " + command.getCommandSpec().qualifiedName() + " --help");
+        return ExitCode.USAGE;
+    }
+
+    /** A refusal of the library is one of an argument: it says what is wrong with which. */
+    private static int fail(Io io, Exception e) {
+        String message = e.getMessage() == null ? e.toString() : e.getMessage();
+        io.err().println(io.secrets().hide(message));
+        if (e instanceof SettingsException || e instanceof IllegalArgumentException) {
+            return ExitCode.USAGE;
+        }
+        if (!(e instanceof OutboxException || e instanceof SQLException)) {
+            io.err().println(io.secrets().hide("This is a fault of the command: " + e));
+        }
+        return ExitCode.FAILED;
+    }
+
+    /** From the manifest of the archive. */
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = OutboxCommand.class.getPackage().getImplementationVersion();
+            return new String[] {"outbox " + (version == null ? "(not packaged)" : version)};
+        }
+    }
+}

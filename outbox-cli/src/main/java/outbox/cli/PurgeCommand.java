@@ -1,0 +1,176 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.AdminAction;
+import outbox.admin.AdminRequest;
+import outbox.admin.AuditEntry;
+import outbox.cli.doctor.Queries;
+import outbox.cli.doctor.Subject;
+import outbox.model.EventStatus;
+import outbox.spi.AdminEventStore;
+import outbox.spi.LeasingEventStore;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+/**
+ * Deletes finished events past their retention, a batch per transaction. Each transaction adds its number to the audit record, so that the record is right wherever the process dies.
+ */
+@Command(
+        name = "purge",
+        mixinStandardHelpOptions = true,
+        description =
+                "Deletes delivered events past their retention, and dead ones only if a retention is given for them.")
+final class PurgeCommand implements Callable<Integer> {
+
+    private final Io io;
+
+    @Mixin
+    private DatabaseOptions database = new DatabaseOptions();
+
+    @Mixin
+    private ChangeOptions change = new ChangeOptions();
+
+    @Option(names = "--table", required = true, description = "the table; always named")
+    private String table = "";
+
+    @Option(
+            names = "--retention",
+            required = true,
+            paramLabel = "TIME",
+            description = "how long delivered events are kept, as in 168h")
+    private String retention = "";
+
+    @Option(
+            names = "--dead-retention",
+            paramLabel = "TIME",
+            description = "how long dead events are kept; default: for ever")
+    private @Nullable String deadRetention;
+
+    @Option(
+            names = "--batch-size",
+            paramLabel = "N",
+            defaultValue = "1000",
+            description = "events per transaction, 1 to 10000; default ${DEFAULT-VALUE}")
+    private int batchSize;
+
+    PurgeCommand(Io io) {
+        this.io = io;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        if (batchSize < 1 || batchSize > 10_000) {
+            throw new SettingsException("--batch-size must be between 1 and 10000, but is " + batchSize);
+        }
+        Duration keepDone = Durations.parse("--retention", retention);
+        Duration keepDead = deadRetention == null ? null : Durations.parse("--dead-retention", deadRetention);
+        Target target = database.target(io, table);
+        try (Connection connection = target.database().getConnection()) {
+            Map<EventStatus, Instant> ends = new LinkedHashMap<>();
+            Instant now = target.subject().store().now(connection);
+            ends.put(EventStatus.DONE, now.minus(keepDone));
+            if (keepDead != null) {
+                ends.put(EventStatus.DEAD, now.minus(keepDead));
+            }
+            Plan plan = plan(target.subject(), connection, ends);
+            Optional<Integer> refused = change.confirm(io, plan);
+            if (refused.isPresent()) {
+                return refused.get();
+            }
+            return purge(target.subject().store(), connection, ends, plan);
+        }
+    }
+
+    private Plan plan(Subject subject, Connection connection, Map<EventStatus, Instant> ends)
+            throws SQLException {
+        Queries queries = new Queries(connection, table);
+        ChangeSql sql = new ChangeSql(subject);
+        StringBuilder text = new StringBuilder();
+        long rows = 0;
+        for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
+            text.append(text.isEmpty() ? "" : ";\n").append(sql.purge(end.getKey(), end.getValue()));
+            String age = subject.kind().ageOf(end.getKey());
+            rows += queries.count(
+                    subject.kind().is(end.getKey(), subject.maxAttempts()) + " AND " + age + " < ?",
+                    queries.time(age, end.getValue()));
+        }
+        return new Plan("Purge", table, text.toString(), rows, rows, false);
+    }
+
+    private int purge(AdminEventStore store, Connection connection, Map<EventStatus, Instant> ends, Plan plan)
+            throws SQLException {
+        String requestId = change.requestId().orElseGet(() -> UUID.randomUUID().toString());
+        AdminRequest.builder()
+                .actor(change.actor())
+                .reason(change.reason())
+                .requestId(requestId); // refuses what the record cannot hold
+        connection.setAutoCommit(false);
+        AuditEntry entry = new AuditEntry(
+                requestId,
+                AdminAction.PURGE,
+                change.actor(),
+                change.reason(),
+                selection(ends),
+                plan.rows(),
+                0,
+                store.now(connection),
+                null);
+        boolean isFirst = store.beginAudit(connection, entry);
+        connection.commit();
+        if (!isFirst) {
+            io.err().println("Request " + requestId + " was made before; nothing was changed.");
+            return ExitCode.OK;
+        }
+        long deleted = 0;
+        for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
+            int count;
+            do {
+                prepare(store, connection);
+                count = store.purge(connection, end.getKey(), end.getValue(), batchSize);
+                store.progressAudit(connection, requestId, count, null);
+                connection.commit();
+                deleted += count;
+            } while (count == batchSize);
+        }
+        store.progressAudit(connection, requestId, 0, store.now(connection));
+        connection.commit();
+        report(plan, requestId, deleted);
+        return ExitCode.OK;
+    }
+
+    private static String selection(Map<EventStatus, Instant> ends) {
+        return ends.entrySet().stream()
+                .map(end -> end.getKey() + " events that ended before " + end.getValue())
+                .collect(Collectors.joining(", "));
+    }
+
+    private static void prepare(AdminEventStore store, Connection connection) throws SQLException {
+        if (store instanceof LeasingEventStore leasing) {
+            leasing.prepare(connection);
+        }
+    }
+
+    private void report(Plan plan, String requestId, long deleted) {
+        if (change.isJson()) {
+            io.out()
+                    .println(Json.pretty(plan.answer(true)
+                            .with("requestId", requestId)
+                            .with("affected", deleted)
+                            .map()));
+        } else {
+            io.out().println("Done: " + deleted + " events. Audit record " + requestId + ".");
+        }
+    }
+}

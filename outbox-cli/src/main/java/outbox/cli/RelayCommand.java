@@ -1,0 +1,125 @@
+package outbox.cli;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Spec;
+
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** The relay as a process of its own, until SIGTERM or SIGINT. */
+@Command(
+        name = "relay",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description = {
+            "Delivers the events of tables until it is told to stop by SIGTERM or SIGINT, and then ends with 0.",
+            "Everything can be set by a flag, by the environment, or in the file of --config."
+        })
+final class RelayCommand implements Callable<Integer> {
+
+    /** Beyond the drain time: whoever waits for longer is stuck. */
+    private static final Duration GRACE = Duration.ofSeconds(10);
+
+    /** Those that have their flags from {@link DatabaseOptions}. */
+    private static final List<Setting> OF_THE_DATABASE = List.of(
+            Setting.JDBC_URL,
+            Setting.JDBC_USER,
+            Setting.JDBC_PASSWORD,
+            Setting.JDBC_PASSWORD_FILE,
+            Setting.RELAY_MAX_ATTEMPTS);
+
+    private final Io io;
+
+    @Mixin
+    private DatabaseOptions database = new DatabaseOptions();
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+
+    private RelayCommand(Io io) {
+        this.io = io;
+    }
+
+    /** With a flag for each setting that has one. */
+    static CommandLine commandLine(Io io) {
+        CommandLine line = new CommandLine(new RelayCommand(io));
+        for (Setting setting : Setting.values()) {
+            if (!OF_THE_DATABASE.contains(setting) && setting.flag().isPresent()) {
+                line.getCommandSpec()
+                        .addOption(OptionSpec.builder(setting.flag().get())
+                                .type(String.class)
+                                .paramLabel(setting.label())
+                                .description(setting.meaning() + "; or " + setting.key()
+                                        + setting.standard()
+                                                .map(text -> "; default " + text)
+                                                .orElse(""))
+                                .build());
+            }
+        }
+        return line;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        RelaySettings settings = RelaySettings.of(database.settings(io, flags()), io.secrets());
+        CountDownLatch stop = new CountDownLatch(1);
+        CompletableFuture<Integer> exitCode = new CompletableFuture<>();
+        Thread hook = new Thread(() -> end(stop, exitCode, settings.delivery().drainTime()), "outbox-relay-stop");
+        Runtime.getRuntime().addShutdownHook(hook);
+        try (RelayProcess process = RelayProcess.start(settings)) {
+            io.err().println("Relay: " + process);
+            stop.await();
+            io.err().println("Relay: told to stop");
+        } catch (Throwable e) {
+            withdraw(hook, exitCode);
+            throw e;
+        }
+        io.err().println("Relay: stopped");
+        exitCode.complete(ExitCode.OK);
+        return ExitCode.OK;
+    }
+
+    private Map<Setting, String> flags() {
+        Map<Setting, String> flags = new EnumMap<>(Setting.class);
+        for (Setting setting : Setting.values()) {
+            if (!OF_THE_DATABASE.contains(setting)) {
+                setting.flag()
+                        .map(flag -> spec.commandLine().getParseResult().<String>matchedOptionValue(flag, null))
+                        .ifPresent(value -> flags.put(setting, value));
+            }
+        }
+        return flags;
+    }
+
+    /** On the thread of the signal: waits for the clean end, and makes its code the one of the process, which would be that of the signal otherwise. */
+    private static void end(CountDownLatch stop, CompletableFuture<Integer> exitCode, Duration drainTime) {
+        stop.countDown();
+        int code = ExitCode.FAILED;
+        try {
+            code = exitCode.get(drainTime.plus(GRACE).toMillis(), TimeUnit.MILLISECONDS);
+        } catch (Exception e) {
+            System.err.println("Relay: did not end within its drain time, " + drainTime + " (" + e + ")");
+        }
+        Runtime.getRuntime().halt(code);
+    }
+
+    /** A start that failed ends as any command does. If a signal came first, its thread waits for the code. */
+    private static void withdraw(Thread hook, CompletableFuture<Integer> exitCode) {
+        exitCode.complete(ExitCode.FAILED);
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            // it runs
+        }
+    }
+}

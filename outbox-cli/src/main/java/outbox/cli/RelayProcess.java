@@ -1,0 +1,285 @@
+package outbox.cli;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.pool.HikariPool.PoolInitializationException;
+import org.jspecify.annotations.Nullable;
+import outbox.admin.OutboxAdmin;
+import outbox.cli.doctor.Doctor;
+import outbox.cli.doctor.TableKind;
+import outbox.jdbc.JdbcLeadership;
+import outbox.jdbc.LayoutEventStore;
+import outbox.jdbc.LeadershipRefusedException;
+import outbox.purge.OutboxPurge;
+import outbox.relay.Relay;
+import outbox.spi.AdminEventStore;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.Leadership;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * All that a relay process runs: a pool, a relay and a purge for each table, the transports, and the server of health and metrics.
+ *
+ * <p>Started by one thread and closed by the same. What was started before a start that failed is closed again.
+ */
+final class RelayProcess implements AutoCloseable {
+
+    private static final Logger LOG = System.getLogger(RelayProcess.class.getName());
+
+    /** Connections that a table may need at a time: claim, outcomes, leases, purge, and the lock of the leader. */
+    private static final int CONNECTIONS_PER_TABLE = 5;
+
+    private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
+    private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
+    private static final Duration LONGEST_TERM = Duration.ofMinutes(10);
+
+    private final RelaySettings settings;
+    private final HikariDataSource pool;
+    private final Meters meters;
+    private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
+    private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
+    private @Nullable HealthServer server; // starting thread only
+
+    private RelayProcess(RelaySettings settings) throws SQLException {
+        this.settings = settings;
+        this.pool = pool(settings);
+        this.meters = new Meters();
+        others.add(pool);
+        others.add(meters);
+    }
+
+    /** @throws SettingsException if a setting does not fit the database, or an address is in use */
+    static RelayProcess start(RelaySettings settings) throws SQLException {
+        RelayProcess process = new RelayProcess(settings);
+        try {
+            process.run();
+            return process;
+        } catch (Throwable e) {
+            process.close();
+            throw e;
+        }
+    }
+
+    private void run() throws SQLException {
+        if (settings.delivery().enabled()) {
+            for (String table : settings.delivery().tables()) {
+                relays.put(table, relay(table, Target.kind(pool, table)));
+            }
+        }
+        if (settings.cleaner().enabled()) {
+            for (String table : settings.cleaner().tables()) {
+                OutboxPurge purge = purge(table, Target.kind(pool, table));
+                others.add(purge);
+                purge.start();
+            }
+        }
+        server = HealthServer.start(settings.server(), this::health, meters::scrape);
+        relays.values().forEach(Relay::start);
+    }
+
+    /** Fails at once if the database cannot be reached: then there is nothing to relay. */
+    private static HikariDataSource pool(RelaySettings settings) throws SQLException {
+        Database database = settings.database();
+        int tables = Math.max(
+                settings.delivery().tables().size(), settings.cleaner().tables().size());
+        HikariConfig config = new HikariConfig();
+        config.setPoolName("outbox-relay");
+        config.setDataSource(database);
+        config.setMaximumPoolSize(CONNECTIONS_PER_TABLE * tables + 1);
+        config.setMinimumIdle(1);
+        config.setIdleTimeout(TimeUnit.MINUTES.toMillis(1));
+        config.setConnectionTimeout(CONNECT_LIMIT.toMillis());
+        config.setInitializationFailTimeout(CONNECT_LIMIT.toMillis());
+        try {
+            return new HikariDataSource(config);
+        } catch (PoolInitializationException e) {
+            throw new SQLException("Cannot reach the database " + database + ": " + e.getMessage(), e);
+        }
+    }
+
+    private Relay relay(String table, TableKind kind) throws SQLException {
+        RelaySettings.Delivery delivery = settings.delivery();
+        Leadership leadership = delivery.singleActive() ? leadership(table) : null;
+        try {
+            AdminEventStore store = store(table, kind, leadership);
+            Transport transport = Transport.to(settings, table);
+            others.add(transport);
+            Relay.Builder relay = Relay.builder()
+                    .connectionProvider(connections())
+                    .eventStore(store)
+                    .table(table)
+                    .listener(transport.listener())
+                    .pollInterval(delivery.pollInterval())
+                    .batchSize(delivery.batchSize())
+                    .lease(delivery.lockTtl())
+                    .maxAttempts(delivery.maxAttempts())
+                    .dispatchTimeout(transport.timeLimit(delivery.dispatchTimeout()))
+                    .drainTimeout(drainOfDeliveries(delivery.drainTime()))
+                    .lastErrorMaxBytes(delivery.lastErrorMaxBytes())
+                    .withoutPurge();
+            if (settings.server().metricsPath().isPresent()) {
+                relay.metrics(meters.of(table, new OutboxAdmin(connections(), store), leadership));
+            }
+            return (leadership == null ? relay : relay.leadership(leadership)).build();
+        } catch (Throwable e) {
+            if (leadership != null) {
+                leadership.close();
+            }
+            throw e;
+        }
+    }
+
+    /** The rest of the drain time is for writing outcomes and closing. */
+    private static Duration drainOfDeliveries(Duration drainTime) {
+        Duration rest = Duration.ofSeconds(6);
+        return drainTime.compareTo(rest.multipliedBy(2)) > 0 ? drainTime.minus(rest) : drainTime.dividedBy(2);
+    }
+
+    /** A term of half the poll interval lets a standby take over within two intervals. Asked once here, so that what can never lead is refused at the start. */
+    private Leadership leadership(String table) throws SQLException {
+        requirePlaceForLeader(table);
+        Duration half = settings.delivery().pollInterval().dividedBy(2);
+        Duration term = half.compareTo(SHORTEST_TERM) < 0 ? SHORTEST_TERM : half;
+        Leadership leadership =
+                JdbcLeadership.of(pool, table, term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term);
+        try {
+            leadership.lead();
+            return leadership;
+        } catch (LeadershipRefusedException e) {
+            leadership.close();
+            throw new SettingsException(e.getMessage() + " Change the URL, or set "
+                    + Setting.RELAY_SINGLE_ACTIVE.key() + " to false on all nodes of this table.");
+        }
+    }
+
+    /** H2 has no locks of sessions; its leader has a lease in a table. */
+    private void requirePlaceForLeader(String table) throws SQLException {
+        if (!settings.database().product().equals("h2")) {
+            return;
+        }
+        String leases = table.substring(0, table.indexOf('.') + 1) + "outbox_leader";
+        try (Connection connection = pool.getConnection()) {
+            if (!Doctor.hasTable(connection, leases)) {
+                throw new SettingsException("There is no table " + leases + ", which a leader needs on H2. Run: outbox"
+                        + " schema apply --table " + table + " --with leader, or set "
+                        + Setting.RELAY_SINGLE_ACTIVE.key() + " to false.");
+            }
+        }
+    }
+
+    private AdminEventStore store(String table, TableKind kind, @Nullable Leadership leadership) {
+        int maxAttempts = settings.delivery().maxAttempts();
+        if (kind == TableKind.EVENT) {
+            return settings.database().store(table);
+        }
+        if (leadership != null) {
+            return LayoutEventStore.of(pool, Target.layout(kind, table, maxAttempts), leadership);
+        }
+        if (kind == TableKind.TEXT_STATUS) {
+            throw new SettingsException("Table " + table + " has no place for claims, so relays cannot share it: set "
+                    + Setting.RELAY_SINGLE_ACTIVE.key() + " to true.");
+        }
+        return LayoutEventStore.of(pool, Target.layout(kind, table, maxAttempts));
+    }
+
+    private OutboxPurge purge(String table, TableKind kind) {
+        RelaySettings.Cleaner cleaner = settings.cleaner();
+        OutboxPurge.Builder purge = OutboxPurge.builder()
+                .connectionProvider(connections())
+                .eventStore(Target.subject(settings.database(), table, kind, settings.delivery().maxAttempts())
+                        .store())
+                .interval(cleaner.interval())
+                .retention(cleaner.retention());
+        cleaner.deadRetention().ifPresent(purge::deadRetention);
+        return purge.build();
+    }
+
+    private ConnectionProvider connections() {
+        return pool::getConnection;
+    }
+
+    private HealthServer.Health health() {
+        boolean isUp = isDatabaseThere();
+        Map<String, String> tables = new LinkedHashMap<>();
+        settings.delivery().tables().forEach(table -> tables.put(table, state(relays.get(table))));
+        return new HealthServer.Health(
+                isUp,
+                Json.line(new Answer()
+                        .with("status", isUp ? "UP" : "DOWN")
+                        .with("database", isUp ? "reached" : "not reached")
+                        .with("tables", tables)
+                        .map()));
+    }
+
+    private String state(@Nullable Relay relay) {
+        if (relay == null) {
+            return "off";
+        }
+        if (!settings.delivery().singleActive()) {
+            return "shared";
+        }
+        return relay.isActive() ? "leader" : "standby";
+    }
+
+    private boolean isDatabaseThere() {
+        try (Connection connection = pool.getConnection()) {
+            return connection.isValid(2);
+        } catch (SQLException e) {
+            LOG.log(Level.DEBUG, "The database is not there", e);
+            return false;
+        }
+    }
+
+    /** Where the server listens. */
+    int port() {
+        return server == null ? 0 : server.port();
+    }
+
+    /** Takes no more events, lets those under way finish for the drain time, and closes everything. */
+    @Override
+    public void close() {
+        closeRelays();
+        for (int i = others.size() - 1; i >= 0; i--) {
+            close(others.get(i));
+        }
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    /** All at the same time: each may use the whole drain time, which bounds the wait. */
+    private void closeRelays() {
+        CompletableFuture.allOf(relays.values().stream()
+                        .map(relay -> CompletableFuture.runAsync(
+                                () -> close(relay), task -> new Thread(task, "outbox-relay-close").start()))
+                        .toArray(CompletableFuture<?>[]::new))
+                .join();
+    }
+
+    private static void close(AutoCloseable part) {
+        try {
+            part.close();
+        } catch (Exception e) {
+            LOG.log(Level.WARNING, "Cannot close " + part, e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return (relays.isEmpty() ? "delivers nothing" : "delivers " + String.join(", ", relays.keySet()))
+                + (settings.cleaner().enabled() ? ", purges " + String.join(", ", settings.cleaner().tables()) : "")
+                + ", database " + settings.database()
+                + ", health at http://" + settings.server().bind().getHostString() + ":" + port() + "/health";
+    }
+}

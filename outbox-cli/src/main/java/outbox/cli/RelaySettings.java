@@ -1,0 +1,283 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.http.WebhookSecret;
+import outbox.jdbc.TableName;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+
+/**
+ * The settings of the relay as a process, checked. The names are those of the environment; {@link Setting} has all of them, with flags and defaults.
+ */
+record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Transport transport, Server server) {
+
+    /** How events are taken and tried. */
+    record Delivery(
+            boolean enabled,
+            List<String> tables,
+            boolean singleActive,
+            Duration pollInterval,
+            int batchSize,
+            Duration lockTtl,
+            int maxAttempts,
+            Duration dispatchTimeout,
+            Duration drainTime,
+            int lastErrorMaxBytes) {}
+
+    /** What is purged, and when. */
+    record Cleaner(
+            boolean enabled,
+            List<String> tables,
+            Duration interval,
+            Duration retention,
+            Optional<Duration> deadRetention) {}
+
+    /** Where events go: to the endpoint, or to standard output if there is none. */
+    record Transport(Optional<URI> endpoint, Optional<String> secret) {}
+
+    /** Where health and metrics are served. */
+    record Server(InetSocketAddress bind, Optional<String> token, Optional<String> metricsPath) {}
+
+    private static final Duration SHORTEST = Duration.ofMillis(10);
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+    private static final int MAX_TABLES = 100;
+    private static final int MIN_TOKEN = 16;
+
+    /** @throws SettingsException that tells all that is wrong */
+    static RelaySettings of(Settings settings, Secrets secrets) {
+        Database database = Database.of(settings, secrets);
+        Delivery delivery = delivery(settings);
+        Cleaner cleaner = cleaner(settings, delivery);
+        Transport transport = transport(settings, delivery != null && delivery.enabled());
+        Server server = server(settings);
+        transport.secret().ifPresent(secrets::add);
+        if (server != null) {
+            server.token().ifPresent(secrets::add);
+        }
+        if (delivery != null
+                && delivery.tables().isEmpty()
+                && cleaner != null
+                && cleaner.tables().isEmpty()) {
+            settings.problem(
+                    Setting.RELAY_TABLES,
+                    "names no table, so there is nothing to do: set it to the tables, as in public.org_outbox");
+        }
+        settings.check();
+        return new RelaySettings(
+                Objects.requireNonNull(database),
+                Objects.requireNonNull(delivery),
+                Objects.requireNonNull(cleaner),
+                transport,
+                Objects.requireNonNull(server));
+    }
+
+    /** Null if something is wrong; it has been told then, as everywhere here. */
+    private static @Nullable Delivery delivery(Settings settings) {
+        Boolean enabled = settings.read(Setting.RELAY_ENABLED, RelaySettings::truth);
+        List<String> tables = settings.readOptional(Setting.RELAY_TABLES, RelaySettings::tables)
+                .orElse(List.of());
+        Boolean singleActive = settings.read(Setting.RELAY_SINGLE_ACTIVE, RelaySettings::truth);
+        Duration pollInterval = settings.read(Setting.RELAY_POLL_INTERVAL, RelaySettings::span);
+        Integer batchSize = settings.read(Setting.RELAY_BATCH_SIZE, number(1, 10_000));
+        Duration lockTtl = settings.read(Setting.RELAY_LOCK_TTL, RelaySettings::span);
+        Integer maxAttempts = settings.read(Setting.RELAY_MAX_ATTEMPTS, number(1, 1_000_000));
+        Duration dispatchTimeout = settings.read(Setting.RELAY_DISPATCH_TIMEOUT, RelaySettings::span);
+        Duration drainTime = settings.read(Setting.RELAY_DRAIN_TIME, Durations::parse);
+        Integer lastErrorMaxBytes = settings.read(Setting.LAST_ERROR_MAX_BYTES, number(1, 4000));
+        if (enabled == null
+                || singleActive == null
+                || pollInterval == null
+                || batchSize == null
+                || lockTtl == null
+                || maxAttempts == null
+                || dispatchTimeout == null
+                || drainTime == null
+                || lastErrorMaxBytes == null) {
+            return null;
+        }
+        return new Delivery(
+                enabled,
+                tables,
+                singleActive,
+                pollInterval,
+                batchSize,
+                lockTtl,
+                maxAttempts,
+                dispatchTimeout,
+                drainTime,
+                lastErrorMaxBytes);
+    }
+
+    private static @Nullable Cleaner cleaner(Settings settings, @Nullable Delivery delivery) {
+        Boolean enabled = settings.read(Setting.CLEANER_ENABLED, RelaySettings::truth);
+        List<String> tables = settings.readOptional(Setting.CLEANER_TABLES, RelaySettings::tables)
+                .orElse(delivery == null ? List.of() : delivery.tables());
+        Duration interval = settings.read(Setting.CLEANER_INTERVAL, RelaySettings::span);
+        Duration retention = settings.read(Setting.CLEANER_RETENTION, RelaySettings::retention);
+        Duration dead = settings.read(Setting.CLEANER_DEAD_RETENTION, RelaySettings::retention);
+        if (enabled == null || interval == null || retention == null || dead == null) {
+            return null;
+        }
+        return new Cleaner(enabled, tables, interval, retention, dead.isZero() ? Optional.empty() : Optional.of(dead));
+    }
+
+    private static Transport transport(Settings settings, boolean needed) {
+        String name = settings.read(Setting.TRANSPORT, text -> oneOf(text, "http", "stdout"));
+        Optional<URI> endpoint = settings.readOptional(Setting.HTTP_ENDPOINT, RelaySettings::endpoint);
+        Optional<String> secret = settings.secret(Setting.HTTP_SECRET, Setting.HTTP_SECRET_FILE);
+        secret.ifPresent(text -> checkSecret(settings, text));
+        if ("stdout".equals(name)) {
+            if (settings.text(Setting.HTTP_ENDPOINT).isPresent()) {
+                settings.problem(
+                        Setting.HTTP_ENDPOINT,
+                        "is given, but events go to standard output: take one of the two settings out");
+            }
+            return new Transport(Optional.empty(), Optional.empty());
+        }
+        if (needed && settings.text(Setting.HTTP_ENDPOINT).isEmpty()) {
+            settings.problem(
+                    Setting.HTTP_ENDPOINT,
+                    "is missing: set it to where events are posted, as in http://127.0.0.1:8080/events, or set "
+                            + Setting.TRANSPORT.key() + " to stdout");
+        }
+        return new Transport(endpoint, secret);
+    }
+
+    private static void checkSecret(Settings settings, String text) {
+        try {
+            WebhookSecret.parse(text);
+        } catch (IllegalArgumentException e) { // its message does not quote the secret
+            settings.problem(Setting.HTTP_SECRET, "cannot be used: " + e.getMessage());
+        }
+    }
+
+    private static @Nullable Server server(Settings settings) {
+        InetSocketAddress bind = settings.read(Setting.SERVER_BIND, RelaySettings::address);
+        Optional<String> token = settings.secret(Setting.SERVER_TOKEN, Setting.SERVER_TOKEN_FILE);
+        Boolean metrics = settings.read(Setting.METRICS_ENABLED, RelaySettings::truth);
+        String path = settings.read(Setting.METRICS_PATH, RelaySettings::path);
+        if (token.isPresent() && token.get().length() < MIN_TOKEN) {
+            settings.problem(Setting.SERVER_TOKEN, "must have at least " + MIN_TOKEN + " characters");
+        }
+        if (bind != null && !bind.getAddress().isLoopbackAddress() && token.isEmpty()) {
+            settings.problem(
+                    Setting.SERVER_BIND,
+                    "is " + bind.getHostString() + ":" + bind.getPort()
+                            + ", which others can reach, and there are no credentials: set "
+                            + Setting.SERVER_TOKEN.key()
+                            + " or " + Setting.SERVER_TOKEN_FILE.key() + ", or bind to 127.0.0.1");
+        }
+        if (bind == null || metrics == null || path == null) {
+            return null;
+        }
+        return new Server(bind, token, metrics ? Optional.of(path) : Optional.empty());
+    }
+
+    private static Boolean truth(String text) {
+        return oneOf(text.toLowerCase(Locale.ROOT), "true", "false").equals("true");
+    }
+
+    private static String oneOf(String text, String... allowed) {
+        if (Arrays.asList(allowed).contains(text)) {
+            return text;
+        }
+        throw new IllegalArgumentException(
+                "must be " + String.join(" or ", allowed) + ", but is '" + TextTable.oneLine(text) + "'");
+    }
+
+    private static List<String> tables(String text) {
+        Set<String> names = new LinkedHashSet<>();
+        for (String part : text.split(",", -1)) {
+            String name = new TableName(part.strip()).value();
+            if (!names.add(name)) {
+                throw new IllegalArgumentException("names " + name + " twice");
+            }
+        }
+        if (names.size() > MAX_TABLES) {
+            throw new IllegalArgumentException("names more than " + MAX_TABLES + " tables; start several processes");
+        }
+        return List.copyOf(names);
+    }
+
+    private static Duration span(String text) {
+        Duration span = Durations.parse(text);
+        if (span.compareTo(SHORTEST) < 0 || span.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException(
+                    "must be at least " + SHORTEST.toMillis() + "ms, but is '" + TextTable.oneLine(text) + "'");
+        }
+        return span;
+    }
+
+    private static Duration retention(String text) {
+        Duration span = Durations.parse(text);
+        if (span.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException(
+                    "must be at most " + LONGEST.toHours() + "h, but is '" + TextTable.oneLine(text) + "'");
+        }
+        return span;
+    }
+
+    static Function<String, Integer> number(int least, int most) {
+        return text -> {
+            try {
+                int value = Integer.parseInt(text);
+                if (value >= least && value <= most) {
+                    return value;
+                }
+            } catch (NumberFormatException e) {
+                // the same refusal
+            }
+            throw new IllegalArgumentException("must be a whole number from " + least + " to " + most + ", but is '"
+                    + TextTable.oneLine(text) + "'");
+        };
+    }
+
+    private static URI endpoint(String text) {
+        URI uri;
+        try {
+            uri = URI.create(text);
+        } catch (IllegalArgumentException e) { // its message quotes the URI, which may hold a token
+            throw new IllegalArgumentException("must be a URL, as in http://127.0.0.1:8080/events", e);
+        }
+        String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
+        if (!scheme.equals("http") && !scheme.equals("https") || uri.getHost() == null) {
+            throw new IllegalArgumentException("must be an http or https URL with a host");
+        }
+        return uri;
+    }
+
+    private static String path(String text) {
+        if (!text.matches("/[A-Za-z0-9._~/-]*") || text.equals("/health") || text.equals("/")) {
+            throw new IllegalArgumentException("must be a path such as /debug/prometheus, other than /health, but is '"
+                    + TextTable.oneLine(text) + "'");
+        }
+        return text;
+    }
+
+    private static InetSocketAddress address(String text) {
+        int colon = text.lastIndexOf(':');
+        String host = colon < 0 ? "" : text.substring(0, colon).replaceAll("^\\[(.*)]$", "$1");
+        String port = text.substring(colon + 1);
+        if (host.isEmpty() || !port.matches("\\d{1,5}") || Integer.parseInt(port) > 65_535) {
+            throw new IllegalArgumentException(
+                    "must be HOST:PORT, as in 127.0.0.1:9470, but is '" + TextTable.oneLine(text) + "'");
+        }
+        try {
+            return new InetSocketAddress(InetAddress.getByName(host), Integer.parseInt(port));
+        } catch (UnknownHostException e) {
+            throw new IllegalArgumentException("names a host that is not known: '" + TextTable.oneLine(host) + "'", e);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.cli.doctor.Doctor;
+import outbox.cli.doctor.Finding;
+import outbox.cli.doctor.Subject;
+import outbox.cli.doctor.TableKind;
+import outbox.jdbc.JdbcEventStores;
+import outbox.jdbc.LayoutEventStore;
+import outbox.jdbc.LayoutSchema;
+import outbox.jdbc.OutboxSchema;
+import outbox.jdbc.TableName;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+/** The tables: their DDL, whether they are complete, and their creation. */
+@Command(
+        name = "schema",
+        mixinStandardHelpOptions = true,
+        synopsisSubcommandLabel = "(print | check | apply)",
+        description = "Prints the DDL, checks what is there against it, or applies what is missing.")
+final class SchemaCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+
+    static CommandLine commandLine(Io io) {
+        return new CommandLine(new SchemaCommand())
+                .addSubcommand(new Print(io))
+                .addSubcommand(new Check(io))
+                .addSubcommand(new Apply(io));
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "Name what to do: print, check or apply.");
+    }
+
+    /** Which table, of which kind, with what. */
+    static final class TableOptions {
+
+        @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
+        private String table = "";
+
+        @Option(
+                names = "--layout",
+                paramLabel = "LAYOUT",
+                description = "${COMPLETION-CANDIDATES}; default: as the table is, or MODULE for a name that ends with _outbox")
+        private @Nullable TableKind layout;
+
+        @Option(
+                names = "--with",
+                split = ",",
+                paramLabel = "FEATURE",
+                description = "what the table must be able to do beyond the plain outbox: ${COMPLETION-CANDIDATES}")
+        private Feature[] features = {};
+
+        String table() {
+            return new TableName(table).value();
+        }
+
+        /** Refuses what does not fit the kind of table. */
+        List<Feature> features(TableKind kind) {
+            List<Feature> all = List.of(features);
+            all.forEach(feature -> feature.check(kind));
+            return all;
+        }
+
+        /** Without a database to ask. */
+        TableKind kind() {
+            return layout != null ? layout : TableKind.named(table);
+        }
+
+        Subject subject(Database database, int maxAttempts) throws SQLException {
+            try (Connection connection = database.getConnection()) {
+                TableKind kind = layout != null
+                        ? layout
+                        : Doctor.kindOf(connection, table()).orElse(TableKind.named(table));
+                return Target.subject(database, table(), kind, maxAttempts);
+            }
+        }
+    }
+
+    @Command(name = "print", mixinStandardHelpOptions = true, description = "Prints the DDL; needs no connection.")
+    static final class Print implements Callable<Integer> {
+
+        private final Io io;
+
+        @Mixin
+        private DatabaseOptions database = new DatabaseOptions();
+
+        @Mixin
+        private TableOptions table = new TableOptions();
+
+        @Option(names = "--store", paramLabel = "NAME", description = "h2, mysql or postgresql; default: as the URL says")
+        private @Nullable String store;
+
+        Print(Io io) {
+            this.io = io;
+        }
+
+        @Override
+        public Integer call() {
+            String name = store != null
+                    ? store
+                    : JdbcEventStores.detect(database.settings(io)
+                                    .text(Setting.JDBC_URL)
+                                    .orElseThrow(() -> new SettingsException(
+                                            "Name the database by --store postgresql, mysql or h2, or by --url.")))
+                            .name();
+            TableKind kind = table.kind();
+            io.out().println(SchemaScript.of(Database.store(name, table.table()), kind, table.features(kind)));
+            return ExitCode.OK;
+        }
+    }
+
+    @Command(name = "check", mixinStandardHelpOptions = true, description = "Tells what is missing; changes nothing.")
+    static final class Check implements Callable<Integer> {
+
+        private final Io io;
+
+        @Mixin
+        private DatabaseOptions database = new DatabaseOptions();
+
+        @Mixin
+        private TableOptions table = new TableOptions();
+
+        @Option(names = "--json", description = "for programs")
+        private boolean json;
+
+        Check(Io io) {
+            this.io = io;
+        }
+
+        @Override
+        public Integer call() throws Exception {
+            Database db = database.database(io);
+            Subject subject = table.subject(db, database.maxAttempts(io));
+            List<String> expected = Feature.columns(table.features(subject.kind()), db.product());
+            try (Connection connection = db.getConnection()) {
+                List<Finding> findings = Doctor.checkSchema(connection, subject, expected);
+                DoctorCommand.print(io, json, table.table(), findings, List.of());
+                return findings.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
+            }
+        }
+    }
+
+    @Command(
+            name = "apply",
+            mixinStandardHelpOptions = true,
+            description = "Creates what is missing, after showing the DDL and asking.")
+    static final class Apply implements Callable<Integer> {
+
+        private final Io io;
+
+        @Mixin
+        private DatabaseOptions database = new DatabaseOptions();
+
+        @Mixin
+        private TableOptions table = new TableOptions();
+
+        @Option(names = "--yes", description = "do it without asking")
+        private boolean yes;
+
+        Apply(Io io) {
+            this.io = io;
+        }
+
+        @Override
+        public Integer call() throws SQLException {
+            Database db = database.database(io);
+            Subject subject = table.subject(db, database.maxAttempts(io));
+            List<Feature> features = table.features(subject.kind());
+            io.out().println(SchemaScript.of(db.store(table.table()), subject.kind(), features));
+            if (!yes && !asked()) {
+                io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
+                return ExitCode.NOT_CONFIRMED;
+            }
+            if (subject.store() instanceof LayoutEventStore layout) {
+                LayoutSchema.create(db, layout);
+            } else {
+                OutboxSchema.create(db, db.store(table.table()));
+            }
+            features.forEach(feature -> feature.create(db, subject));
+            io.out().println();
+            io.out().println("Done: " + table.table() + " in " + db + " is complete.");
+            return ExitCode.OK;
+        }
+
+        private boolean asked() {
+            return io.terminal()
+                    .ask("Create what is missing of it? Type yes to go on: ")
+                    .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
+                    .isPresent();
+        }
+    }
+}

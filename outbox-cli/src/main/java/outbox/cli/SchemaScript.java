@@ -1,0 +1,71 @@
+package outbox.cli;
+
+import outbox.cli.doctor.TableKind;
+import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.jdbc.OutboxSchema;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Matcher;
+
+/** The DDL of a table with its features, from the files that the library ships, without asking a database. */
+final class SchemaScript {
+
+    private static final String DIRECTORY = "META-INF/outbox/";
+
+    private SchemaScript() {}
+
+    /** Complete, with the audit table beside it. */
+    static String of(AbstractJdbcEventStore store, TableKind kind, List<Feature> features) {
+        List<String> statements = new ArrayList<>();
+        if (kind == TableKind.EVENT) {
+            statements.addAll(OutboxSchema.statements(store));
+        } else {
+            String file = kind == TableKind.MODULE
+                    ? "schema-module/%s/V1__module_outbox.sql"
+                    : "schema-text-status/%s/V1__outbox_events.sql";
+            statements.addAll(read(store, file));
+            OutboxSchema.statements(store).stream()
+                    .filter(statement -> statement.contains("outbox_audit"))
+                    .forEach(statements::add);
+        }
+        features.forEach(feature -> statements.addAll(feature.statements(store)));
+        return String.join(";\n\n", statements) + ";";
+    }
+
+    static List<String> trace(AbstractJdbcEventStore store) {
+        return read(store, "schema-module/%s/V2__module_trace.sql");
+    }
+
+    /** In the files the table is called {@code <module>_outbox} or {@code outbox_events}; what is named after it keeps its ending. */
+    private static List<String> read(AbstractJdbcEventStore store, String file) {
+        String resource = DIRECTORY + file.formatted(store.name());
+        String simple = Matcher.quoteReplacement(store.table().simpleName());
+        String script = text(store, resource)
+                .replaceAll("(?:<module>_outbox|\\boutbox_events)_", simple + "_")
+                .replaceAll(
+                        "(?:<module>_outbox|\\boutbox_events)\\b",
+                        Matcher.quoteReplacement(store.table().value()));
+        return Arrays.stream(script.split(";"))
+                .map(String::strip)
+                .filter(statement -> !statement.isEmpty())
+                .toList();
+    }
+
+    private static String text(AbstractJdbcEventStore store, String resource) {
+        try (InputStream in = OutboxSchema.class.getClassLoader().getResourceAsStream(resource)) {
+            if (in == null) {
+                throw new SettingsException("There is no DDL of this layout for " + store.name()
+                        + ". Use --layout EVENT, or PostgreSQL.");
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

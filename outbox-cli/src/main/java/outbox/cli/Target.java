@@ -1,0 +1,83 @@
+package outbox.cli;
+
+import outbox.admin.OutboxAdmin;
+import outbox.cli.doctor.Doctor;
+import outbox.cli.doctor.Subject;
+import outbox.cli.doctor.TableKind;
+import outbox.jdbc.DataSourceConnectionProvider;
+import outbox.jdbc.LayoutEventStore;
+import outbox.jdbc.TableLayout;
+import outbox.jdbc.TableName;
+import outbox.spi.AdminEventStore;
+import outbox.spi.Leadership;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import javax.sql.DataSource;
+
+/** The table that a command works on. */
+record Target(Database database, Subject subject, OutboxAdmin admin) {
+
+    /** Of somebody who only administers a table that needs a leader to be relayed. */
+    private static final Leadership NEVER = new Leadership() {
+        @Override
+        public boolean lead() {
+            return false;
+        }
+
+        @Override
+        public boolean isLeader() {
+            return false;
+        }
+
+        @Override
+        public void close() {
+            // there is nothing to give up
+        }
+    };
+
+    /** @throws SettingsException if there is no such table, or it is no outbox that we know */
+    static Target of(Database database, String table, int maxAttempts) throws SQLException {
+        TableKind kind = kind(database, table);
+        Subject subject = subject(database, table, kind, maxAttempts);
+        return new Target(
+                database, subject, new OutboxAdmin(new DataSourceConnectionProvider(database), subject.store()));
+    }
+
+    /** The subject of a table that need not be there. */
+    static Subject subject(Database database, String table, TableKind kind, int maxAttempts) {
+        AdminEventStore store =
+                switch (kind) {
+                    case EVENT -> database.store(table);
+                    case MODULE, TEXT_STATUS ->
+                        LayoutEventStore.of(database, layout(kind, table, maxAttempts), NEVER);
+                };
+        return new Subject(database.product(), table, kind, maxAttempts, store);
+    }
+
+    static TableLayout layout(TableKind kind, String table, int maxAttempts) {
+        TableLayout layout =
+                switch (kind) {
+                    case EVENT -> TableLayout.specification(table);
+                    case MODULE -> TableLayout.module(table);
+                    case TEXT_STATUS -> TableLayout.textStatus(table);
+                };
+        return layout.withMaxAttempts(maxAttempts);
+    }
+
+    /** What the columns of a table say that it is. */
+    static TableKind kind(DataSource database, String table) throws SQLException {
+        String name = new TableName(table).value();
+        try (Connection connection = database.getConnection()) {
+            if (!Doctor.hasTable(connection, name)) {
+                throw new SettingsException("There is no table " + table
+                        + " in this database. Name another one by its schema and name, or create it: outbox schema apply"
+                        + " --table " + table);
+            }
+            return Doctor.kindOf(connection, name)
+                    .orElseThrow(() -> new SettingsException("Table " + table
+                            + " is none of the outbox tables that are known. Name another one, or compare it with outbox"
+                            + " schema print --layout EVENT, MODULE or TEXT_STATUS."));
+        }
+    }
+}

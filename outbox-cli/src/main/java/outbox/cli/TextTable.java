@@ -1,0 +1,67 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Rows of text in columns. What comes from the database cannot break out of its cell: control characters are replaced. */
+final class TextTable {
+
+    private final String[] heads;
+    private final List<String[]> rows = new ArrayList<>();
+
+    TextTable(String... heads) {
+        this.heads = heads.clone();
+    }
+
+    /** Adds a row; null is an empty cell. */
+    void add(@Nullable Object... cells) {
+        rows.add(Arrays.stream(cells).map(TextTable::text).toArray(String[]::new));
+    }
+
+    private static String text(@Nullable Object cell) {
+        if (cell == null) {
+            return "";
+        }
+        return cell instanceof Duration duration ? age(duration) : oneLine(cell.toString());
+    }
+
+    static String oneLine(String text) {
+        return text.replaceAll("\\p{Cntrl}", " ");
+    }
+
+    static String age(Duration duration) {
+        long seconds = Math.max(0, duration.toSeconds());
+        if (seconds < 120) {
+            return seconds + "s";
+        }
+        if (seconds < 7200) {
+            return seconds / 60 + "m";
+        }
+        return seconds < 48 * 3600 ? seconds / 3600 + "h" : seconds / 86_400 + "d";
+    }
+
+    void print(PrintWriter out) {
+        int[] widths = new int[heads.length];
+        for (int i = 0; i < heads.length; i++) {
+            int column = i;
+            widths[i] = Math.max(
+                    heads[i].length(),
+                    rows.stream().mapToInt(row -> row[column].length()).max().orElse(0));
+        }
+        out.println(line(heads, widths));
+        rows.forEach(row -> out.println(line(row, widths)));
+    }
+
+    private static String line(String[] cells, int[] widths) {
+        StringBuilder line = new StringBuilder();
+        for (int i = 0; i < cells.length; i++) {
+            line.append(i == 0 ? "" : "  ").append(cells[i]).append(" ".repeat(widths[i] - cells[i].length()));
+        }
+        return line.toString().stripTrailing();
+    }
+}

@@ -1,0 +1,48 @@
+package outbox.cli;
+
+import outbox.EventListener;
+import outbox.http.HttpTransport;
+import outbox.http.WebhookSecret;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.net.URI;
+import java.time.Duration;
+
+/** Where the events of one table go. */
+record Transport(EventListener listener, boolean isAsync) implements AutoCloseable {
+
+    private static final Duration CONNECT_LIMIT = Duration.ofSeconds(5);
+    private static final Duration LONGEST_REQUEST = Duration.ofMinutes(10);
+    private static final Duration AFTER_DRAIN = Duration.ofSeconds(1); // the dispatcher has waited for what is in flight
+
+    /** The settings are checked. */
+    static Transport to(RelaySettings settings, String table) {
+        RelaySettings.Transport transport = settings.transport();
+        if (transport.endpoint().isEmpty()) {
+            return new Transport(new StdoutTransport(new FileOutputStream(FileDescriptor.out)), false);
+        }
+        Duration limit = settings.delivery().dispatchTimeout();
+        Duration request = limit.compareTo(LONGEST_REQUEST) > 0 ? LONGEST_REQUEST : limit;
+        HttpTransport.Builder http = HttpTransport.named("http")
+                .endpoint(transport.endpoint().get())
+                .source(URI.create("/outbox/" + table))
+                .requestTimeLimit(request)
+                .drainTime(AFTER_DRAIN)
+                .connectTimeLimit(request.compareTo(CONNECT_LIMIT) < 0 ? request : CONNECT_LIMIT);
+        transport.secret().map(WebhookSecret::parse).ifPresent(http::signWith);
+        return new Transport(http.build(), true);
+    }
+
+    /** The time limit of the dispatcher: later than that of a transport that has its own. */
+    Duration timeLimit(Duration dispatchTimeout) {
+        return isAsync ? dispatchTimeout.plusSeconds(5) : dispatchTimeout;
+    }
+
+    @Override
+    public void close() {
+        if (listener instanceof HttpTransport http) {
+            http.close();
+        }
+    }
+}

@@ -1,0 +1,33 @@
+package outbox.cli.doctor;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/** The clocks of this machine and of the database differ by more than the question took. */
+final class ClockCheck implements Check {
+
+    @Override
+    public String name() {
+        return "clock";
+    }
+
+    @Override
+    public List<Finding> look(Examination examination) {
+        examination.now(); // the first answer is slow
+        Instant before = examination.clock().instant();
+        Instant database = examination.now();
+        Instant after = examination.clock().instant();
+        Duration ahead = Duration.between(after, database); // the database's clock, at least
+        Duration behind = Duration.between(database, before);
+        Duration skew = ahead.compareTo(behind) > 0 ? ahead : behind;
+        if (skew.compareTo(examination.limits().skew()) <= 0) {
+            return List.of();
+        }
+        return List.of(finding(
+                "The clock of the database is " + skew.toMillis() + " ms "
+                        + (skew.equals(ahead) ? "ahead of" : "behind") + " the clock of this machine.",
+                "Synchronise both by NTP. Due times and leases go by the database's clock, but times that the application"
+                        + " computes (availableAt, expiresAt) by its own."));
+    }
+}

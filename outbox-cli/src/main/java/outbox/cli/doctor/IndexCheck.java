@@ -1,0 +1,36 @@
+package outbox.cli.doctor;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** An index is missing, or was left invalid by a build that failed: every claim then reads the whole table. */
+final class IndexCheck implements Check {
+
+    @Override
+    public String name() {
+        return "index";
+    }
+
+    @Override
+    public List<Finding> look(Examination examination) throws SQLException {
+        List<Index> indexes = Index.of(examination);
+        List<Finding> findings = new ArrayList<>();
+        for (IndexNeed need : examination.kind().indexes(examination.isPostgres(), examination.queries())) {
+            if (indexes.stream().noneMatch(need::isServedBy)) {
+                findings.add(finding(
+                        "Table " + examination.table() + " has no index for " + need.purpose() + ", such as on ("
+                                + need.usual() + ").",
+                        "Create the index that outbox schema print shows; on PostgreSQL with CREATE INDEX CONCURRENTLY,"
+                                + " so that writers go on."));
+            }
+        }
+        indexes.stream()
+                .filter(index -> !index.isValid())
+                .forEach(index -> findings.add(finding(
+                        "Index " + index.name() + " of " + examination.table()
+                                + " is invalid: its build failed, and no query uses it.",
+                        "Run: DROP INDEX CONCURRENTLY " + index.name() + "; then create it again.")));
+        return findings;
+    }
+}

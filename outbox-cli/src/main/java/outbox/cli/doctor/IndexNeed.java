@@ -1,0 +1,48 @@
+package outbox.cli.doctor;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * An index that a table needs.
+ *
+ * @param purpose what is slow without it
+ * @param beginnings the columns that it may begin with, the usual ones first
+ */
+record IndexNeed(String purpose, List<List<String>> beginnings) {
+
+    @SafeVarargs
+    IndexNeed(String purpose, List<String>... beginnings) {
+        this(purpose, Arrays.asList(beginnings));
+    }
+
+    boolean isServedBy(Index index) {
+        return index.isValid() && beginnings.stream().anyMatch(index::startsWith);
+    }
+
+    String usual() {
+        return String.join(", ", beginnings.get(0));
+    }
+
+    /** Of the table that the library ships, with the features that it has. */
+    static List<IndexNeed> ofEvents(boolean isPostgres, Queries table) {
+        List<IndexNeed> needs = new ArrayList<>();
+        needs.add(new IndexNeed("finding an event by its id", List.of("event_id")));
+        needs.add(
+                isPostgres
+                        ? new IndexNeed(
+                                "the claim", List.of("available_at", "created_at"), List.of("status", "available_at"))
+                        : new IndexNeed("the claim", List.of("status", "available_at")));
+        if (table.hasColumn("seq")) {
+            needs.add(new IndexNeed(
+                    "the order of an aggregate", List.of("aggregate_type", "aggregate_id", "status", "seq")));
+        }
+        if (table.hasColumn("expires_at")) {
+            needs.add(new IndexNeed("keys of events", List.of("dedup_key"), List.of("dedup_slot")));
+            needs.add(new IndexNeed("priorities", List.of("priority"), List.of("priority_slot")));
+            needs.add(new IndexNeed("deadlines", List.of("expires_at"), List.of("status", "expires_at")));
+        }
+        return needs;
+    }
+}

@@ -1,0 +1,44 @@
+package outbox.cli.doctor;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * From when on something is wrong.
+ *
+ * @param lease how long a claim of a relay of this table is exclusive
+ * @param stalled how long an event may be due before somebody should have taken it
+ * @param skew how far the clocks of this machine and the database may differ
+ * @param longTransaction how long a transaction may be open
+ * @param types types that have a listener or route; null if that is not known
+ * @param expected columns, or tables beside, that features need which the application uses
+ */
+public record Limits(
+        Duration lease,
+        Duration stalled,
+        Duration skew,
+        Duration longTransaction,
+        @Nullable Set<String> types,
+        List<String> expected) {
+
+    public static final Limits DEFAULT = new Limits(
+            Duration.ofMinutes(5),
+            Duration.ofMinutes(1),
+            Duration.ofSeconds(1),
+            Duration.ofMinutes(5),
+            null,
+            List.of());
+
+    public Limits {
+        types = types == null ? null : Set.copyOf(types);
+        expected = List.copyOf(expected);
+    }
+
+    /** The same, with these features. */
+    Limits expecting(List<String> columns) {
+        return new Limits(lease, stalled, skew, longTransaction, types, columns);
+    }
+}

@@ -1,0 +1,131 @@
+package outbox.cli.doctor;
+
+import outbox.model.EventStatus;
+
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The claim reads far more than it takes, although its index is there. Asked by EXPLAIN, which runs nothing. A small table may be read as a whole: that is the cheaper way.
+ */
+final class PlanCheck implements Check {
+
+    private static final long MANY = 10_000; // rows that a claim of a hundred events should not read
+    private static final Pattern SORT = Pattern.compile("Sort  \\(cost=\\S+ rows=(\\d+)");
+
+    @Override
+    public String name() {
+        return "plan";
+    }
+
+    @Override
+    public List<Finding> look(Examination examination) throws SQLException {
+        Optional<String> trouble = examination.isPostgres()
+                ? inPostgres(examination)
+                : examination.isMySql() ? inMySql(examination) : inH2(examination);
+        return trouble
+                .map(what -> finding(
+                        "The claim of " + examination.table() + " " + what + ".",
+                        examination.isPostgres()
+                                ? "Run ANALYZE " + examination.table()
+                                        + "; look for enable_indexscan = off in SHOW ALL and in the settings of role and"
+                                        + " database, and at the index of the claim by outbox schema check."
+                                : "Run ANALYZE TABLE " + examination.table()
+                                        + ", and compare the index of the claim with outbox schema print."))
+                .stream()
+                .toList();
+    }
+
+    /** Binds: now, and lock expiry where there are claims. */
+    private static String claim(Examination examination, String pending) {
+        return """
+                SELECT event_id
+                  FROM %1$s
+                 WHERE %2$s
+                   AND %3$s
+                   %4$s
+                 ORDER BY %5$s, %6$s
+                 LIMIT 100
+                """.formatted(
+                        examination.table(),
+                        pending,
+                        examination.due(),
+                        examination.kind().hasClaims() ? "AND (locked_at IS NULL OR locked_at < ?)" : "",
+                        examination.kind().due(),
+                        examination.kind().order());
+    }
+
+    /** MySQL's and H2's claims ask for each status by itself. */
+    private static String claimOfOneStatus(Examination examination) {
+        int maxAttempts = examination.subject().maxAttempts();
+        return claim(examination, examination.kind().is(EventStatus.NEW, maxAttempts));
+    }
+
+    private static Object[] binds(Examination examination) {
+        Instant now = examination.now();
+        Queries queries = examination.queries();
+        Object due = queries.time(examination.kind().due(), now);
+        return examination.kind().hasClaims()
+                ? new Object[] {due, queries.time("locked_at", now.minus(examination.limits().lease()))}
+                : new Object[] {due};
+    }
+
+    private static Optional<String> inPostgres(Examination examination) throws SQLException {
+        // Binds: table. A table that was never analysed has -1; its pages tell then.
+        long rows = examination
+                .queries()
+                .number(
+                        "SELECT CASE WHEN reltuples < 0 THEN relpages * 20 ELSE reltuples END FROM pg_class WHERE oid = to_regclass(?)",
+                        examination.table());
+        if (rows < MANY) {
+            return Optional.empty();
+        }
+        String sql = "EXPLAIN " + claim(examination, examination.pending());
+        for (var row : examination.queries().rows(sql, binds(examination))) {
+            String line = String.valueOf(row.get(0));
+            if (line.contains("Seq Scan on")) {
+                return Optional.of("reads the whole table, about " + rows + " rows (" + line.strip() + ")");
+            }
+            Matcher sort = SORT.matcher(line);
+            if (sort.find() && !line.contains("Incremental") && Long.parseLong(sort.group(1)) >= MANY) {
+                return Optional.of("sorts about " + sort.group(1) + " rows (" + line.strip() + ")");
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<String> inMySql(Examination examination) throws SQLException {
+        String sql = "EXPLAIN " + claimOfOneStatus(examination);
+        for (var row : examination.queries().rows(sql, binds(examination))) {
+            String plan = String.join(" | ", row.stream().map(String::valueOf).toList());
+            long rows = row.stream()
+                    .filter(cell -> cell != null && cell.matches("\\d+"))
+                    .mapToLong(Long::parseLong)
+                    .max()
+                    .orElse(0);
+            boolean isBad = row.contains("ALL") || plan.toLowerCase(Locale.ROOT).contains("filesort");
+            if (isBad && rows >= MANY) {
+                return Optional.of("reads or sorts about " + rows + " rows (" + plan + ")");
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<String> inH2(Examination examination) throws SQLException {
+        if (examination.queries().count("1 = 1") < MANY) {
+            return Optional.empty();
+        }
+        String sql = "EXPLAIN " + claimOfOneStatus(examination);
+        for (var row : examination.queries().rows(sql, binds(examination))) {
+            if (String.valueOf(row.get(0)).contains("tableScan")) {
+                return Optional.of("reads the whole table");
+            }
+        }
+        return Optional.empty();
+    }
+}

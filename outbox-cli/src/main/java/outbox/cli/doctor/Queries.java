@@ -1,0 +1,116 @@
+package outbox.cli.doctor;
+
+import org.jspecify.annotations.Nullable;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Types;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Questions about one table. Times are bound and read by the type of their column, as UTC where it has no zone. */
+public final class Queries {
+
+    private final Connection connection;
+    private final String table;
+    private final Map<String, Boolean> zoned = new HashMap<>(); // column in lower case → whether it has a zone
+
+    /** The table is named by a text that a store has checked. */
+    public Queries(Connection connection, String table) throws SQLException {
+        this.connection = connection;
+        this.table = table;
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
+            ResultSetMetaData columns = rows.getMetaData();
+            for (int i = 1; i <= columns.getColumnCount(); i++) {
+                zoned.put(columns.getColumnName(i).toLowerCase(Locale.ROOT), isZoned(columns, i));
+            }
+        }
+    }
+
+    private static boolean isZoned(ResultSetMetaData columns, int i) throws SQLException {
+        String type = columns.getColumnTypeName(i).toLowerCase(Locale.ROOT);
+        return columns.getColumnType(i) == Types.TIMESTAMP_WITH_TIMEZONE || type.equals("timestamptz");
+    }
+
+    /** The names of all columns, in lower case. */
+    public Set<String> columns() {
+        return Set.copyOf(zoned.keySet());
+    }
+
+    boolean hasColumn(String name) {
+        return zoned.containsKey(name);
+    }
+
+    /** The value to bind where the column is compared with a time. */
+    public Object time(String column, Instant time) {
+        return zoned.getOrDefault(column, false)
+                ? time.atOffset(ZoneOffset.UTC)
+                : LocalDateTime.ofInstant(time, ZoneOffset.UTC);
+    }
+
+    /** How many rows there are. Binds: the values. */
+    public long count(String condition, Object... values) throws SQLException {
+        return number("SELECT COUNT(*) FROM " + table + " WHERE " + condition, values);
+    }
+
+    /** The smallest time of a column. */
+    Optional<Instant> earliest(String column, String condition, Object... values) throws SQLException {
+        String sql = "SELECT MIN(" + column + ") FROM " + table + " WHERE " + condition;
+        try (PreparedStatement select = prepared(sql, values);
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            if (zoned.getOrDefault(column, false)) {
+                return Optional.ofNullable(row.getObject(1, OffsetDateTime.class))
+                        .map(OffsetDateTime::toInstant);
+            }
+            return Optional.ofNullable(row.getObject(1, LocalDateTime.class))
+                    .map(time -> time.toInstant(ZoneOffset.UTC));
+        }
+    }
+
+    long number(String sql, Object... values) throws SQLException {
+        try (PreparedStatement select = prepared(sql, values);
+                ResultSet row = select.executeQuery()) {
+            return row.next() ? row.getLong(1) : 0;
+        }
+    }
+
+    /** The rows of any question, as texts. */
+    List<List<@Nullable String>> rows(String sql, Object... values) throws SQLException {
+        List<List<@Nullable String>> found = new ArrayList<>();
+        try (PreparedStatement select = prepared(sql, values);
+                ResultSet rows = select.executeQuery()) {
+            int columns = rows.getMetaData().getColumnCount();
+            while (rows.next()) {
+                List<@Nullable String> row = new ArrayList<>();
+                for (int i = 1; i <= columns; i++) {
+                    row.add(rows.getString(i));
+                }
+                found.add(row);
+            }
+        }
+        return found;
+    }
+
+    private PreparedStatement prepared(String sql, Object... values) throws SQLException {
+        PreparedStatement statement = connection.prepareStatement(sql);
+        for (int i = 0; i < values.length; i++) {
+            statement.setObject(i + 1, values[i]);
+        }
+        return statement;
+    }
+}

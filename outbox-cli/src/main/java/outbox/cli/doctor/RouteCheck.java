@@ -1,0 +1,121 @@
+package outbox.cli.doctor;
+
+import outbox.model.EventStatus;
+
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Events that nobody has a listener or route for. Nodes do not write down what they know, so it goes by the types that the caller names; without them, by what can be seen: events that died
+ * for want of a listener, and types that nobody takes while others flow.
+ */
+final class RouteCheck implements Check {
+
+    private static final String NO_LISTENER = "No listener is registered for ";
+    private static final String REMEDY =
+            " Register a listener for it in the nodes that serve this table; replay what is dead by then: outbox replay --type ";
+
+    @Override
+    public String name() {
+        return "route";
+    }
+
+    @Override
+    public List<Finding> look(Examination examination) throws SQLException {
+        List<Finding> findings = new ArrayList<>();
+        Set<String> known = examination.limits().types();
+        if (known != null) {
+            findings.addAll(unknown(examination, known));
+        } else {
+            findings.addAll(ignored(examination));
+        }
+        findings.addAll(unroutable(examination));
+        return findings;
+    }
+
+    private List<Finding> unknown(Examination examination, Set<String> known) throws SQLException {
+        String type = examination.kind().type();
+        String sql = "SELECT %s, COUNT(*) FROM %s WHERE %s GROUP BY %s"
+                .formatted(type, examination.table(), examination.pending(), type);
+        return examination.queries().rows(sql).stream()
+                .filter(row -> !known.contains(row.get(0)))
+                .map(row -> finding(
+                        row.get(1) + " pending events have the type " + row.get(0)
+                                + ", which is not among those with a listener or route.",
+                        "Correct the list of --types, or:" + REMEDY + row.get(0)))
+                .toList();
+    }
+
+    /** Binds: latest due time. */
+    private List<Finding> ignored(Examination examination) throws SQLException {
+        Queries queries = examination.queries();
+        TableKind kind = examination.kind();
+        Instant since = examination.now().minus(examination.limits().stalled());
+        String sql = """
+                SELECT %1$s, COUNT(*)
+                  FROM %2$s
+                 WHERE %3$s AND %4$s AND %5$s = 0 %6$s
+                 GROUP BY %1$s
+                """.formatted(
+                        kind.type(),
+                        examination.table(),
+                        examination.pending(),
+                        examination.due(),
+                        kind.attempts(),
+                        kind.hasClaims() ? "AND locked_at IS NULL" : "");
+        var late = queries.rows(sql, queries.time(kind.due(), since));
+        Set<String> flowing = late.isEmpty() ? Set.of() : flowing(examination, since);
+        if (flowing.isEmpty()) { // nothing flows at all: that is for another check
+            return List.of();
+        }
+        return late.stream()
+                .filter(row -> !flowing.contains(String.valueOf(row.get(0))))
+                .map(row -> finding(
+                        row.get(1) + " events of the type " + row.get(0) + " are due for longer than "
+                                + examination.limits().stalled().toSeconds()
+                                + " s and nobody takes them, while other events are delivered.",
+                        "If the relay is not merely behind:" + REMEDY + row.get(0)))
+                .toList();
+    }
+
+    /** Types of which an event was delivered since then. Reads the table, where it has no index for it. */
+    private static Set<String> flowing(Examination examination, Instant since) throws SQLException {
+        TableKind kind = examination.kind();
+        String sql = "SELECT DISTINCT %s FROM %s WHERE %s AND %s > ?"
+                .formatted(
+                        kind.type(),
+                        examination.table(),
+                        kind.is(EventStatus.DONE, examination.subject().maxAttempts()),
+                        kind.end());
+        Object bind = examination.queries().time(kind.end(), since);
+        return examination.queries().rows(sql, bind).stream()
+                .map(row -> String.valueOf(row.get(0)))
+                .collect(Collectors.toSet());
+    }
+
+    private List<Finding> unroutable(Examination examination) throws SQLException {
+        TableKind kind = examination.kind();
+        if (!kind.hasErrors()) {
+            return List.of();
+        }
+        String sql = """
+                SELECT %1$s, COUNT(*)
+                  FROM %2$s
+                 WHERE %3$s AND last_error LIKE '%4$s'
+                 GROUP BY %1$s
+                """.formatted(
+                        kind.type(),
+                        examination.table(),
+                        kind.is(EventStatus.DEAD, examination.subject().maxAttempts()),
+                        "%" + NO_LISTENER + "%");
+        return examination.queries().rows(sql).stream()
+                .map(row -> finding(
+                        row.get(1) + " events of the type " + row.get(0) + " are dead because no listener was there.",
+                        (REMEDY + row.get(0)).strip()))
+                .toList();
+    }
+}

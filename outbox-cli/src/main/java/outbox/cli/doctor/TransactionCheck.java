@@ -1,0 +1,70 @@
+package outbox.cli.doctor;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Connections begin with an isolation that the outbox does not work well with, without auto-commit, or cannot write. */
+final class TransactionCheck implements Check {
+
+    @Override
+    public String name() {
+        return "transaction";
+    }
+
+    @Override
+    public List<Finding> look(Examination examination) throws SQLException {
+        List<Finding> findings = new ArrayList<>();
+        Connection connection = examination.connection();
+        int isolation = connection.getTransactionIsolation();
+        if (!isFine(examination, isolation)) {
+            findings.add(finding(
+                    "Transactions run with isolation " + name(isolation)
+                            + " unless told otherwise: claims and marks then fail with conflicts, or see what was rolled back.",
+                    examination.isPostgres()
+                            ? "Set default_transaction_isolation = 'read committed' for the database, the role and the URL."
+                            : "Set the default isolation of the server and the URL to READ COMMITTED."));
+        }
+        if (!connection.getAutoCommit()) {
+            findings.add(finding(
+                    "Connections begin with auto-commit off: whoever forgets to commit keeps a transaction open.",
+                    "Take autocommit=false out of the URL, and let pools hand out connections with auto-commit on."));
+        } else if (examination.isMySql() && examination.queries().number("SELECT @@GLOBAL.autocommit") == 0) {
+            findings.add(finding(
+                    "The server has autocommit = 0: whoever forgets to commit keeps a transaction open.",
+                    "Run: SET GLOBAL autocommit = 1, and put it into the server's configuration."));
+        }
+        if (examination.isPostgres() && isReadOnly(examination)) {
+            findings.add(finding(
+                    "Transactions are read-only here: this is a standby, or default_transaction_read_only is on.",
+                    "Connect to the primary server (targetServerType=primary in the URL), or turn that setting off."));
+        }
+        return findings;
+    }
+
+    private static boolean isFine(Examination examination, int isolation) {
+        return isolation == Connection.TRANSACTION_READ_COMMITTED
+                || !examination.isPostgres()
+                        && isolation
+                                == Connection.TRANSACTION_REPEATABLE_READ; // InnoDB's default; claims set their own
+    }
+
+    private static boolean isReadOnly(Examination examination) throws SQLException {
+        return examination
+                        .queries()
+                        .number(
+                                "SELECT CASE WHEN pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' THEN 1 ELSE 0 END")
+                == 1;
+    }
+
+    private static String name(int isolation) {
+        return switch (isolation) {
+            case Connection.TRANSACTION_READ_UNCOMMITTED -> "READ UNCOMMITTED";
+            case Connection.TRANSACTION_READ_COMMITTED -> "READ COMMITTED";
+            case Connection.TRANSACTION_REPEATABLE_READ -> "REPEATABLE READ";
+            case Connection.TRANSACTION_SERIALIZABLE -> "SERIALIZABLE";
+            default -> "level " + isolation;
+        };
+    }
+}

@@ -1,0 +1,86 @@
+package outbox.cli;
+
+import org.junit.jupiter.api.Test;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Optional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+class HealthServerTest {
+
+    private static final String TOKEN = "0123456789abcdef";
+
+    private static RelaySettings.Server settings(Optional<String> token) {
+        return new RelaySettings.Server(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), token, Optional.of("/debug/prometheus"));
+    }
+
+    private static HealthServer start(Optional<String> token, boolean isUp) {
+        return HealthServer.start(
+                settings(token),
+                () -> new HealthServer.Health(isUp, "{\"up\":" + isUp + "}"),
+                () -> "outbox_pending 3\n");
+    }
+
+    private static HttpResponse<String> get(HealthServer server, String path, String... headers) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.port() + path))
+                .timeout(Duration.ofSeconds(10));
+        if (headers.length > 0) {
+            request.headers(headers);
+        }
+        return HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    @Test
+    void health_and_metrics_are_served() throws Exception {
+        try (HealthServer server = start(Optional.empty(), true)) {
+            assertThat(get(server, "/health").statusCode()).isEqualTo(200);
+            assertThat(get(server, "/health").body()).isEqualTo("{\"up\":true}");
+            assertThat(get(server, "/debug/prometheus").body()).isEqualTo("outbox_pending 3\n");
+            assertThat(get(server, "/health/more").statusCode()).isEqualTo(404);
+            assertThat(get(server, "/").statusCode()).isEqualTo(404);
+        }
+    }
+
+    @Test
+    void what_is_down_says_so_by_its_status() throws Exception {
+        try (HealthServer server = start(Optional.empty(), false)) {
+            assertThat(get(server, "/health").statusCode()).isEqualTo(503);
+        }
+    }
+
+    @Test
+    void where_a_token_is_set_nothing_is_told_without_it() throws Exception {
+        try (HealthServer server = start(Optional.of(TOKEN), true)) {
+            assertThat(get(server, "/health").statusCode()).isEqualTo(401);
+            assertThat(get(server, "/debug/prometheus", "Authorization", "Bearer wrong")
+                            .statusCode())
+                    .isEqualTo(401);
+            assertThat(get(server, "/health", "Authorization", "Bearer " + TOKEN)
+                            .statusCode())
+                    .isEqualTo(200);
+        }
+    }
+
+    @Test
+    void an_address_in_use_is_a_wrong_setting() {
+        try (HealthServer server = start(Optional.empty(), true)) {
+            RelaySettings.Server same = new RelaySettings.Server(
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()),
+                    Optional.empty(),
+                    Optional.empty());
+
+            assertThatThrownBy(() -> HealthServer.start(same, () -> new HealthServer.Health(true, ""), () -> ""))
+                    .isInstanceOf(SettingsException.class)
+                    .hasMessageContaining("OUTBOX_SERVER_BIND");
+        }
+    }
+}

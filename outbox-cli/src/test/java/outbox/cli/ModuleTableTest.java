@@ -1,0 +1,103 @@
+package outbox.cli;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import outbox.testing.PostgresServer;
+
+import java.util.UUID;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/** The commands on the table of a module, which has neither status nor headers. */
+class ModuleTableTest {
+
+    private static final String DEAD = "attempts = 25, last_error = 'connection refused'";
+
+    private Shop shop = Shop.inMemory(); // replaced before each test
+
+    @BeforeEach
+    void createTable() {
+        shop = Shop.bare(PostgresServer.shared().createDatabase());
+        run("schema", "apply", "--yes");
+    }
+
+    private Run run(String... arguments) {
+        int first = arguments[0].equals("schema") ? 2 : 1;
+        String[] all = new String[arguments.length + 4];
+        System.arraycopy(arguments, 0, all, 0, first);
+        all[first] = "--table";
+        all[first + 1] = "org_outbox";
+        all[first + 2] = "--url";
+        all[first + 3] = shop.url();
+        System.arraycopy(arguments, first, all, first + 4, arguments.length - first);
+        return Run.of(all);
+    }
+
+    private String insert(String set) throws Exception {
+        String id = UUID.randomUUID().toString();
+        shop.execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id) VALUES ('" + UUID.randomUUID()
+                + "', 'org.organization.created.v1', '{}', '" + id + "')");
+        if (!set.isEmpty()) {
+            shop.execute("UPDATE org_outbox SET " + set + " WHERE event_id = '" + id + "'");
+        }
+        return id;
+    }
+
+    @Test
+    void the_printed_ddl_is_that_of_the_plan() {
+        Run run = Run.of("schema", "print", "--store", "postgresql", "--table", "hr.hrm_outbox");
+
+        assertThat(run.out()).contains("CREATE TABLE hr.hrm_outbox (", "CREATE INDEX hrm_outbox_pending_by_available\n  ON hr.hrm_outbox", "outbox_audit");
+    }
+
+    @Test
+    void it_is_looked_at() throws Exception {
+        String pending = insert("");
+        String dead = insert(DEAD);
+        insert("published_at = now()");
+
+        assertThat(run("status").out()).contains("1 new, 0 to retry, 1 dead, 1 done");
+        assertThat(run("list", "--status", "DEAD").out()).contains(dead).doesNotContain(pending);
+        assertThat(run("show", dead).out()).contains("connection refused");
+        assertThat(run("schema", "check").exitCode()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void dead_events_are_replayed() throws Exception {
+        String dead = insert(DEAD);
+
+        Run run = run("replay", dead, "--reason", "ticket 17", "--yes");
+
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(ExitCode.OK);
+        assertThat(run.out()).contains("published_at IS NULL AND attempts >= 25", "Rows: 1");
+        assertThat(shop.ask("SELECT attempts FROM org_outbox")).isEqualTo("0");
+        assertThat(shop.ask("SELECT action || ' ' || affected FROM outbox_audit")).isEqualTo("REPLAY 1");
+    }
+
+    @Test
+    void published_events_are_purged() throws Exception {
+        insert("published_at = now() - INTERVAL '8 days'");
+        insert("published_at = now()");
+
+        Run run = run("purge", "--retention", "168h", "--reason", "x", "--yes");
+
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox")).isEqualTo("1");
+    }
+
+    @Test
+    void the_doctor_is_silent_about_a_healthy_one_and_names_faults() throws Exception {
+        insert("");
+        insert("published_at = now()");
+        Run healthy = run("doctor");
+        shop.execute("DROP INDEX org_outbox_pending_by_available");
+        insert("locked_at = now() - INTERVAL '1 hour'");
+
+        Run ill = run("doctor", "--lease", "60s");
+
+        assertThat(healthy.out()).isEmpty();
+        assertThat(healthy.exitCode()).isEqualTo(ExitCode.OK);
+        assertThat(ill.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(ill.out()).contains("index: Table org_outbox has no index for the claim", "lease: 1 events");
+    }
+}

@@ -1,0 +1,69 @@
+package outbox.cli;
+
+import org.junit.jupiter.api.Test;
+import outbox.testing.MariaDbServer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/** What all databases have in common is enough here; each fault is planted in PostgresDoctorTest. */
+class OtherDoctorTest {
+
+    @Test
+    void a_healthy_h2_gets_no_word() throws Exception {
+        assertHealthy(Shop.inMemory());
+    }
+
+    @Test
+    void a_healthy_mariadb_gets_no_word() throws Exception {
+        assertHealthy(Shop.at(MariaDbServer.shared().createDatabase()));
+    }
+
+    private static void assertHealthy(Shop shop) throws Exception {
+        shop.write("order.placed");
+        shop.writeDone("order.placed");
+
+        Run run = Run.of(
+                "doctor", "--url", shop.url(), "--types", "order.placed", "--expect", "order,control,pauses,attempts");
+
+        assertThat(run.out()).isEmpty();
+        assertThat(run.err()).contains("No problem found").doesNotContain("not checked");
+        assertThat(run.exitCode()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void connections_without_auto_commit_are_named() throws Exception {
+        Shop shop = Shop.at(MariaDbServer.shared().createDatabase());
+        String url = shop.url() + (shop.url().contains("?") ? "&" : "?") + "autocommit=false";
+
+        Run run = Run.of("doctor", "--url", url);
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out()).contains("transaction: Connections begin with auto-commit off");
+    }
+
+    @Test
+    void faults_of_h2_are_named() throws Exception {
+        Shop shop = Shop.inMemory();
+        shop.execute("DROP INDEX outbox_event_due", "DROP TABLE outbox_audit");
+
+        Run run = Run.of("doctor", "--url", shop.url());
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out()).contains("index: Table outbox_event has no index for the claim", "no table outbox_audit");
+    }
+
+    @Test
+    void faults_of_mariadb_are_named() throws Exception {
+        Shop shop = Shop.at(MariaDbServer.shared().createDatabase());
+        shop.execute("DROP INDEX outbox_event_due ON outbox_event");
+        String id = shop.write("order.lost");
+        shop.execute(
+                "UPDATE outbox_event SET locked_by = 'a', locked_at = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR WHERE event_id = '"
+                        + id + "'");
+
+        Run run = Run.of("doctor", "--url", shop.url(), "--types", "order.placed");
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out()).contains("no index for the claim", "lease", "order.lost");
+    }
+}

@@ -1,0 +1,76 @@
+package outbox.cli;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+/** A local HTTP endpoint that keeps what is posted to it. */
+final class Receiver implements AutoCloseable {
+
+    /** What came with one request. */
+    record Post(String id, String type, String body) {}
+
+    private final HttpServer server;
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final List<Post> posts = new CopyOnWriteArrayList<>();
+    private final CountDownLatch open = new CountDownLatch(1); // answers wait for it
+
+    private Receiver(boolean answers) throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(threads);
+        server.createContext("/events", this::receive);
+        server.start();
+        if (answers) {
+            open.countDown();
+        }
+    }
+
+    static Receiver answering() throws IOException {
+        return new Receiver(true);
+    }
+
+    /** Takes requests, and answers none before its close. */
+    static Receiver hanging() throws IOException {
+        return new Receiver(false);
+    }
+
+    private void receive(HttpExchange exchange) throws IOException {
+        try (exchange) {
+            String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+            posts.add(new Post(
+                    String.valueOf(exchange.getRequestHeaders().getFirst("ce-id")),
+                    String.valueOf(exchange.getRequestHeaders().getFirst("ce-type")),
+                    body));
+            if (open.await(60, TimeUnit.SECONDS)) {
+                exchange.sendResponseHeaders(204, -1);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    String url() {
+        return "http://127.0.0.1:" + server.getAddress().getPort() + "/events";
+    }
+
+    List<Post> posts() {
+        return posts;
+    }
+
+    @Override
+    public void close() {
+        open.countDown();
+        server.stop(0);
+        threads.shutdownNow();
+    }
+}

@@ -1,0 +1,193 @@
+package outbox.cli;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import outbox.testing.ChildJvm;
+import outbox.testing.PostgresServer;
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** The relay as a process, on a table that plain SQL writes into. */
+@Timeout(180)
+class RelayCommandTest {
+
+    private static final Duration START = Duration.ofSeconds(60);
+    private static final String LISTENING = "health at http://";
+
+    private final String url = PostgresServer.shared().createDatabase();
+
+    private static ChildJvm relay(String url, String... more) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "relay", "--url", url, "--tables", "org_outbox", "--bind", "127.0.0.1:0"));
+        arguments.addAll(List.of(more));
+        return ChildJvm.of(Main.class)
+                .jvmOptions("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+                .arguments(arguments.toArray(String[]::new))
+                .start();
+    }
+
+    private void createTable() {
+        assertThat(Run.of("schema", "apply", "--table", "org_outbox", "--yes", "--url", url)
+                        .exitCode())
+                .isEqualTo(ExitCode.OK);
+    }
+
+    private String insert(String topic, String payload) throws SQLException {
+        String eventId = UUID.randomUUID().toString();
+        execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id) VALUES ('" + UUID.randomUUID() + "', '" + topic
+                + "', '" + payload + "', '" + eventId + "')");
+        return eventId;
+    }
+
+    private void execute(String sql) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private long number(String sql) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    private long published() throws SQLException {
+        return number("SELECT COUNT(*) FROM org_outbox WHERE published_at IS NOT NULL");
+    }
+
+    @Test
+    void rows_that_plain_sql_inserts_arrive_at_an_http_endpoint_and_sigterm_ends_it_with_0() throws Exception {
+        createTable();
+        try (Receiver receiver = Receiver.answering();
+                ChildJvm relay = relay(url, "--http-endpoint", receiver.url(), "--drain-time", "20s")) {
+            relay.awaitLine(LISTENING, START);
+            String eventId = insert("org.organization.created.v1", "{\"name\": \"a\"}");
+
+            await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(1));
+            relay.terminate();
+
+            assertThat(relay.waitFor(Duration.ofSeconds(20))).isZero();
+            assertThat(receiver.posts()).hasSize(1);
+            assertThat(receiver.posts().get(0).id()).isEqualTo(eventId);
+            assertThat(receiver.posts().get(0).type()).isEqualTo("org.organization.created.v1");
+            assertThat(receiver.posts().get(0).body()).isEqualTo("{\"name\": \"a\"}");
+            await().atMost(START)
+                    .untilAsserted(() -> assertThat(number("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"
+                                    + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
+                            .isZero());
+        }
+    }
+
+    @Test
+    void an_endpoint_that_hangs_does_not_keep_it_beyond_its_drain_time() throws Exception {
+        createTable();
+        insert("org.organization.created.v1", "{}");
+        try (Receiver receiver = Receiver.hanging();
+                ChildJvm relay = relay(url, "--http-endpoint", receiver.url(), "--drain-time", "4s")) {
+            relay.awaitLine(LISTENING, START);
+            await().atMost(START).until(() -> !receiver.posts().isEmpty());
+
+            long start = System.nanoTime();
+            relay.terminate();
+
+            assertThat(relay.waitFor(Duration.ofSeconds(30))).isZero();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(8));
+            assertThat(published()).isZero();
+            assertThat(number("SELECT attempts FROM org_outbox")).isZero();
+        }
+    }
+
+    @Test
+    void events_go_to_standard_output_too() throws Exception {
+        createTable();
+        String eventId = insert("org.organization.created.v1", "{\"name\": \"a\"}");
+        try (ChildJvm relay = relay(url, "--transport", "stdout", "--single-active", "false")) {
+            String line = relay.awaitLine(eventId, START);
+
+            assertThat(line).contains("\"eventType\":\"org.organization.created.v1\"", "\"payload\":{\"name\": \"a\"}");
+            relay.terminate();
+            assertThat(relay.waitFor(Duration.ofSeconds(30))).isZero();
+        }
+    }
+
+    @Test
+    void health_and_metrics_tell_about_the_table() throws Exception {
+        createTable();
+        try (Receiver receiver = Receiver.answering();
+                ChildJvm relay = relay(url, "--http-endpoint", receiver.url(), "--metrics-enabled", "true")) {
+            String line = relay.awaitLine(LISTENING, START);
+            String health = line.substring(line.indexOf("http://127.0.0.1")).strip();
+            insert("org.organization.created.v1", "{}");
+            await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(1));
+
+            await().atMost(START)
+                    .untilAsserted(() -> assertThat(get(health))
+                            .contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
+            await().atMost(START)
+                    .untilAsserted(() -> assertThat(get(health.replace("/health", "/debug/prometheus")))
+                            .contains(
+                                    "outbox_dispatch_total{result=\"success\",table=\"org_outbox\",topic=\"org.organization.created.v1\"} 1",
+                                    "outbox_relay_leader{table=\"org_outbox\"} 1",
+                                    "outbox_pending{table=\"org_outbox\"} 0"));
+        }
+    }
+
+    private static String get(String url) throws Exception {
+        HttpRequest request =
+                HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(20)).build();
+        return HttpClient.newHttpClient()
+                .send(request, HttpResponse.BodyHandlers.ofString())
+                .body();
+    }
+
+    @Test
+    void wrong_settings_end_with_2_and_say_what_to_change() {
+        Run noTable = Run.of(
+                "relay", "--url", url, "--tables", "nobody_outbox", "--transport", "stdout", "--bind", "127.0.0.1:0");
+        Run retention = Run.of(
+                "relay", "--url", url, "--tables", "org_outbox", "--transport", "stdout", "--cleaner-retention=-1h");
+        Run bind = Run.of(
+                "relay", "--url", url, "--tables", "org_outbox", "--transport", "stdout", "--bind", "0.0.0.0:9470");
+
+        assertThat(noTable.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(noTable.err()).contains("There is no table nobody_outbox", "outbox schema apply --table nobody_outbox");
+        assertThat(retention.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(retention.err()).contains("--cleaner-retention: must be a span of time such as");
+        assertThat(bind.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(bind.err()).contains("set OUTBOX_SERVER_TOKEN", "or bind to 127.0.0.1");
+    }
+
+    @Test
+    void a_database_that_cannot_be_reached_ends_it_with_4() {
+        Run run = Run.of(
+                "relay",
+                "--url",
+                "jdbc:postgresql://127.0.0.1:1/none",
+                "--tables",
+                "org_outbox",
+                "--transport",
+                "stdout");
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.FAILED);
+        assertThat(run.err()).contains("Cannot reach the database jdbc:postgresql://127.0.0.1:1/none");
+    }
+}

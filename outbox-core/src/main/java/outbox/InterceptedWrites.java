@@ -1,0 +1,77 @@
+package outbox;
+
+import org.jspecify.annotations.Nullable;
+import outbox.internal.QuietLog;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/** The boundary to the interceptors of a writer. Nothing that is thrown there gets past it: a business transaction does not fail for want of a trace. */
+final class InterceptedWrites {
+
+    private static final Logger LOG = System.getLogger(InterceptedWrites.class.getName());
+
+    static final InterceptedWrites NONE = new InterceptedWrites(List.of());
+
+    private final List<WriteInterceptor> interceptors;
+    private final QuietLog trouble = new QuietLog(LOG);
+
+    private InterceptedWrites(List<WriteInterceptor> interceptors) {
+        this.interceptors = interceptors;
+    }
+
+    InterceptedWrites with(WriteInterceptor interceptor) {
+        List<WriteInterceptor> all = new ArrayList<>(interceptors);
+        all.add(interceptor);
+        return new InterceptedWrites(List.copyOf(all));
+    }
+
+    <T> T around(List<EventEnvelope> events, Function<List<EventEnvelope>, T> write) {
+        List<EventEnvelope> enriched = events.stream().map(this::before).toList();
+        T result;
+        try {
+            result = write.apply(enriched);
+        } catch (Throwable e) {
+            after(events, e);
+            throw e;
+        }
+        after(events, null);
+        return result;
+    }
+
+    private EventEnvelope before(EventEnvelope event) {
+        EventEnvelope enriched = event;
+        for (WriteInterceptor interceptor : interceptors) {
+            try {
+                Map<String, String> headers = interceptor.beforeWrite(event);
+                if (!headers.isEmpty()) {
+                    enriched = enriched.withMoreHeaders(headers);
+                }
+            } catch (Throwable e) {
+                trouble.log(
+                        Level.WARNING,
+                        "An interceptor failed before the write of event " + event.eventId()
+                                + "; it is written without what that would have added",
+                        e);
+            }
+        }
+        return enriched;
+    }
+
+    /** In reverse order. */
+    private void after(List<EventEnvelope> events, @Nullable Throwable error) {
+        for (int i = interceptors.size() - 1; i >= 0; i--) {
+            for (EventEnvelope event : events) {
+                try {
+                    interceptors.get(i).afterWrite(event, error);
+                } catch (Throwable e) {
+                    trouble.log(Level.WARNING, "An interceptor failed after the write of event " + event.eventId(), e);
+                }
+            }
+        }
+    }
+}

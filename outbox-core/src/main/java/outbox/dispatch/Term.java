@@ -1,0 +1,70 @@
+package outbox.dispatch;
+
+import org.jspecify.annotations.Nullable;
+import outbox.spi.Leadership;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Keeps a dispatcher from delivering and writing while another node may lead. What it accepted under a leadership that was lost stays stopped, even if this node leads again: others
+ * may have had those events meanwhile.
+ *
+ * <p>Without a leadership everything passes.
+ */
+final class Term implements Leadership {
+
+    private final @Nullable Leadership leadership; // null if nodes share the table by claims
+    private final Runnable onEnd;
+    private final AtomicLong number = new AtomicLong(); // counts the answers that this node does not lead
+
+    Term(@Nullable Leadership leadership, Runnable onEnd) {
+        this.leadership = leadership;
+        this.onEnd = onEnd;
+    }
+
+    boolean isUsed() {
+        return leadership != null;
+    }
+
+    /** What to note with each event that is accepted. */
+    long number() {
+        return number.get();
+    }
+
+    /** Whether this node may deliver the event, or write its outcome, now. */
+    boolean covers(Delivery delivery) {
+        return leadership == null || !isOver(delivery) && leadership.isLeader();
+    }
+
+    /** Whether the leadership under which the event was accepted was lost for good. */
+    boolean isOver(Delivery delivery) {
+        return delivery.term() != number.get();
+    }
+
+    @Override
+    public boolean lead() {
+        if (leadership == null) {
+            return true;
+        }
+        boolean leads = false;
+        try {
+            leads = leadership.lead();
+        } finally {
+            if (!leads) {
+                number.incrementAndGet();
+                onEnd.run();
+            }
+        }
+        return leads;
+    }
+
+    @Override
+    public boolean isLeader() {
+        return leadership == null || leadership.isLeader();
+    }
+
+    @Override
+    public void close() {
+        // Whoever gave it closes it.
+    }
+}

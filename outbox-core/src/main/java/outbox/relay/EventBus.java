@@ -1,0 +1,140 @@
+package outbox.relay;
+
+import outbox.internal.EventRules;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+/**
+ * Delivers events to subscribers in the same process, by their topic. An event is delivered when all its subscribers returned; if one fails, all of them get it again, so each must know a
+ * repetition by {@link Meta#eventId()}. Every subscriber is called, whatever the others do. A topic without a subscriber is an error.
+ *
+ * <p>Thread-safe; subscribers may be added while events flow.
+ */
+public final class EventBus implements MessageDispatcher {
+
+    /** Receives the events of a topic. Anything thrown, an {@link Error} included, is a failed attempt. */
+    @FunctionalInterface
+    public interface Subscriber {
+        void onMessage(Meta meta, String payload) throws Exception;
+    }
+
+    private final Map<String, List<Subscriber>> subscribers = new ConcurrentHashMap<>();
+
+    /** Adds a subscriber; they are called in the order in which they were added. */
+    public EventBus subscribe(String topic, Subscriber subscriber) {
+        Topics.check(topic);
+        Objects.requireNonNull(subscriber, "subscriber");
+        subscribers.merge(
+                topic,
+                List.of(subscriber),
+                (before, one) -> Stream.concat(before.stream(), one.stream()).toList());
+        return this;
+    }
+
+    /**
+     * Adds every method of the object that is marked by {@link Subscribe}.
+     *
+     * @throws IllegalArgumentException if there is none, or one has a wrong shape; then none is added
+     */
+    public EventBus subscribeAll(Object object) {
+        List<Method> methods = Stream.<Class<?>>iterate(
+                        object.getClass(), Objects::nonNull, type -> (Class<?>) type.getSuperclass())
+                .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
+                .filter(method -> method.isAnnotationPresent(Subscribe.class) && !method.isBridge())
+                .toList();
+        if (methods.isEmpty()) {
+            throw new IllegalArgumentException(
+                    object.getClass().getName() + " has no method with @" + Subscribe.class.getSimpleName());
+        }
+        methods.forEach(EventBus::checkShape);
+        methods.forEach(
+                method -> Topics.check(method.getAnnotation(Subscribe.class).value()));
+        methods.forEach(
+                method -> subscribe(method.getAnnotation(Subscribe.class).value(), reflective(object, method)));
+        return this;
+    }
+
+    private static void checkShape(Method method) {
+        List<Class<?>> takes = List.of(method.getParameterTypes());
+        boolean fits = method.getReturnType() == void.class
+                && !Modifier.isStatic(method.getModifiers())
+                && (takes.equals(List.of(Meta.class, String.class)) || takes.equals(List.of(DispatchedMessage.class)));
+        if (!fits) {
+            throw new IllegalArgumentException(
+                    "Method " + method
+                            + " cannot be a subscriber: it must not be static, return void, and take (Meta, String) or (DispatchedMessage). A failure is thrown, not returned.");
+        }
+        if (!method.trySetAccessible()) {
+            throw new IllegalArgumentException(
+                    "Method " + method
+                            + " cannot be a subscriber: it is not accessible. Make it public in a public class, or open its package.");
+        }
+    }
+
+    private static Subscriber reflective(Object object, Method method) {
+        boolean whole = method.getParameterCount() == 1;
+        return (meta, payload) -> {
+            try {
+                if (whole) {
+                    method.invoke(object, new DispatchedMessage(meta, payload));
+                } else {
+                    method.invoke(object, meta, payload);
+                }
+            } catch (InvocationTargetException e) {
+                Throwable thrown = e.getCause();
+                if (thrown instanceof Error error) {
+                    throw error;
+                }
+                throw thrown instanceof Exception failure ? failure : e;
+            }
+        };
+    }
+
+    @Override
+    public void dispatch(DispatchedMessage message) throws Exception {
+        Meta meta = message.meta();
+        List<Subscriber> all = subscribers.get(meta.topic());
+        if (all == null) {
+            throw new NoSubscriberException(meta.topic());
+        }
+        List<Throwable> failures = new ArrayList<>();
+        for (Subscriber subscriber : all) {
+            try {
+                subscriber.onMessage(meta, message.payload());
+            } catch (InterruptedException e) { // the time is over for the others too
+                throw e;
+            } catch (Throwable e) { // Errors too: the others must have their turn
+                failures.add(e);
+            }
+        }
+        if (failures.size() > 1) {
+            throw new SubscribersFailedException(failures, all.size());
+        }
+        if (failures.size() == 1) {
+            throwAsItIs(failures.get(0));
+        }
+    }
+
+    private static void throwAsItIs(Throwable failure) throws Exception {
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        throw (Exception) failure;
+    }
+
+    /** Names the topics that have a subscriber. */
+    @Override
+    public String toString() {
+        return "EventBus"
+                + subscribers.keySet().stream().map(EventRules::show).sorted().toList();
+    }
+}

@@ -1,0 +1,54 @@
+package outbox.dispatch;
+
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.util.stream.IntStream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/** The backoff of a relay: doubled up to a limit, plus a little by chance. */
+class JitterTest {
+
+    private static final Duration FIRST = Duration.ofSeconds(1);
+    private static final Duration LONGEST = Duration.ofSeconds(60);
+    private static final Duration JITTER = Duration.ofMillis(200);
+
+    @Test
+    void the_wait_doubles_up_to_the_longest() {
+        RetryPolicy policy = RetryPolicies.exponential(FIRST, LONGEST, JITTER, bound -> 0);
+
+        assertThat(IntStream.rangeClosed(1, 8).mapToLong(policy::computeDelayMs))
+                .containsExactly(1000L, 2000L, 4000L, 8000L, 16_000L, 32_000L, 60_000L, 60_000L);
+        assertThat(policy.computeDelayMs(Integer.MAX_VALUE)).isEqualTo(60_000);
+        assertThat(policy.computeDelayMs(0)).isEqualTo(1000);
+    }
+
+    @Test
+    void chance_adds_up_to_the_jitter_and_comes_from_the_given_source() {
+        RetryPolicy most = RetryPolicies.exponential(FIRST, LONGEST, JITTER, bound -> bound - 1);
+        RetryPolicy any = RetryPolicies.exponential(FIRST, LONGEST, JITTER);
+
+        assertThat(most.computeDelayMs(1)).isEqualTo(1200);
+        assertThat(most.computeDelayMs(20)).isEqualTo(60_200);
+        for (int i = 0; i < 1000; i++) {
+            assertThat(any.computeDelayMs(2)).isBetween(2000L, 2200L);
+        }
+    }
+
+    @Test
+    void nothing_overflows() {
+        Duration ages = Duration.ofSeconds(Long.MAX_VALUE);
+        RetryPolicy policy = RetryPolicies.exponential(FIRST, ages, ages, bound -> bound - 1);
+
+        assertThat(policy.computeDelayMs(70)).isEqualTo(Long.MAX_VALUE);
+        assertThat(policy.computeDelayMs(50)).isEqualTo(Long.MAX_VALUE);
+    }
+
+    @Test
+    void a_longest_wait_that_is_shorter_than_the_first_is_refused() {
+        assertThatThrownBy(() -> RetryPolicies.exponential(LONGEST, FIRST, JITTER))
+                .hasMessageContaining("longest must not be shorter than first");
+    }
+}

@@ -1,0 +1,29 @@
+package outbox.fake;
+
+import outbox.spi.Leadership;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A leadership that the test gives and takes. */
+public final class FakeLeadership implements Leadership {
+
+    public volatile boolean leads = true; // what lead answers
+    public volatile boolean sure = true; // what isLeader answers
+    public final AtomicInteger asked = new AtomicInteger(); // to lead
+    public final AtomicInteger sureAsked = new AtomicInteger();
+
+    @Override
+    public boolean lead() {
+        asked.incrementAndGet();
+        return leads;
+    }
+
+    @Override
+    public boolean isLeader() {
+        sureAsked.incrementAndGet();
+        return sure;
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,105 @@
+package outbox.http;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * What a person gets to see of an answer, in {@code last_error}: its first characters on one line, without what it quotes of the payload.
+ *
+ * <p>A receiver that refuses an event likes to send it back, pretty-printed or escaped. So only letters and digits are compared, and what the two have in common for long enough to be
+ * no accident is left out. A short value, such as a single name, is not recognised.
+ */
+final class AnswerText {
+
+    static final int MAX_LENGTH = 500;
+    static final String LEFT_OUT = "[payload]";
+
+    private static final int WINDOW =
+            12; // compared at every WINDOW-th place, so a run of twice as many is surely found
+
+    private AnswerText() {}
+
+    static String of(byte[] answer, String payload) {
+        String text = oneLine(new String(answer, StandardCharsets.UTF_8)); // what is no UTF-8 shows as such
+        String shown = cut(withoutPayload(cut(text, MAX_LENGTH), payload), MAX_LENGTH);
+        return text.length() > MAX_LENGTH ? shown + "…" : shown;
+    }
+
+    private static String oneLine(String text) {
+        StringBuilder line = new StringBuilder(text.length());
+        text.codePoints()
+                .map(c -> Character.isWhitespace(c) || Character.isISOControl(c) ? ' ' : c)
+                .map(c -> Character.getType(c) == Character.SURROGATE || isInvisible(c) ? '?' : c)
+                .forEach(line::appendCodePoint);
+        return line.toString().strip();
+    }
+
+    /** Such as marks that turn the direction of what is shown. */
+    private static boolean isInvisible(int c) {
+        int type = Character.getType(c);
+        return type == Character.FORMAT || type == Character.LINE_SEPARATOR || type == Character.PARAGRAPH_SEPARATOR;
+    }
+
+    private static String cut(String text, int length) {
+        if (text.length() <= length) {
+            return text;
+        }
+        boolean splitsPair = Character.isHighSurrogate(text.charAt(length - 1));
+        return text.substring(0, splitsPair ? length - 1 : length);
+    }
+
+    private static String withoutPayload(String text, String payload) {
+        int[] places = placesOfLetters(text);
+        String letters = letters(text, places);
+        String hidden = letters(payload, placesOfLetters(payload));
+        boolean[] quoted = new boolean[text.length()];
+        for (int from = 0; from + WINDOW <= letters.length(); from += WINDOW) {
+            int found = hidden.indexOf(letters.substring(from, from + WINDOW));
+            if (found >= 0) {
+                int start = from;
+                for (int at = found; start > 0 && at > 0 && letters.charAt(start - 1) == hidden.charAt(at - 1); at--) {
+                    start--;
+                }
+                int end = from + WINDOW;
+                for (int at = found + WINDOW;
+                        end < letters.length() && at < hidden.length() && letters.charAt(end) == hidden.charAt(at);
+                        at++) {
+                    end++;
+                }
+                Arrays.fill(quoted, places[start], places[end - 1] + 1, true);
+            }
+        }
+        return leavingOut(text, quoted);
+    }
+
+    private static String leavingOut(String text, boolean[] quoted) {
+        StringBuilder shown = new StringBuilder(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            if (!quoted[i]) {
+                shown.append(text.charAt(i));
+            } else if (i == 0 || !quoted[i - 1]) {
+                shown.append(LEFT_OUT);
+            }
+        }
+        return shown.toString();
+    }
+
+    private static int[] placesOfLetters(String text) {
+        int[] places = new int[text.length()];
+        int count = 0;
+        for (int i = 0; i < text.length(); i++) {
+            if (Character.isLetterOrDigit(text.charAt(i))) {
+                places[count++] = i;
+            }
+        }
+        return Arrays.copyOf(places, count);
+    }
+
+    private static String letters(String text, int[] places) {
+        StringBuilder letters = new StringBuilder(places.length);
+        for (int place : places) {
+            letters.append(text.charAt(place));
+        }
+        return letters.toString();
+    }
+}

@@ -1,0 +1,339 @@
+package outbox.http;
+
+import org.jspecify.annotations.Nullable;
+import outbox.AsyncEventListener;
+import outbox.EventEnvelope;
+import outbox.GiveUpException;
+import outbox.RetryLaterException;
+import outbox.dispatch.CircuitBreaker;
+
+import java.net.ProxySelector;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLContext;
+
+/**
+ * Posts each event to one HTTP endpoint, as a CloudEvent 1.0 in binary mode, and takes the status of the answer as its word. Thread-safe; registered like any listener, for as many
+ * routes as go to this endpoint.
+ *
+ * <p>2xx, with an answer that arrived completely or was read as far as it is read, is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so; 429 and 503 with that header do not count as an
+ * attempt. Any other status is a {@link GiveUpException}: DEAD at once, redirects included. No answer, or a broken one, is a failed attempt.
+ *
+ * <p>Close the dispatcher first, then the transport. What is in flight after the drain time, or comes after the close, is put off and loses no attempt.
+ */
+public final class HttpTransport implements AsyncEventListener, AutoCloseable {
+
+    private final String name;
+    private final int maxInFlight;
+    private final Duration requestTimeLimit;
+    private final Duration drainTime;
+    private final String where;
+    private final Requests requests;
+    private final Verdict verdict;
+    private final ClientThreads threads;
+    private final AtomicReference<@Nullable HttpClient>
+            client; // null once closed: before Java 21 a client ends when nobody knows it any more
+    private final Set<Exchange> inFlight = ConcurrentHashMap.newKeySet();
+
+    private HttpTransport(Builder settings, URI endpoint, String source) {
+        name = settings.name;
+        maxInFlight = settings.maxInFlight;
+        requestTimeLimit = settings.requestTimeLimit;
+        drainTime = settings.drainTime;
+        where = endpoint.getScheme() + "://" + endpoint.getRawAuthority(); // path and query may hold a token
+        requests = new Requests(settings, endpoint, source);
+        verdict = new Verdict(settings, where);
+        threads = new ClientThreads(name);
+        client = new AtomicReference<>(newClient(settings, threads));
+    }
+
+    private static HttpClient newClient(Builder settings, ClientThreads threads) {
+        HttpClient.Builder builder = HttpClient.newBuilder()
+                .version(
+                        HttpClient.Version
+                                .HTTP_1_1) // with 2, what is beyond the receiver's streams fails instead of waiting
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .connectTimeout(settings.connectTimeLimit)
+                .executor(threads.executor());
+        if (settings.sslContext != null) {
+            builder.sslContext(settings.sslContext);
+        }
+        if (settings.proxy != null) {
+            builder.proxy(settings.proxy);
+        }
+        return builder.build();
+    }
+
+    /** A transport with the given name, by which rules, limits and pauses know it as a listener. */
+    public static Builder named(String name) {
+        return new Builder(name);
+    }
+
+    @Override
+    public String listenerName() {
+        return name;
+    }
+
+    @Override
+    public int maxInFlight() {
+        return maxInFlight;
+    }
+
+    @Override
+    public CompletionStage<?> onEventAsync(EventEnvelope event) {
+        HttpRequest request = requests.of(event);
+        Exchange exchange = new Exchange(event, verdict);
+        inFlight.add(exchange); // before the look at the client, so that a close sees it or it sees the close
+        exchange.stage().whenComplete((delivered, failure) -> inFlight.remove(exchange));
+        try {
+            HttpClient open = client.get();
+            if (open == null) {
+                throw closed();
+            }
+            exchange.start(open, request, schedule(exchange::expire));
+        } catch (RuntimeException | Error e) {
+            exchange.fail(e);
+        }
+        return exchange.stage();
+    }
+
+    private ScheduledFuture<?> schedule(Runnable task) {
+        try {
+            return threads.timer().schedule(task, requestTimeLimit.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            throw closed();
+        }
+    }
+
+    private RetryLaterException closed() {
+        return new RetryLaterException(
+                RetryLaterException.SHORTEST_UNCOUNTED, "HTTP transport " + name + " to " + where + " is closed");
+    }
+
+    /** Waits for what is in flight, up to the drain time; cancels the rest; ends its threads and connections. A second call returns at once. */
+    @Override
+    public void close() {
+        HttpClient last = client.getAndSet(null);
+        if (last == null) {
+            return;
+        }
+        drain();
+        inFlight.forEach(exchange -> exchange.fail(closed()));
+        threads.close(last);
+    }
+
+    private void drain() {
+        try {
+            CompletableFuture.allOf(inFlight.stream().map(Exchange::stage).toArray(CompletableFuture<?>[]::new))
+                    .get(drainTime.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            return; // how each ended, its dispatcher knows; what has not is cancelled
+        }
+    }
+
+    /** Where it posts to, without path and query. */
+    @Override
+    public String toString() {
+        return "HttpTransport[" + name + ", " + where + ", " + inFlight.size() + " in flight]";
+    }
+
+    /** Collects the settings of a transport; every setter refuses a wrong value. */
+    public static final class Builder {
+
+        private static final Duration LONGEST_LIMIT = Duration.ofMinutes(10);
+        private static final Duration LONGEST_WAIT = Duration.ofDays(1);
+        private static final int MOST_SECRETS = 3;
+        private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
+        private static final Pattern HEADER_VALUE = Pattern.compile("[!-~]([ -~]*[!-~])?");
+        private static final Pattern OURS =
+                Pattern.compile("(ce|webhook)-.*|content-type|idempotency-key|traceparent|tracestate");
+
+        final String name;
+        final List<WebhookSecret> secrets = new ArrayList<>();
+        final Map<String, String> headers = new LinkedHashMap<>();
+        Duration connectTimeLimit = Duration.ofSeconds(5);
+        Duration requestTimeLimit = Duration.ofSeconds(30);
+        Duration longestRetryAfter = Duration.ofHours(1);
+        Duration drainTime = Duration.ofSeconds(10);
+        int maxInFlight = 64;
+        int maxBodyBytes = EventEnvelope.MAX_PAYLOAD_BYTES;
+        Clock clock = Clock.systemUTC();
+
+        @Nullable
+        CircuitBreaker breaker;
+
+        @Nullable
+        SSLContext sslContext;
+
+        @Nullable
+        ProxySelector proxy;
+
+        private @Nullable URI endpoint;
+        private @Nullable String source;
+
+        private Builder(String name) {
+            if (name.isBlank()) {
+                throw new IllegalArgumentException("name must not be blank");
+            }
+            this.name = name;
+        }
+
+        /** Where to post to: an absolute {@code http} or {@code https} URI. Required. */
+        public Builder endpoint(URI endpoint) {
+            String scheme = String.valueOf(endpoint.getScheme()).toLowerCase(Locale.ROOT);
+            if (!scheme.equals("http") && !scheme.equals("https") || endpoint.getHost() == null) {
+                throw new IllegalArgumentException("endpoint must be an absolute http or https URI with a host");
+            }
+            if (endpoint.getRawUserInfo() != null || endpoint.getRawFragment() != null) {
+                throw new IllegalArgumentException(
+                        "endpoint must have neither user nor fragment. Give credentials as a header, Authorization");
+            }
+            this.endpoint = endpoint;
+            return this;
+        }
+
+        /** What the events come from, the attribute {@code source} of CloudEvents, such as {@code /shop/orders}. Required. */
+        public Builder source(URI source) {
+            if (source.toString().isEmpty()) {
+                throw new IllegalArgumentException("source must not be empty");
+            }
+            this.source = source.toASCIIString();
+            return this;
+        }
+
+        /** Signs with this secret. May be called up to three times, to change a secret: receivers accept any signature that they can check. Default: nothing is signed. */
+        public Builder signWith(WebhookSecret secret) {
+            if (secrets.size() == MOST_SECRETS) {
+                throw new IllegalArgumentException("At most " + MOST_SECRETS + " secrets sign at a time");
+            }
+            secrets.add(Objects.requireNonNull(secret, "secret"));
+            return this;
+        }
+
+        /** Sends a further header with every event. Those that the transport or the client sets are refused. */
+        public Builder header(String headerName, String value) {
+            String lower = headerName.toLowerCase(Locale.ROOT);
+            if (!HEADER_NAME.matcher(headerName).matches()) {
+                throw new IllegalArgumentException("A header name must be a token of HTTP");
+            }
+            if (OURS.matcher(lower).matches()) {
+                throw new IllegalArgumentException("Header " + headerName + " is set by the transport");
+            }
+            if (!HEADER_VALUE.matcher(value).matches()) { // not shown: it may be a credential
+                throw new IllegalArgumentException("The value of header " + headerName
+                        + " must be printable ASCII, not empty, and must not start or end with a blank");
+            }
+            try {
+                HttpRequest.newBuilder().header(headerName, value);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException("Header " + headerName + " is set by the client of the JDK", e);
+            }
+            if (headers.putIfAbsent(lower, value) != null) {
+                throw new IllegalArgumentException("There is a header " + headerName + " already");
+            }
+            return this;
+        }
+
+        /** How long to wait for a connection; default 5 seconds, and no longer than the limit of the request. */
+        public Builder connectTimeLimit(Duration limit) {
+            connectTimeLimit = Durations.positive("connectTimeLimit", limit, LONGEST_LIMIT);
+            return this;
+        }
+
+        /** How long a request may take altogether, the answer included; at most 10 minutes, default 30 seconds. Keep it below the dispatcher's {@code listenerTimeLimit}. */
+        public Builder requestTimeLimit(Duration limit) {
+            requestTimeLimit = Durations.positive("requestTimeLimit", limit, LONGEST_LIMIT);
+            return this;
+        }
+
+        /** A {@code Retry-After} beyond this counts as this; at most a day, default an hour. */
+        public Builder longestRetryAfter(Duration longest) {
+            longestRetryAfter = Durations.positive("longestRetryAfter", longest, LONGEST_WAIT);
+            return this;
+        }
+
+        /** How many requests, and connections, are open at a time for one dispatcher; 1 to 10,000, default 64. */
+        public Builder maxInFlight(int maxInFlight) {
+            if (maxInFlight < 1 || maxInFlight > 10_000) {
+                throw new IllegalArgumentException("maxInFlight must be between 1 and 10000: " + maxInFlight);
+            }
+            this.maxInFlight = maxInFlight;
+            return this;
+        }
+
+        /** An event with a larger payload is given up without a request; default {@value EventEnvelope#MAX_PAYLOAD_BYTES}, what an event can have. */
+        public Builder maxBodyBytes(int maxBodyBytes) {
+            if (maxBodyBytes < 1) {
+                throw new IllegalArgumentException("maxBodyBytes must be positive: " + maxBodyBytes);
+            }
+            this.maxBodyBytes = maxBodyBytes;
+            return this;
+        }
+
+        /** How long a close waits for what is in flight; at most 10 minutes, default 10 seconds. */
+        public Builder drainTime(Duration drainTime) {
+            this.drainTime = Durations.notNegative("drainTime", drainTime, LONGEST_LIMIT);
+            return this;
+        }
+
+        /**
+         * Opened when the endpoint cannot be reached, or answers 429 or 503 with {@code Retry-After}; then none of this costs an attempt. It has an effect if the dispatcher's
+         * {@link outbox.dispatch.Protection} has it for this listener.
+         */
+        public Builder breaker(CircuitBreaker breaker) {
+            this.breaker = Objects.requireNonNull(breaker, "breaker");
+            return this;
+        }
+
+        /** Keys and trust for https; default: those of the JVM. */
+        public Builder sslContext(SSLContext sslContext) {
+            this.sslContext = Objects.requireNonNull(sslContext, "sslContext");
+            return this;
+        }
+
+        /** Default: that of the JVM. */
+        public Builder proxy(ProxySelector proxy) {
+            this.proxy = Objects.requireNonNull(proxy, "proxy");
+            return this;
+        }
+
+        /** For the time of signatures, and dates in {@code Retry-After}; default: this machine's. */
+        public Builder clock(Clock clock) {
+            this.clock = Objects.requireNonNull(clock, "clock");
+            return this;
+        }
+
+        public HttpTransport build() {
+            if (endpoint == null || source == null) {
+                throw new IllegalArgumentException("HTTP transport " + name + " needs an endpoint and a source");
+            }
+            if (connectTimeLimit.compareTo(requestTimeLimit) > 0) {
+                throw new IllegalArgumentException("connectTimeLimit " + connectTimeLimit
+                        + " must not be longer than requestTimeLimit " + requestTimeLimit);
+            }
+            return new HttpTransport(this, endpoint, source);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package outbox.http;
+
+import outbox.EventEnvelope;
+import outbox.GiveUpException;
+
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.time.Clock;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Makes the request of an event: its headers as a CloudEvent, its key, its signatures, and the payload as it is. */
+final class Requests {
+
+    private final HttpRequest.Builder common; // only copied
+    private final String source;
+    private final List<WebhookSecret> secrets;
+    private final int maxBodyBytes;
+    private final Clock clock;
+
+    Requests(HttpTransport.Builder settings, URI endpoint, String source) {
+        common = HttpRequest.newBuilder(endpoint).timeout(settings.requestTimeLimit);
+        settings.headers.forEach(common::header);
+        this.source = source;
+        secrets = List.copyOf(settings.secrets);
+        maxBodyBytes = settings.maxBodyBytes;
+        clock = settings.clock;
+    }
+
+    HttpRequest of(EventEnvelope event) {
+        if (event.payloadSize() > maxBodyBytes) {
+            throw new GiveUpException("The payload of event " + CloudEventHeaders.encode(event.eventId()) + " has "
+                    + event.payloadSize() + " bytes; at most " + maxBodyBytes + " are sent");
+        }
+        byte[] body = event.payloadBytes();
+        HttpRequest.Builder request = common.copy();
+        CloudEventHeaders.of(event, source).forEach(request::header);
+        String id = CloudEventHeaders.encode(event.eventId());
+        request.header("idempotency-key", id);
+        if (!secrets.isEmpty()) {
+            long timestamp = clock.instant().getEpochSecond();
+            request.header("webhook-id", id)
+                    .header("webhook-timestamp", Long.toString(timestamp))
+                    .header("webhook-signature", signatures(id, timestamp, body));
+        }
+        return request.POST(BodyPublishers.ofByteArray(body)).build();
+    }
+
+    private String signatures(String id, long timestamp, byte[] body) {
+        return secrets.stream().map(secret -> secret.sign(id, timestamp, body)).collect(Collectors.joining(" "));
+    }
+}

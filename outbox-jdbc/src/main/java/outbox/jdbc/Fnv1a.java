@@ -1,0 +1,20 @@
+package outbox.jdbc;
+
+import java.nio.charset.StandardCharsets;
+
+/** The 64-bit hash FNV-1a: the same on any machine and in any language, so that relays of all kinds agree on the lock of a table. */
+final class Fnv1a {
+
+    private static final long OFFSET = 0xcbf29ce484222325L;
+    private static final long PRIME = 0x100000001b3L;
+
+    private Fnv1a() {}
+
+    static long hash(String text) {
+        long hash = OFFSET;
+        for (byte octet : text.getBytes(StandardCharsets.UTF_8)) {
+            hash = (hash ^ (octet & 0xff)) * PRIME;
+        }
+        return hash;
+    }
+}

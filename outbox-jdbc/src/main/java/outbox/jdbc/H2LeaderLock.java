@@ -1,0 +1,121 @@
+package outbox.jdbc;
+
+import outbox.OutboxException;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.UUID;
+
+/** A lease in a table, by the database's clock: H2 has no lock that ends with its session. */
+final class H2LeaderLock implements LeaderLock {
+
+    /** Binds: milliseconds, table, holder. */
+    private static final String RENEW = """
+            UPDATE %1$s
+               SET lease_until = DATEADD(MILLISECOND, ?, CURRENT_TIMESTAMP)
+             WHERE outbox_table = ?
+               AND holder = ?
+               AND lease_until > CURRENT_TIMESTAMP
+            """;
+
+    /** Binds: holder, milliseconds, table. */
+    private static final String TAKE_OVER = """
+            UPDATE %1$s
+               SET holder = ?, lease_until = DATEADD(MILLISECOND, ?, CURRENT_TIMESTAMP)
+             WHERE outbox_table = ?
+               AND lease_until <= CURRENT_TIMESTAMP
+            """;
+
+    /** Binds: holder, milliseconds, table, table. */
+    private static final String TAKE_FIRST = """
+            INSERT INTO %1$s (holder, lease_until, outbox_table)
+            SELECT ?, DATEADD(MILLISECOND, ?, CURRENT_TIMESTAMP), ?
+             WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE outbox_table = ?)
+            """;
+
+    /** Binds: table, holder. */
+    private static final String RELEASE = """
+            DELETE FROM %1$s
+             WHERE outbox_table = ?
+               AND holder = ?
+            """;
+
+    private static final long SESSION = 0; // there is no proxy to find out about
+    private static final String DUPLICATE = "23505";
+
+    private final TableName leases;
+    private final String key;
+    private final long millis;
+    private final String holder = UUID.randomUUID().toString();
+
+    H2LeaderLock(TableName table, Duration term) {
+        this.leases = table(table);
+        this.key = table.simpleName().toLowerCase(Locale.ROOT);
+        this.millis = term.toMillis();
+    }
+
+    /** The table of leases beside the given one. */
+    static TableName table(TableName table) {
+        return table.sibling("outbox_leader");
+    }
+
+    @Override
+    public Seen look(Connection connection) throws SQLException {
+        return new Seen(SESSION, update(connection, RENEW, millis, key, holder) == 1);
+    }
+
+    @Override
+    public Seen beat(Connection connection) throws SQLException {
+        return look(connection);
+    }
+
+    @Override
+    public Seen tryTake(Connection connection) throws SQLException {
+        try {
+            boolean taken = update(connection, TAKE_OVER, holder, millis, key) == 1
+                    || update(connection, TAKE_FIRST, holder, millis, key, key) == 1;
+            return new Seen(SESSION, taken);
+        } catch (SQLException e) {
+            if (SqlStates.of(e).equals(DUPLICATE)) { // another node was first
+                return new Seen(SESSION, false);
+            }
+            if (SqlStates.isTableMissing(e)) {
+                throw new OutboxException(
+                        "Nobody can lead table " + key + ", because table " + leases
+                                + " is missing. Create it by OutboxSchema.createLeader, or as in META-INF/outbox/schema-leader of outbox-jdbc.",
+                        e);
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public boolean release(Connection connection) throws SQLException {
+        return update(connection, RELEASE, key, holder) == 1;
+    }
+
+    private int update(Connection connection, String sql, Object... binds) throws SQLException {
+        try (PreparedStatement update = connection.prepareStatement(sql.formatted(leases))) {
+            for (int i = 0; i < binds.length; i++) {
+                update.setObject(i + 1, binds[i]);
+            }
+            return update.executeUpdate();
+        }
+    }
+
+    @Override
+    public void limitSilence(Connection connection, Duration term) {
+        // The lease does.
+    }
+
+    @Override
+    public void unlimitSilence(Connection connection) {}
+
+    @Override
+    public boolean isOfSession() {
+        return false;
+    }
+}

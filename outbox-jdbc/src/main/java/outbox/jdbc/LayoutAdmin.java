@@ -1,0 +1,326 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.Backlog;
+import outbox.admin.EventCursor;
+import outbox.admin.EventDetails;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
+import outbox.admin.TypeCount;
+import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.JdbcTable.RowMapper;
+import outbox.model.EventStatus;
+import outbox.spi.Replay;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What an operator does with a table of some layout. To read, the table is seen as one of ours, by a sub-select that names its columns as ours; so filters and lists are the same. A search
+ * by status is not served by an index of the table, since there it is an expression.
+ */
+final class LayoutAdmin {
+
+    private final LayoutEventStore store;
+    private final TableLayout layout;
+    private final LayoutSql sql;
+    private final AbstractJdbcEventStore dialect;
+    private volatile @Nullable TableShape seen; // the shape of the sub-select; reading it twice does no harm
+
+    LayoutAdmin(LayoutEventStore store, TableLayout layout, LayoutSql sql, AbstractJdbcEventStore dialect) {
+        this.store = store;
+        this.layout = layout;
+        this.sql = sql;
+        this.dialect = dialect;
+    }
+
+    List<TypeCount> countByType(Connection conn) {
+        return store.run(
+                "count events",
+                () -> query(
+                        conn,
+                        "SELECT event_type, status, COUNT(*) AS events FROM " + asOurs()
+                                + " GROUP BY event_type, status",
+                        binder -> {},
+                        row -> new TypeCount(
+                                row.getString("event_type"), row.getInt("status"), row.getLong("events"))));
+    }
+
+    Backlog backlog(Connection conn) {
+        String locked = layout.has(LayoutColumn.LOCKED_AT) ? "COUNT(" + sql.column(LayoutColumn.LOCKED_AT) + ")" : "0";
+        String text = "SELECT COUNT(*) AS pending, " + locked + " AS locked, MIN("
+                + sql.column(LayoutColumn.CREATED_AT) + ") AS created_at FROM " + store.sqlName() + " WHERE "
+                + sql.isPending();
+        return store.run("read the backlog", () -> {
+            TableShape shape = shape(conn);
+            Instant now = store.now(conn);
+            return query(conn, text, binder -> {}, row -> {
+                        Instant oldest = shape.read(row, "created_at");
+                        Duration age = oldest == null ? null : Duration.between(oldest, now);
+                        return new Backlog(
+                                now,
+                                row.getLong("pending"),
+                                row.getLong("locked"),
+                                age != null && age.isNegative() ? Duration.ZERO : age);
+                    })
+                    .get(0);
+        });
+    }
+
+    Optional<Instant> oldestPending(Connection conn) {
+        String created = sql.column(LayoutColumn.CREATED_AT);
+        String text = "SELECT MIN(" + created + ") AS created_at FROM " + store.sqlName() + " WHERE " + sql.isPending();
+        return store.run("find the oldest pending event", () -> {
+            TableShape shape = shape(conn);
+            return query(conn, text, binder -> {}, row -> Optional.ofNullable(shape.read(row, "created_at")))
+                    .get(0);
+        });
+    }
+
+    Optional<EventDetails> find(Connection conn, String eventId) {
+        return store.run("read event " + eventId, () -> {
+            TableShape shape = shape(conn);
+            if (store.possible(conn, List.of(eventId)).isEmpty()) {
+                return Optional.empty();
+            }
+            // Binds: event_id, inside, where an index serves.
+            String text = "SELECT " + AdminStatements.SUMMARY_COLUMNS + "last_error, payload, headers FROM "
+                    + asOurs(" WHERE " + sql.column(LayoutColumn.EVENT_ID) + " = "
+                            + sql.parameter(store.shape(conn), LayoutColumn.EVENT_ID));
+            return query(
+                            conn,
+                            text,
+                            binder -> binder.text(eventId),
+                            row -> AdminStatements.details(row, shape, List.of()))
+                    .stream()
+                    .findFirst();
+        });
+    }
+
+    List<EventSummary> find(Connection conn, EventQuery query) {
+        boolean oldestFirst = query.order() == EventQuery.Order.OLDEST_FIRST;
+        FilterSql where = filter(query.filter());
+        EventCursor after = query.after();
+        if (after != null) {
+            where.behind(after, oldestFirst);
+        }
+        String direction = oldestFirst ? "ASC" : "DESC";
+        String text = "SELECT " + AdminStatements.SUMMARY_COLUMNS + "SUBSTRING(last_error, 1, "
+                + EventSummary.MAX_ERROR_LENGTH + ") AS last_error FROM " + asOurs() + " " + where.sql()
+                + " ORDER BY created_at " + direction + ", event_id " + direction + " LIMIT ?";
+        return store.run("search events", () -> {
+            TableShape shape = shape(conn);
+            return query(
+                    conn,
+                    text,
+                    binder -> {
+                        where.bind(binder);
+                        binder.number(query.pageSize());
+                    },
+                    row -> AdminStatements.summary(row, shape));
+        });
+    }
+
+    long count(Connection conn, EventFilter filter) {
+        FilterSql where = filter(filter);
+        return store.run(
+                "count events",
+                () -> query(
+                                conn,
+                                "SELECT COUNT(*) FROM " + asOurs() + " " + where.sql(),
+                                where::bind,
+                                row -> row.getLong(1))
+                        .get(0));
+    }
+
+    List<String> findIds(Connection conn, EventFilter filter, int limit) {
+        FilterSql where = filter(filter);
+        String text = "SELECT event_id FROM " + asOurs() + " " + where.sql() + " ORDER BY created_at, event_id LIMIT ?";
+        return store.run(
+                "find events",
+                () -> query(
+                        conn,
+                        text,
+                        binder -> {
+                            where.bind(binder);
+                            binder.number(limit);
+                        },
+                        row -> row.getString(1)));
+    }
+
+    private FilterSql filter(EventFilter filter) {
+        if (filter.dedupKey() != null || filter.isInOrder()) {
+            throw new EventStoreException(
+                    "Table " + store.table() + " of layout '" + layout.name() + "' has neither keys nor an order",
+                    null);
+        }
+        return new FilterSql(dialect, filter);
+    }
+
+    /** Pending again, with no attempt made. The rows are locked first, which tells how many there are. */
+    int replay(Connection conn, List<String> eventIds, Replay how) {
+        if (how.listener() != null) {
+            throw new EventStoreException(
+                    "Table " + store.table() + " of layout '" + layout.name()
+                            + "' cannot replay an event to a listener by its name: a relay has one",
+                    null);
+        }
+        return store.run("replay " + eventIds.size() + " events", () -> {
+            Set<String> found = lock(conn, eventIds, how.from());
+            TableShape shape = store.shape(conn);
+            Instant now = store.now(conn);
+            String text = "UPDATE " + store.sqlName() + " SET " + sql.reset()
+                    + store.fence().letGo() + " WHERE " + sql.column(LayoutColumn.EVENT_ID) + " = "
+                    + sql.parameter(shape, LayoutColumn.EVENT_ID);
+            try (PreparedStatement update = conn.prepareStatement(text)) {
+                for (int i = 0; i < eventIds.size(); i++) {
+                    if (found.contains(eventIds.get(i))) {
+                        Binder binder = new Binder(update, shape);
+                        sql.bindReset(binder, how.dueAt(i), now);
+                        binder.text(eventIds.get(i));
+                        update.addBatch();
+                    }
+                }
+                if (!found.isEmpty()) {
+                    update.executeBatch();
+                }
+            }
+            store.fence().forgetAll(found);
+            return found.size();
+        });
+    }
+
+    private Set<String> lock(Connection conn, Collection<String> eventIds, Set<EventStatus> terminal)
+            throws SQLException {
+        List<String> conditions = terminal.stream()
+                .sorted()
+                .map(status -> "(" + sql.is(status) + ")")
+                .toList();
+        return store.queryIds(
+                conn,
+                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + store.byId()
+                        + " WHERE %2$s AND (" + String.join(" OR ", conditions) + ") FOR UPDATE",
+                store.possible(conn, eventIds),
+                binder -> {});
+    }
+
+    int discard(Connection conn, Collection<String> eventIds) {
+        return store.run("discard " + eventIds.size() + " events", () -> {
+            Set<String> dead = lock(conn, eventIds, Set.of(EventStatus.DEAD));
+            store.deleteIds(conn, dead);
+            return dead.size();
+        });
+    }
+
+    /** Rows that others hold are passed over. Binds: latest end, latest lock of a dead one, limit. */
+    int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
+        if (!terminal.isTerminal()) {
+            throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
+        }
+        LayoutColumn end = sql.endTime(terminal);
+        boolean locks = terminal == EventStatus.DEAD && sql.has(LayoutColumn.LOCKED_AT); // its last run may be under way
+        String lockedAt = locks ? sql.column(LayoutColumn.LOCKED_AT) : "";
+        String text = """
+                SELECT %s
+                  FROM %s
+                 WHERE %s
+                   AND %s < ?%s
+                 %s
+                 LIMIT ?
+                   FOR UPDATE SKIP LOCKED
+                """.formatted(
+                        sql.column(LayoutColumn.EVENT_ID),
+                        store.sqlName(),
+                        sql.is(terminal),
+                        sql.column(end),
+                        locks ? " AND (" + lockedAt + " IS NULL OR " + lockedAt + " < ?)" : "",
+                        sql.isIndexed(end) ? "ORDER BY " + sql.column(end) : ""); // else it would sort them all
+        return store.run("purge " + terminal + " events", () -> {
+            List<String> ids = store.queryAnew(
+                    conn,
+                    text,
+                    binder -> {
+                        binder.time(sql.plain(end), doneBefore);
+                        if (locks) {
+                            binder.time(sql.plain(LayoutColumn.LOCKED_AT), doneBefore);
+                        }
+                        binder.number(limit);
+                    },
+                    row -> row.getString(1));
+            store.deleteIds(conn, ids);
+            return ids.size();
+        });
+    }
+
+    // ---- the table as one of ours ----
+
+    /** The sub-select. PostgreSQL and H2 see through it; MySQL too, since it neither groups nor limits. */
+    private String asOurs() {
+        return asOurs("");
+    }
+
+    private String asOurs(String where) {
+        List<String> columns = new ArrayList<>();
+        columns.add(text(LayoutColumn.EVENT_ID, "event_id"));
+        columns.add(text(LayoutColumn.EVENT_TYPE, "event_type"));
+        columns.add(text(LayoutColumn.AGGREGATE_TYPE, "aggregate_type"));
+        columns.add(text(LayoutColumn.AGGREGATE_ID, "aggregate_id"));
+        columns.add(text(LayoutColumn.TENANT_ID, "tenant_id"));
+        columns.add(sql.column(LayoutColumn.PAYLOAD) + " AS payload");
+        columns.add(text(LayoutColumn.HEADERS, "headers"));
+        columns.add(sql.code() + " AS status");
+        columns.add(sql.column(LayoutColumn.ATTEMPTS) + " AS attempts");
+        columns.add(sql.dueTime() + " AS available_at");
+        columns.add(sql.column(LayoutColumn.CREATED_AT) + " AS created_at");
+        columns.add(time(LayoutColumn.DONE_AT, "done_at"));
+        columns.add(time(LayoutColumn.LOCKED_AT, "locked_at"));
+        columns.add(text(LayoutColumn.LOCKED_BY, "locked_by"));
+        columns.add(text(LayoutColumn.LAST_ERROR, "last_error"));
+        return "(SELECT " + String.join(", ", columns) + " FROM " + store.sqlName() + where + ") e";
+    }
+
+    private String text(LayoutColumn column, String name) {
+        String type = dialect instanceof MySqlEventStore ? "CHAR" : "VARCHAR";
+        return "CAST(" + (layout.has(column) ? sql.column(column) : "NULL") + " AS " + type + ") AS " + name;
+    }
+
+    private String time(LayoutColumn column, String name) {
+        return (layout.has(column)
+                        ? sql.column(column)
+                        : "CASE WHEN 1 = 0 THEN " + sql.column(LayoutColumn.CREATED_AT) + " END")
+                + " AS " + name;
+    }
+
+    private TableShape shape(Connection conn) throws SQLException {
+        TableShape known = seen;
+        if (known == null) {
+            store.shape(conn); // refuses a table that is not of the layout
+            known = TableShape.readAny(conn, asOurs());
+            seen = known;
+        }
+        return known;
+    }
+
+    private <T> List<T> query(Connection conn, String text, Binds binds, RowMapper<T> mapper) throws SQLException {
+        try (PreparedStatement select = conn.prepareStatement(text)) {
+            binds.to(new Binder(select, shape(conn)));
+            List<T> found = new ArrayList<>();
+            try (ResultSet rows = select.executeQuery()) {
+                while (rows.next()) {
+                    found.add(mapper.map(rows));
+                }
+            }
+            return found;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package outbox.jdbc;
+
+import outbox.spi.Leadership;
+
+import java.time.Instant;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Claims in memory, for a table that has no place for them: the leader is the only one who works on it, and without the lead nothing is claimed and nothing marked.
+ *
+ * <p>An event whose outcome was just written may be claimed again, but its entry stays for a while: the transaction may fail, and then the same claim writes it once more. Until
+ * the transaction ends, its lock on the row keeps claims away, which pass over locked rows.
+ */
+final class LedFence extends LayoutFence {
+
+    private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private record Held(String token, Instant since, boolean over, long overNanos) {}
+
+    private final Leadership leadership;
+    private final Map<String, Held> held = new ConcurrentHashMap<>();
+    private volatile long sweptNanos = System.nanoTime(); // claiming threads; a lost update does no harm
+
+    LedFence(Leadership leadership) {
+        this.leadership = leadership;
+    }
+
+    @Override
+    int reach(int limit) {
+        return (int) Math.min(Integer.MAX_VALUE, (long) limit + held.size());
+    }
+
+    @Override
+    Piece free(Instant lockExpiry) {
+        sweep();
+        return leadership.isLeader() ? Piece.NONE : new Piece(" AND 1 = 0", binder -> {});
+    }
+
+    private void sweep() {
+        long now = System.nanoTime();
+        if (now - sweptNanos < KEEP_NANOS) {
+            return;
+        }
+        sweptNanos = now;
+        for (Iterator<Held> all = held.values().iterator(); all.hasNext(); ) {
+            Held one = all.next();
+            if (one.over && now - one.overNanos > KEEP_NANOS) {
+                all.remove();
+            }
+        }
+    }
+
+    @Override
+    boolean isTaken(String eventId, Instant lockExpiry) {
+        Held one = held.get(eventId);
+        return one != null && !one.over && !one.since.isBefore(lockExpiry);
+    }
+
+    @Override
+    boolean wasHeld(String eventId) {
+        Held one = held.get(eventId);
+        return one != null && !one.over;
+    }
+
+    @Override
+    String columns() {
+        return "";
+    }
+
+    @Override
+    Piece take(String token, Instant now) {
+        return Piece.NONE;
+    }
+
+    @Override
+    void remember(String token, Collection<String> eventIds, Instant now) {
+        eventIds.forEach(eventId -> held.put(eventId, new Held(token, now, false, 0)));
+    }
+
+    @Override
+    Collection<String> mine(String token, Collection<String> eventIds) {
+        if (!leadership.isLeader()) {
+            return List.of();
+        }
+        return eventIds.stream().filter(eventId -> isHeldBy(token, eventId)).toList();
+    }
+
+    private boolean isHeldBy(String token, String eventId) {
+        Held one = held.get(eventId);
+        return one != null && one.token.equals(token);
+    }
+
+    @Override
+    Piece held(String token) {
+        return Piece.NONE;
+    }
+
+    @Override
+    String letGo() {
+        return "";
+    }
+
+    @Override
+    void forget(String token, Collection<String> eventIds) {
+        eventIds.stream().filter(eventId -> isHeldBy(token, eventId)).forEach(this::end);
+    }
+
+    @Override
+    void forgetAll(Collection<String> eventIds) {
+        eventIds.forEach(this::end);
+    }
+
+    private void end(String eventId) {
+        long now = System.nanoTime();
+        held.computeIfPresent(eventId, (id, one) -> new Held(one.token, one.since, true, now));
+    }
+}

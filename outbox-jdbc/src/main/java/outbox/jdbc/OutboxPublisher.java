@@ -1,0 +1,217 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.TransactionStateException;
+import outbox.relay.TraceContext;
+import outbox.spi.TxContext;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * Writes events into tables of the module layout, in the caller's transaction: they exist if it commits, and a relay delivers them. A repeated event id writes nothing and answers the
+ * number of the event that is there.
+ *
+ * <p>Thread-safe; keeps no connection.
+ */
+public final class OutboxPublisher {
+
+    private static final Logger LOG = System.getLogger(OutboxPublisher.class.getName());
+    private static final int TRIES = 3;
+
+    private final Supplier<@Nullable TraceContext> trace;
+    private final Map<String, LayoutEventStore> tables = new ConcurrentHashMap<>(); // as many as the program names
+    private final Map<String, Boolean> partitioned = new ConcurrentHashMap<>(); // by table; asked once
+
+    public OutboxPublisher() {
+        this(() -> null);
+    }
+
+    private OutboxPublisher(Supplier<@Nullable TraceContext> trace) {
+        this.trace = trace;
+    }
+
+    /** The same, with the trace of messages that bring none: asked on the thread that writes. Stored where the table has columns for it. */
+    public OutboxPublisher withTrace(Supplier<@Nullable TraceContext> trace) {
+        return new OutboxPublisher(Objects.requireNonNull(trace, "trace"));
+    }
+
+    /**
+     * Writes into the transaction of the calling thread.
+     *
+     * @throws TransactionStateException if there is none
+     */
+    public long enqueue(TxContext transaction, String table, OutboxMessage message) {
+        if (!transaction.isTransactionActive()) {
+            throw new TransactionStateException(
+                    "Event " + message.eventId() + " needs a transaction: it would exist without what it tells of");
+        }
+        return enqueue(transaction.currentConnection(), table, message);
+    }
+
+    /**
+     * Writes into the transaction of the given connection, which stays open.
+     *
+     * @param table with an optional schema, such as {@code public.org_outbox}
+     * @return the sequence of the event, or of the one with its id that was there before
+     */
+    public long enqueue(Connection transaction, String table, OutboxMessage message) {
+        LayoutEventStore store = store(transaction, table);
+        return store.run("write event " + message.eventId(), () -> {
+            if (transaction.getAutoCommit()) {
+                throw new TransactionStateException("Event " + message.eventId()
+                        + " needs a transaction, but the connection is in auto-commit mode");
+            }
+            return enqueue(transaction, store, message);
+        });
+    }
+
+    private LayoutEventStore store(Connection transaction, String table) {
+        LayoutEventStore known = tables.get(table);
+        if (known != null) {
+            return known;
+        }
+        try {
+            LayoutEventStore store = LayoutEventStore.of(transaction, TableLayout.module(table));
+            if (!store.sql().isPostgres()) {
+                throw new EventStoreException(
+                        "Tables of layout '" + TableLayout.MODULE + "' are written on PostgreSQL only, not on "
+                                + store.dialect().name(),
+                        null);
+            }
+            tables.put(table, store);
+            return store;
+        } catch (SQLException e) {
+            throw new EventStoreException("Cannot ask the connection what database it is: " + e.getMessage(), e);
+        }
+    }
+
+    private long enqueue(Connection conn, LayoutEventStore store, OutboxMessage message) throws SQLException {
+        for (int tries = 1; ; tries++) {
+            OptionalLong sequence = isPartitioned(conn, store) ? findLocked(conn, store, message) : OptionalLong.empty();
+            if (sequence.isEmpty()) {
+                sequence = insert(conn, store, message);
+            }
+            if (sequence.isEmpty()) {
+                sequence = find(conn, store, message);
+            }
+            if (sequence.isPresent()) {
+                return sequence.getAsLong();
+            }
+            if (tries == TRIES) { // each time it was there, and then purged
+                throw new EventStoreException(
+                        "Event " + message.eventId() + " comes and goes in table " + store.table()
+                                + ": is it purged at once?",
+                        null);
+            }
+        }
+    }
+
+    /** Empty if the id exists. An error would abort the caller's transaction on PostgreSQL, and an update would write a row for nothing. */
+    private OptionalLong insert(Connection conn, LayoutEventStore store, OutboxMessage message) throws SQLException {
+        TableShape shape = store.shape(conn);
+        TraceContext context = message.trace() != null ? message.trace() : currentTrace();
+        List<LayoutColumn> columns = new ArrayList<>(
+                List.of(LayoutColumn.TENANT_ID, LayoutColumn.EVENT_TYPE, LayoutColumn.EVENT_ID, LayoutColumn.PAYLOAD));
+        if (context != null
+                && store.has(shape, LayoutColumn.TRACE_PARENT)
+                && store.has(shape, LayoutColumn.TRACE_STATE)) {
+            columns.add(LayoutColumn.TRACE_PARENT);
+            columns.add(LayoutColumn.TRACE_STATE);
+        }
+        // Binds: the columns in their order. The times are the defaults of the table.
+        String text = shape.text("publish " + columns.size(), () -> insertText(store, shape, columns));
+        try (PreparedStatement insert = conn.prepareStatement(text)) {
+            Binder binder = new Binder(insert, shape)
+                    .text(message.tenantId().toString())
+                    .text(message.topic())
+                    .text(message.eventId().toString())
+                    .text(message.payload());
+            if (columns.contains(LayoutColumn.TRACE_PARENT) && context != null) {
+                binder.text(context.traceParent()).text(context.traceState());
+            }
+            return number(insert);
+        }
+    }
+
+    private static String insertText(LayoutEventStore store, TableShape shape, List<LayoutColumn> columns) {
+        LayoutSql sql = store.sql();
+        return "INSERT INTO %s (%s) VALUES (%s) ON CONFLICT DO NOTHING RETURNING %s"
+                .formatted(
+                        store.sqlName(),
+                        columns.stream().map(sql::column).collect(Collectors.joining(", ")),
+                        columns.stream()
+                                .map(column -> sql.parameter(shape, column))
+                                .collect(Collectors.joining(", ")),
+                        sql.column(LayoutColumn.SEQUENCE));
+    }
+
+    /** A tracer that fails must not fail the business transaction. */
+    private @Nullable TraceContext currentTrace() {
+        try {
+            return trace.get();
+        } catch (RuntimeException | Error e) {
+            LOG.log(Level.WARNING, "The trace of an event cannot be told; it is written without", e);
+            return null;
+        }
+    }
+
+    private static OptionalLong find(Connection conn, LayoutEventStore store, OutboxMessage message)
+            throws SQLException {
+        LayoutSql sql = store.sql();
+        TableShape shape = store.shape(conn);
+        // Binds: event_id.
+        String text = "SELECT " + sql.column(LayoutColumn.SEQUENCE) + " FROM " + store.sqlName() + " WHERE "
+                + sql.column(LayoutColumn.EVENT_ID) + " = " + sql.parameter(shape, LayoutColumn.EVENT_ID);
+        try (PreparedStatement select = conn.prepareStatement(text)) {
+            new Binder(select, shape).text(message.eventId().toString());
+            return number(select);
+        }
+    }
+
+    /** In a table with partitions the id is not unique by itself, so writers of the same id wait for each other and look first. Needs READ COMMITTED, else they may not see each other. */
+    private static OptionalLong findLocked(Connection conn, LayoutEventStore store, OutboxMessage message)
+            throws SQLException {
+        // Binds: what is locked.
+        try (PreparedStatement lock =
+                conn.prepareStatement("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))")) {
+            lock.setString(1, "outbox:" + store.table() + ":" + message.eventId());
+            lock.executeQuery().close();
+        }
+        return find(conn, store, message);
+    }
+
+    private boolean isPartitioned(Connection conn, LayoutEventStore store) throws SQLException {
+        Boolean known = partitioned.get(store.tableName());
+        if (known == null) {
+            // Binds: table.
+            try (PreparedStatement select = conn.prepareStatement(
+                    "SELECT EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind = 'p')")) {
+                select.setString(1, store.sqlName());
+                try (ResultSet row = select.executeQuery()) {
+                    known = row.next() && row.getBoolean(1);
+                }
+            }
+            partitioned.put(store.tableName(), known);
+        }
+        return known;
+    }
+
+    private static OptionalLong number(PreparedStatement statement) throws SQLException {
+        try (ResultSet row = statement.executeQuery()) {
+            return row.next() ? OptionalLong.of(row.getLong(1)) : OptionalLong.empty();
+        }
+    }
+}

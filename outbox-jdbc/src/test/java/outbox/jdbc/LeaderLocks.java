@@ -1,0 +1,71 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import outbox.testing.StoreFixture;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The locks of leaders as the database shows them, for the table of the tests. */
+final class LeaderLocks {
+
+    private static final String TABLE = AbstractJdbcEventStore.DEFAULT_TABLE;
+
+    private final Databases database;
+    private final StoreFixture db;
+
+    LeaderLocks(Databases database, StoreFixture db) {
+        this.database = database;
+        this.db = db;
+    }
+
+    /** The sessions that have the lock, each as often as the database shows it; on H2 those who have the lease. */
+    List<String> holders() {
+        return db.call(connection -> query(
+                connection,
+                switch (database) {
+                    case POSTGRES ->
+                        "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = "
+                                + "(SELECT oid FROM pg_database WHERE datname = current_database())";
+                    case MARIADB, MYSQL -> "SELECT IS_USED_LOCK('" + name(connection) + "')";
+                    default -> "SELECT holder FROM outbox_leader WHERE lease_until > CURRENT_TIMESTAMP";
+                }));
+    }
+
+    private static String name(Connection connection) throws SQLException {
+        return MySqlLeaderLock.name(new TableName(TABLE), connection.getCatalog());
+    }
+
+    /** Ends the session of the leader, as an administrator or a failover does. */
+    void terminate() {
+        String holder = holders().get(0);
+        db.call(connection -> query(
+                connection,
+                switch (database) {
+                    case POSTGRES -> "SELECT pg_terminate_backend(" + holder + ")";
+                    case MARIADB, MYSQL -> "KILL " + holder;
+                    default ->
+                        "SELECT ABORT_SESSION(SESSION_ID) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID <> SESSION_ID()";
+                }));
+    }
+
+    private static List<String> query(Connection connection, String sql) throws SQLException {
+        List<String> answers = new ArrayList<>();
+        try (Statement statement = connection.createStatement()) {
+            if (statement.execute(sql)) {
+                ResultSet rows = statement.getResultSet();
+                while (rows.next()) {
+                    @Nullable String answer = rows.getString(1);
+                    if (answer != null) {
+                        answers.add(answer);
+                    }
+                }
+            }
+        }
+        return answers;
+    }
+}

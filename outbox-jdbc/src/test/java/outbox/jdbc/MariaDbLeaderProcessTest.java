@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbLeaderProcessTest extends LeaderProcessContract {
+
+    MariaDbLeaderProcessTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbLeadershipTest extends LeadershipContract {
+
+    MariaDbLeadershipTest() {
+        super(Databases.MARIADB);
+    }
+}

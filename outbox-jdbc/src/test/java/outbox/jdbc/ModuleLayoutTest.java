@@ -1,0 +1,78 @@
+package outbox.jdbc;
+
+import outbox.EventEnvelope;
+import outbox.testing.EventStoreContract;
+import outbox.testing.StoreFixture;
+
+import java.util.UUID;
+
+/** The contract on the module layout, whose claims are known by the time of their lock. */
+class ModuleLayoutTest extends EventStoreContract {
+
+    @Override
+    protected StoreFixture createFixture() {
+        return LayoutFixture.module();
+    }
+
+    @Override
+    protected EventEnvelope.Builder event(String type) {
+        return EventEnvelope.builder(type)
+                .eventId(UUID.randomUUID().toString())
+                .tenantId(ModuleTable.TENANT.toString());
+    }
+
+    @Override
+    protected String idWithLetters() {
+        return "abcdef00-0000-4000-8000-0000000000ab";
+    }
+
+    @Override
+    protected boolean comparesIdsByBytes() {
+        return false;
+    }
+
+    @Override
+    protected boolean keepsTextVerbatim() {
+        return false; // jsonb
+    }
+
+    @Override
+    protected boolean keepsOccurredAt() {
+        return false;
+    }
+
+    @Override
+    protected boolean keepsBytes() {
+        return false;
+    }
+
+    @Override
+    protected boolean keepsAggregates() {
+        return false;
+    }
+
+    @Override
+    protected boolean keepsTenants() {
+        return false; // only UUIDs
+    }
+
+    @Override
+    protected boolean keepsHeaders() {
+        return false;
+    }
+
+    @Override
+    protected boolean keepsTimeOfDeath() {
+        return false;
+    }
+
+    @Override
+    protected boolean bearsLeased() {
+        return false;
+    }
+
+    @Override
+    protected int attemptsOfDead(int attempts) {
+        return 25; // that is how the table tells
+    }
+}

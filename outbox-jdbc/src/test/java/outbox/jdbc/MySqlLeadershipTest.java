@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MySqlLeadershipTest extends LeadershipContract {
+
+    MySqlLeadershipTest() {
+        super(Databases.MYSQL);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresLeaderProcessTest extends LeaderProcessContract {
+
+    PostgresLeaderProcessTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresLeadershipTest extends LeadershipContract {
+
+    PostgresLeadershipTest() {
+        super(Databases.POSTGRES);
+    }
+}

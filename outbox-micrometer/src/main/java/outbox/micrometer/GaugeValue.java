@@ -1,0 +1,15 @@
+package outbox.micrometer;
+
+/** The last value that the engine told; NaN until it has. */
+final class GaugeValue {
+
+    private volatile double value = Double.NaN; // engine threads write, scrapes read
+
+    void set(double newer) {
+        value = newer;
+    }
+
+    double get() {
+        return value;
+    }
+}

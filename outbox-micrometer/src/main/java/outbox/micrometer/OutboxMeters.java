@@ -1,0 +1,315 @@
+package outbox.micrometer;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import org.jspecify.annotations.Nullable;
+import outbox.admin.Backlog;
+import outbox.spi.MetricsExporter;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * The meters of one outbox table on one node. Give the same object to the dispatcher, the poller and, by {@link outbox.OutboxWriter#countedBy}, the writer of the table.
+ *
+ * <p>Labels are the table, the event type as {@code topic}, the result, and names from the configuration. Their values are bounded: what goes beyond {@link Builder#maxTopics} is
+ * counted as {@code other}. Tenants, event ids and aggregates never become labels.
+ *
+ * <p>All names are listed in {@code docs/metrics.md}. Thread-safe.
+ */
+public final class OutboxMeters implements MetricsExporter, AutoCloseable {
+
+    private static final String TENANT_LIMIT = "tenant "; // how the engine names the limit of a tenant
+    private static final List<String> BREAKER_STATES = List.of("closed", "open", "half_open");
+
+    private final TableMeters meters;
+    private final TopicMeters topics;
+    private final int maxTopics;
+    private final Counter hotEnqueued;
+    private final Counter hotDropped;
+    private final Counter coldEnqueued;
+    private final Counter lostClaims;
+    private final Counter stuckListeners;
+    private final Counter markFailures;
+    private final GaugeValue hotDepth;
+    private final GaugeValue coldDepth;
+    private final GaugeValue pollLag;
+    private final GaugeValue workers;
+    private final GaugeValue pauses;
+    private final Map<String, Map<String, GaugeValue>> breakers = new ConcurrentHashMap<>(); // name → state → value
+    private final Map<String, GaugeValue> limitsRunning = new ConcurrentHashMap<>();
+    private final Map<String, GaugeValue> limitsWaiting = new ConcurrentHashMap<>();
+
+    private OutboxMeters(Builder builder) {
+        meters = new TableMeters(builder.registry, builder.table);
+        maxTopics = builder.maxTopics;
+        topics = new TopicMeters(meters, maxTopics);
+        hotEnqueued = meters.counter("outbox.hot.enqueued", "Events that went to a worker right after their commit");
+        hotDropped = meters.counter("outbox.hot.dropped", "Events that found no room after their commit");
+        coldEnqueued = meters.counter("outbox.cold.enqueued", "Events that a poller brought");
+        lostClaims = meters.counter("outbox.lost.claims", "Outcomes and events that were dropped for a lost lease");
+        stuckListeners = meters.counter("outbox.stuck.listeners", "Listeners that ignored the end of their time");
+        markFailures = meters.counter("outbox.mark.failures", "Writes of outcomes that failed and are repeated");
+        hotDepth = meters.gauge("outbox.queue.depth", "Events in memory that wait for a worker", "queue", "hot");
+        coldDepth = meters.gauge("outbox.queue.depth", "Events in memory that wait for a worker", "queue", "cold");
+        pollLag = meters.seconds("outbox.poll.lag", "Age of the oldest event that the last poll found");
+        workers = meters.gauge("outbox.workers.live", "Workers that are able to take events");
+        pauses = meters.gauge("outbox.pauses", "Pauses in force");
+        Supplier<Backlog> backlog = builder.backlog;
+        if (backlog != null) {
+            sample(new BacklogSampler(
+                    builder.table,
+                    backlog,
+                    builder.sampleEvery,
+                    builder.sampleTimeout,
+                    meters.counter("outbox.sample.failures", "Looks at the table that failed or took too long"),
+                    System::nanoTime));
+        }
+        BooleanSupplier leader = builder.relayLeader;
+        if (leader != null) {
+            meters.gauge(
+                    "outbox.relay.leader",
+                    "Whether this node is the active relay of the table",
+                    leader,
+                    asked -> asked.getAsBoolean() ? 1 : 0);
+        }
+    }
+
+    private void sample(BacklogSampler sampler) {
+        meters.gauge("outbox.pending", "Events that are NEW or RETRY", sampler, of(Backlog::pending));
+        meters.gauge("outbox.locked", "Pending events that are claimed", sampler, of(Backlog::locked));
+        meters.seconds("outbox.oldest.pending.age", "Age of the oldest pending event", sampler, of(backlog -> {
+            Duration age = backlog.oldestPendingAge();
+            return age == null ? 0 : TableMeters.inSeconds(age);
+        }));
+    }
+
+    private static ToDoubleFunction<BacklogSampler> of(ToDoubleFunction<Backlog> value) {
+        return sampler -> {
+            Backlog backlog = sampler.current();
+            return backlog == null ? Double.NaN : value.applyAsDouble(backlog);
+        };
+    }
+
+    /**
+     * The meters of a table.
+     *
+     * @param table the value of the label {@code table}; one object per table and registry
+     */
+    public static Builder builder(MeterRegistry registry, String table) {
+        return new Builder(registry, table);
+    }
+
+    @Override
+    public void recordEnqueued(String eventType) {
+        topics.of(eventType).enqueued().increment();
+    }
+
+    @Override
+    public void recordDispatch(String eventType, boolean delivered, Duration took) {
+        topics.of(eventType).dispatched(delivered, took);
+    }
+
+    @Override
+    public void recordDead(@Nullable String eventType) {
+        topics.of(eventType).dead().increment();
+    }
+
+    @Override
+    public void incrementHotEnqueued() {
+        hotEnqueued.increment();
+    }
+
+    @Override
+    public void incrementHotDropped() {
+        hotDropped.increment();
+    }
+
+    @Override
+    public void incrementColdEnqueued() {
+        coldEnqueued.increment();
+    }
+
+    /** Nothing: {@link #recordDispatch} tells more. */
+    @Override
+    public void incrementDispatchSuccess() {}
+
+    /** Nothing: {@link #recordDispatch} tells more. */
+    @Override
+    public void incrementDispatchFailure() {}
+
+    /** Nothing: {@link #recordDead} tells more. */
+    @Override
+    public void incrementDispatchDead() {}
+
+    @Override
+    public void incrementLostClaims() {
+        lostClaims.increment();
+    }
+
+    @Override
+    public void incrementStuckListeners() {
+        stuckListeners.increment();
+    }
+
+    @Override
+    public void incrementMarkFailures() {
+        markFailures.increment();
+    }
+
+    @Override
+    public void recordQueueDepths(int hot, int cold) {
+        hotDepth.set(hot);
+        coldDepth.set(cold);
+    }
+
+    @Override
+    public void recordOldestLagMs(long lagMs) {
+        pollLag.set(lagMs / 1000.0);
+    }
+
+    @Override
+    public void recordLiveWorkers(int live) {
+        workers.set(live);
+    }
+
+    @Override
+    public void recordPauses(int inForce) {
+        pauses.set(inForce);
+    }
+
+    @Override
+    public void recordBreaker(String breaker, String state) {
+        if (!breakers.containsKey(breaker) && breakers.size() >= maxTopics) {
+            return;
+        }
+        String now = state.toLowerCase(Locale.ROOT);
+        breakers.computeIfAbsent(breaker, this::newBreaker)
+                .forEach((name, value) -> value.set(name.equals(now) ? 1 : 0));
+    }
+
+    private Map<String, GaugeValue> newBreaker(String breaker) {
+        Map<String, GaugeValue> states = new ConcurrentHashMap<>();
+        for (String state : BREAKER_STATES) {
+            states.put(
+                    state,
+                    meters.gauge(
+                            "outbox.breaker.state",
+                            "1 for the state that a circuit breaker is in",
+                            "breaker",
+                            breaker,
+                            "state",
+                            state));
+        }
+        return states;
+    }
+
+    /** Limits of tenants have no meters: their names would be labels without bound. */
+    @Override
+    public void recordLimit(String limit, int running, int waiting) {
+        if (limit.startsWith(TENANT_LIMIT) || !limitsRunning.containsKey(limit) && limitsRunning.size() >= maxTopics) {
+            return;
+        }
+        limitsRunning
+                .computeIfAbsent(
+                        limit, name -> meters.gauge("outbox.limit.running", "Events under a limit", "limit", name))
+                .set(running);
+        limitsWaiting
+                .computeIfAbsent(
+                        limit,
+                        name -> meters.gauge("outbox.limit.waiting", "Events that wait for a limit", "limit", name))
+                .set(waiting);
+    }
+
+    /** Takes the meters out of the registry. What is told afterwards is lost. The registry stays open. */
+    @Override
+    public void close() {
+        meters.close();
+    }
+
+    /** Collects the settings; every setter refuses a wrong value. */
+    public static final class Builder {
+
+        private static final Duration LONGEST = Duration.ofHours(1);
+
+        private final MeterRegistry registry;
+        private final String table;
+        private int maxTopics = 100;
+        private @Nullable Supplier<Backlog> backlog;
+        private Duration sampleEvery = Duration.ofSeconds(10);
+        private Duration sampleTimeout = Duration.ofSeconds(2);
+        private @Nullable BooleanSupplier relayLeader;
+
+        private Builder(MeterRegistry registry, String table) {
+            this.registry = Objects.requireNonNull(registry, "registry");
+            this.table = Objects.requireNonNull(table, "table");
+            if (table.isBlank()) {
+                throw new IllegalArgumentException("table must not be blank: it is the label of every meter");
+            }
+        }
+
+        /** How many event types have series of their own; further ones are counted as {@code other}. 1 to 10,000, default 100. The same bound holds for breakers and for limits. */
+        public Builder maxTopics(int maxTopics) {
+            if (maxTopics < 1 || maxTopics > 10_000) {
+                throw new IllegalArgumentException("maxTopics must be between 1 and 10000: " + maxTopics);
+            }
+            this.maxTopics = maxTopics;
+            return this;
+        }
+
+        /**
+         * Adds the gauges about the table, read when somebody asks for them: usually by {@link outbox.admin.OutboxAdmin#backlog}. Default: without them. Every node would show the same
+         * numbers, so one per table is enough.
+         */
+        public Builder backlog(Supplier<Backlog> backlog) {
+            this.backlog = Objects.requireNonNull(backlog, "backlog");
+            return this;
+        }
+
+        /** How often the table is read at most, however often it is asked for; at most an hour, default 10 s. */
+        public Builder sampleEvery(Duration sampleEvery) {
+            this.sampleEvery = requireSpan("sampleEvery", sampleEvery);
+            return this;
+        }
+
+        /** How long a scrape waits for the table; then it shows the last sample, or NaN if that is too old. At most an hour, default 2 s. */
+        public Builder sampleTimeout(Duration sampleTimeout) {
+            this.sampleTimeout = requireSpan("sampleTimeout", sampleTimeout);
+            return this;
+        }
+
+        /** Adds the gauge that tells whether this node is the active relay of the table. Default: without it. */
+        public Builder relayLeader(BooleanSupplier isLeader) {
+            this.relayLeader = Objects.requireNonNull(isLeader, "isLeader");
+            return this;
+        }
+
+        /**
+         * Registers the meters.
+         *
+         * @throws IllegalArgumentException if the registry has meters of this table already
+         */
+        public OutboxMeters build() {
+            if (registry.find("outbox.lost.claims").tag("table", table).meter() != null) {
+                throw new IllegalArgumentException(
+                        "The registry has the meters of table " + table
+                                + " already. Share the one OutboxMeters between dispatcher, poller and writer, or close it first.");
+            }
+            return new OutboxMeters(this);
+        }
+
+        private static Duration requireSpan(String setting, Duration value) {
+            if (value.isZero() || value.isNegative() || value.compareTo(LONGEST) > 0) {
+                throw new IllegalArgumentException(setting + " must be positive and at most an hour: " + value);
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package outbox.micrometer;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Timer;
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The meters that have the label {@code topic}. Whoever writes events chooses their types, so there is a bound: what comes beyond it shares one topic. */
+final class TopicMeters {
+
+    static final String OTHER = "other";
+    static final String UNKNOWN = "unknown"; // the engine does not know the type
+
+    /** All meters of one topic. They come together, so that each starts at zero: an increase from nothing to one is none. */
+    record Topic(
+            Counter enqueued, Counter succeeded, Counter failed, Counter dead, Timer successTime, Timer failureTime) {
+
+        void dispatched(boolean delivered, Duration took) {
+            (delivered ? succeeded : failed).increment();
+            (delivered ? successTime : failureTime).record(took);
+        }
+    }
+
+    private final ConcurrentHashMap<String, Topic> topics = new ConcurrentHashMap<>();
+    private final TableMeters meters;
+    private final int maxTopics;
+    private int own; // guarded by this: topics that are event types
+
+    TopicMeters(TableMeters meters, int maxTopics) {
+        this.meters = meters;
+        this.maxTopics = maxTopics;
+    }
+
+    Topic of(@Nullable String eventType) {
+        String name = eventType == null ? UNKNOWN : eventType;
+        Topic known = topics.get(name);
+        return known != null ? known : add(name);
+    }
+
+    private synchronized Topic add(String name) {
+        Topic known = topics.get(name);
+        if (known != null) {
+            return known;
+        }
+        if (name.equals(UNKNOWN) || name.equals(OTHER)) {
+            return register(name);
+        }
+        if (own == maxTopics) { // the name is not remembered either
+            Topic other = topics.get(OTHER);
+            return other != null ? other : register(OTHER);
+        }
+        own++;
+        return register(name);
+    }
+
+    private Topic register(String name) {
+        Topic topic = new Topic(
+                meters.counter("outbox.enqueue", "Events that were written and committed", "topic", name),
+                dispatch(name, "success"),
+                dispatch(name, "failure"),
+                meters.counter("outbox.dead", "Events that became DEAD", "topic", name),
+                latency(name, "success"),
+                latency(name, "failure"));
+        topics.put(name, topic);
+        return topic;
+    }
+
+    private Counter dispatch(String name, String result) {
+        return meters.counter("outbox.dispatch", "Attempts to deliver an event", "topic", name, "result", result);
+    }
+
+    private Timer latency(String name, String result) {
+        return meters.timer("outbox.dispatch.latency", "How long listeners ran", "topic", name, "result", result);
+    }
+}
