@@ -305,6 +305,18 @@ class RelayTest {
     }
 
     @Test
+    void an_event_whose_last_recorded_run_ended_with_its_process_is_dead_with_a_reason() {
+        UUID eventId = db.insert("{}");
+        db.execute("UPDATE " + db.table + " SET attempts = 25, locked_at = now() - interval '61 seconds'");
+
+        relay(message -> {}, settings -> {}).poll();
+
+        assertThat(delivered).isEmpty();
+        assertThat(db.row(eventId).locked()).isFalse();
+        assertThat(db.row(eventId).lastError()).contains("The process ended");
+    }
+
+    @Test
     void a_failure_is_tried_again_later_and_at_last_the_event_is_dead_and_stays() {
         db = new ModuleTable("public.org_outbox", 3);
         UUID eventId = db.insert("{}");
