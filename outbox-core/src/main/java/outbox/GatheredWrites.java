@@ -64,9 +64,8 @@ final class GatheredWrites {
     void flush() {
         Gathered gathered = current.get();
         if (gathered != null && gathered.scope == txContext.scope() && !gathered.events.isEmpty()) {
-            List<EventEnvelope> events = List.copyOf(gathered.events);
-            gathered.events.clear();
-            gathered.insert.accept(events);
+            gathered.insert.accept(List.copyOf(gathered.events));
+            gathered.events.clear(); // not before: if the caller swallows a failure, the commit must fail by it again
         }
     }
 

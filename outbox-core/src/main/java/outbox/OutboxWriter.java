@@ -155,7 +155,13 @@ public final class OutboxWriter {
         }
         Change change = cancel(EventRef.key(key));
         if (change == Change.MADE) {
-            write(event);
+            String written = write(event);
+            if (!written.equals(event.eventId())) {
+                throw new OutboxException(
+                        "Event " + event.eventId() + " could not take the place of the one that was cancelled: event "
+                                + written + " has its dedupKey. Roll back.",
+                        null);
+            }
         }
         return change;
     }

@@ -158,7 +158,7 @@ final class Admission implements Runnable {
                 if (refusing == null) {
                     return true;
                 }
-                if (!closed && makeWait(new Gate.Waiter(delivery, listener, gates), refusing)) {
+                if (!closed && makeWait(new Gate.Waiter(delivery, listener), refusing)) {
                     return false;
                 }
             }
@@ -329,7 +329,8 @@ final class Admission implements Runnable {
                 }
                 continue;
             }
-            Gate refusing = take(delivery, next.gates());
+            // Looked up anew: the gate of a tenant that nobody stands at may have been forgotten and made again meanwhile.
+            Gate refusing = take(delivery, gatesOf(delivery.envelope(), next.listener()));
             if (refusing == gate) {
                 break;
             }

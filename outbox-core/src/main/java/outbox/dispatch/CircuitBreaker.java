@@ -25,8 +25,8 @@ import java.util.function.LongSupplier;
  * </pre>
  *
  * <p>Whose fault is a failure? While CLOSED it is the event's, and its attempt counts, unless the transport says that the destination is down. While OPEN, of runs that were started
- * before, it is the destination's. While HALF_OPEN it is the destination's until something succeeded, and again when the breaker opens by it; in between it is the event's, so that a
- * poison event cannot live for ever on the fault of others. The listener's own word ({@link RetryLaterException}, {@link GiveUpException}) says nothing about the destination.
+ * before, it is the destination's. While HALF_OPEN it is the destination's until something succeeded; then it is the event's, even if the breaker opens by it, so that a poison event cannot
+ * live for ever on the fault of others. The listener's own word ({@link RetryLaterException}, {@link GiveUpException}) says nothing about the destination.
  */
 public final class CircuitBreaker {
 
@@ -218,11 +218,11 @@ public final class CircuitBreaker {
         }
         inside--;
         failures++;
-        if (successes == 0 || failures >= failureRate * (failures + successes)) {
+        boolean nothingSucceeded = successes == 0;
+        if (nothingSucceeded || failures >= failureRate * (failures + successes)) {
             becomeOpen(describe(failure));
-            return true;
         }
-        return false;
+        return nothingSucceeded;
     }
 
     private static boolean isOne(Throwable failure, List<Class<? extends Throwable>> types) {

@@ -259,10 +259,14 @@ final class ClaimedStore {
             return;
         }
         LeasingEventStore releasing = leasing;
-        Map<String, List<String>> byToken = releases.stream()
-                .filter(delivery -> delivery.claim() != null)
+        idsByToken(releases, false).forEach((token, ids) -> releasing.release(connection, token, ids));
+        idsByToken(releases, true).forEach((token, ids) -> releasing.releaseSuspects(connection, token, ids));
+    }
+
+    private static Map<String, List<String>> idsByToken(List<Delivery> releases, boolean suspects) {
+        return releases.stream()
+                .filter(delivery -> delivery.claim() != null && delivery.staysSuspect() == suspects)
                 .collect(Collectors.groupingBy(
                         Delivery::token, Collectors.mapping(Delivery::eventId, Collectors.toList())));
-        byToken.forEach((token, ids) -> releasing.release(connection, token, ids));
     }
 }

@@ -114,6 +114,11 @@ final class Delivery {
         return suspect;
     }
 
+    /** Whether it is to be given back as a suspect: only a run that ended here shows that it harms no process. */
+    boolean staysSuspect() {
+        return suspect && run() == null;
+    }
+
     /** Attempts that were made before this run, or up to it once it is recorded. */
     int attempts() {
         return attempts;

@@ -187,6 +187,18 @@ final class EventRun implements Worker.Deliverer {
         }
     }
 
+    /** The stage may go on whatever it is told, so nobody may take or cancel the event before its lease has ended. */
+    private void leaveToItsLease(Delivery delivery) {
+        admission.abandon(delivery);
+        if (delivery.settle()) {
+            LOG.log(
+                    Level.INFO,
+                    "The asynchronous listener of event " + delivery.eventId()
+                            + " was cut short; the event will be delivered again after its lease");
+            held.letGo(delivery, delivery.token());
+        }
+    }
+
     private void deliverBatch(Worker worker, Delivery first, BatchEventListener listener, int limit) {
         List<Delivery> batch = new ArrayList<>();
         for (Delivery next = first; next != null; next = batch.size() < limit ? nextFor(listener) : null) {
@@ -264,11 +276,14 @@ final class EventRun implements Worker.Deliverer {
             stage.whenComplete((result, failure) -> end(failure == null ? saidBy(result) : unwrapped(failure)));
         }
 
+        /** The end comes first: what the stage makes of its cancellation says nothing about the event. */
         private void cancel(CompletionStage<?> stage) {
-            Exception why = delivery.isCutShort()
-                    ? new CancellationException("The dispatcher closes, or the lease was lost")
-                    : new TimeoutException("The asynchronous listener did not complete within its time limit");
-            end(why); // first: what the stage makes of its cancellation says nothing about the event
+            if (delivery.isCutShort()) {
+                Exception why = new CancellationException("The dispatcher closes, or the lease was lost");
+                end(why, () -> leaveToItsLease(delivery));
+            } else {
+                end(new TimeoutException("The asynchronous listener did not complete within its time limit"));
+            }
             try {
                 stage.toCompletableFuture().cancel(true);
             } catch (RuntimeException | Error e) { // a stage need not be a future
@@ -285,6 +300,10 @@ final class EventRun implements Worker.Deliverer {
         }
 
         void end(@Nullable Throwable failure) {
+            end(failure, () -> settle(delivery, failure));
+        }
+
+        private void end(@Nullable Throwable failure, Runnable settle) {
             if (!ended.compareAndSet(false, true)) {
                 return;
             }
@@ -292,7 +311,7 @@ final class EventRun implements Worker.Deliverer {
                 chain.after(delivery.envelope(), failure);
             } finally {
                 delivery.endAsync();
-                settle(delivery, failure);
+                settle.run();
                 asyncRuns.leave(listener);
             }
         }

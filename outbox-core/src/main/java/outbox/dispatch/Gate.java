@@ -6,7 +6,6 @@ import outbox.EventEnvelope;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 
 /**
@@ -28,8 +27,8 @@ final class Gate {
         BREAKER
     }
 
-    /** A delivery with everything that it has to pass. */
-    record Waiter(Delivery delivery, @Nullable String listener, List<Gate> gates) {}
+    /** A delivery that waits, with the name of its listener if that was needed. */
+    record Waiter(Delivery delivery, @Nullable String listener) {}
 
     final Kind kind;
     final String name;

@@ -293,7 +293,8 @@ public final class OutboxDispatcher implements AutoCloseable {
 
     /**
      * Stops taking events, lets the workers finish what is queued for up to {@code drainTimeoutMs}, then interrupts running listeners, gives back to the database everything that
-     * did not finish and waits, bounded, until all outcomes are written. Idempotent; from a listener it returns at once and closes in the background.
+     * did not finish and waits, bounded, until all outcomes are written. What an asynchronous listener has not completed by then may still have its effect: it waits for the end of its lease.
+     * Idempotent; from a listener it returns at once and closes in the background.
      */
     @Override
     public void close() {

@@ -12,6 +12,9 @@ record Paused(List<Pause> all, boolean everything, Set<String> types, Set<String
 
     static final Paused NOTHING = of(List.of());
 
+    /** Before the table was read: whatever is paused stays so. */
+    static final Paused UNKNOWN = new Paused(List.of(), true, Set.of(), Set.of());
+
     static Paused of(List<Pause> pauses) {
         return new Paused(
                 List.copyOf(pauses),
@@ -28,7 +31,7 @@ record Paused(List<Pause> all, boolean everything, Set<String> types, Set<String
     }
 
     boolean isNothing() {
-        return all.isEmpty();
+        return all.isEmpty() && !everything;
     }
 
     /** Whether something that was paused before is no longer. */

@@ -137,9 +137,19 @@ final class ClaimingSource implements EventSource {
     @Override
     public void giveBack(List<Found> events) {
         String token = tokenOf(events.get(0)); // a batch is one claim
-        List<String> ids = events.stream().map(event -> event.row().eventId()).toList();
-        access.inTransaction(
-                "give back " + ids.size() + " events", connection -> store.release(connection, token, ids));
+        List<String> ids = ids(events, false);
+        List<String> suspects = ids(events, true);
+        access.inTransaction("give back " + events.size() + " events", connection -> {
+            int released = ids.isEmpty() ? 0 : store.release(connection, token, ids);
+            return released + (suspects.isEmpty() ? 0 : store.releaseSuspects(connection, token, suspects));
+        });
+    }
+
+    private static List<String> ids(List<Found> events, boolean suspects) {
+        return events.stream()
+                .filter(event -> event.suspect() == suspects)
+                .map(event -> event.row().eventId())
+                .toList();
     }
 
     @Override

@@ -187,7 +187,7 @@ public final class OutboxPoller implements AutoCloseable {
     }
 
     private void lowerDue(Duration time) {
-        long due = sinceStart() + Math.max(0, time.toNanos());
+        long due = sinceStart() + (time.isNegative() ? 0 : time.toNanos()); // what is past may be centuries past
         dueNanos.accumulateAndGet(due, Math::min);
     }
 

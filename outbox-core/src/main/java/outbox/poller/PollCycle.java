@@ -111,6 +111,9 @@ final class PollCycle {
 
     /** No event starts early; the wait is no longer than the database's clock was last in answering. */
     private static void awaitDue(Duration left) {
+        if (left.isNegative()) {
+            return; // it may be so long past that nanoseconds cannot count it
+        }
         long end = System.nanoTime() + left.toNanos();
         boolean interrupted = false;
         for (long nanos = left.toNanos(); nanos > 0; nanos = end - System.nanoTime()) {

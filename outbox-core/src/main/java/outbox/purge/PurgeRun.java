@@ -2,10 +2,14 @@ package outbox.purge;
 
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
+import outbox.internal.QuietLog;
 import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
+import outbox.spi.AttemptEventStore;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -16,11 +20,15 @@ import java.util.function.BooleanSupplier;
  */
 final class PurgeRun {
 
+    private static final Logger LOG = System.getLogger(PurgeRun.class.getName());
+    private static final int MAX_ATTEMPTS = 5000; // per transaction
+
     private final StoreAccess access;
     private final AdminEventStore store;
     private final Duration retention;
     private final @Nullable Duration deadRetention;
     private final int batchSize;
+    private final QuietLog trouble = new QuietLog(LOG);
     private final AtomicInteger currentSize; // between 1 and batchSize; a lost update does no harm
 
     PurgeRun(
@@ -40,7 +48,27 @@ final class PurgeRun {
     PurgeResult run(BooleanSupplier goesOn) {
         long done = purge(EventStatus.DONE, retention, goesOn);
         long dead = deadRetention == null ? 0 : purge(EventStatus.DEAD, deadRetention, goesOn);
+        if (store instanceof AttemptEventStore keeping) {
+            purgeAttempts(keeping, goesOn);
+        }
         return new PurgeResult(done, dead);
+    }
+
+    /** Once per run, because it reads the history to find what belongs to no event. Whatever is wrong with that, the events are purged. */
+    private void purgeAttempts(AttemptEventStore keeping, BooleanSupplier goesOn) {
+        Duration age = deadRetention != null && deadRetention.compareTo(retention) < 0 ? deadRetention : retention;
+        try {
+            boolean more = true;
+            while (more && goesOn.getAsBoolean()) {
+                more = access.inTransaction(
+                                "purge attempts",
+                                connection -> keeping.purgeAttempts(
+                                        connection, keeping.now(connection).minus(age), MAX_ATTEMPTS))
+                        == MAX_ATTEMPTS;
+            }
+        } catch (RuntimeException e) {
+            trouble.log(Level.WARNING, "The history of attempts cannot be purged; the next run tries again", e);
+        }
     }
 
     private long purge(EventStatus status, Duration age, BooleanSupplier goesOn) {

@@ -3,6 +3,7 @@ package outbox.spi;
 import outbox.admin.Attempt;
 
 import java.sql.Connection;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 
@@ -20,4 +21,7 @@ public interface AttemptEventStore extends LeasingEventStore {
 
     /** Forgets all attempts of the events. */
     void forgetAttempts(Connection conn, Collection<String> eventIds);
+
+    /** Deletes up to {@code limit} attempts from before the given time whose events are gone; answers how many. */
+    int purgeAttempts(Connection conn, Instant before, int limit);
 }

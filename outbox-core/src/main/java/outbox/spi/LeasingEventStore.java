@@ -49,6 +49,12 @@ public interface LeasingEventStore extends EventStore {
     /** Gives back events without counting an attempt, apart from one that was recorded; answers how many the claim still held. */
     int release(Connection conn, String token, Collection<String> eventIds);
 
+    /**
+     * Gives back events that were claimed as suspects: anybody may claim them at once, and gets them as suspects again. They do not count as held by nobody, because who held them before may still
+     * deliver them. Answers how many the claim still held.
+     */
+    int releaseSuspects(Connection conn, String token, Collection<String> eventIds);
+
     /** Writes outcomes; answers the events whose claim still held them, the only ones that were changed. */
     Set<String> mark(Connection conn, List<Mark> marks, Instant now);
 

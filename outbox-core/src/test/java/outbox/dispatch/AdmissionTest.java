@@ -223,6 +223,55 @@ class AdmissionTest {
     }
 
     @Test
+    void what_waited_for_a_breaker_goes_on_at_the_rate_of_its_tenant_which_was_idle_meanwhile() {
+        CircuitBreaker breaker = breaker();
+        rig.on("T", event -> {});
+        OutboxDispatcher dispatcher = start(
+                1,
+                protection -> protection
+                        .breakerForType("T", breaker)
+                        .limitEachTenant(Limit.rate(1, Duration.ofSeconds(1))));
+        breaker.open("down");
+        List<QueuedEvent> events = List.of(
+                enqueue(dispatcher, tenantX("T")), enqueue(dispatcher, tenantX("T")), enqueue(dispatcher, tenantX("T")));
+        eventually(() -> assertThat(waitingAtBreaker(dispatcher)).isEqualTo(3));
+        eventually(() -> assertThat(dispatcher.protectionStatus().limits()).isEmpty());
+
+        clock.pass(Duration.ofSeconds(5));
+        for (int done = 1; done <= 3; done++) {
+            List<QueuedEvent> first = events.subList(0, done);
+            int left = 3 - done;
+            eventually(() -> assertDone(first));
+            eventually(() ->
+                    assertThat(waiting(dispatcher) + waitingAtBreaker(dispatcher)).isEqualTo(left));
+            clock.pass(Duration.ofSeconds(1));
+        }
+    }
+
+    @Test
+    void what_waited_for_a_breaker_shares_the_places_of_its_tenant() throws Exception {
+        CircuitBreaker breaker = breaker();
+        CountDownLatch gate = rig.gate();
+        rig.on("T", counting(event -> DispatcherRig.await(gate)))
+                .on("other", counting(event -> DispatcherRig.await(gate)));
+        OutboxDispatcher dispatcher = start(
+                4, protection -> protection.breakerForType("T", breaker).limitEachTenant(Limit.concurrency(1)));
+        breaker.open("down");
+        QueuedEvent waits = enqueue(dispatcher, tenantX("T"));
+        eventually(() -> assertThat(waitingAtBreaker(dispatcher)).isEqualTo(1));
+        eventually(() -> assertThat(dispatcher.protectionStatus().limits()).isEmpty());
+        QueuedEvent runs = enqueue(dispatcher, tenantX("other"));
+        eventually(() -> assertThat(inside).hasValue(1));
+
+        clock.pass(Duration.ofSeconds(5));
+
+        eventually(() -> assertThat(waiting(dispatcher)).isEqualTo(1));
+        gate.countDown();
+        eventually(() -> assertDone(List.of(waits, runs)));
+        assertThat(most).hasValue(1);
+    }
+
+    @Test
     void listeners_that_share_a_breaker_rest_together() {
         CircuitBreaker breaker = breaker();
         rig.on("a", event -> {
@@ -358,6 +407,10 @@ class AdmissionTest {
         synchronized (guarded) {
             return guarded.size();
         }
+    }
+
+    private static int waitingAtBreaker(OutboxDispatcher dispatcher) {
+        return dispatcher.protectionStatus().breakers().get(0).waiting();
     }
 
     private static int waiting(OutboxDispatcher dispatcher) {

@@ -132,7 +132,7 @@ class CircuitBreakerTest {
     }
 
     @Test
-    void a_failure_on_the_way_up_is_the_events_own_until_there_are_too_many() {
+    void a_failure_on_the_way_up_is_the_events_own_and_too_many_open_it() {
         breaker.open("down");
         clock.pass(WAIT);
         breaker.end(breaker.tryEnter(), null);
@@ -141,8 +141,20 @@ class CircuitBreakerTest {
         assertThat(breaker.end(breaker.tryEnter(), new IOException())).isNull();
         assertThat(breaker.end(breaker.tryEnter(), new IOException())).isNull();
         assertThat(breaker.state()).isEqualTo(State.HALF_OPEN);
-        assertThat(breaker.end(breaker.tryEnter(), new IOException())).isEqualTo(WAIT);
+        assertThat(fail()).as("the one that opens it").isNull();
         assertThat(breaker.state()).isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void a_poison_event_that_follows_a_success_each_time_is_not_excused() {
+        for (int outage = 0; outage < 3; outage++) {
+            breaker.open("down");
+            clock.pass(WAIT);
+            succeed(1);
+
+            assertThat(fail()).isNull();
+            assertThat(breaker.state()).isEqualTo(State.OPEN);
+        }
     }
 
     @Test

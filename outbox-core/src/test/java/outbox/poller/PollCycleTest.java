@@ -8,6 +8,7 @@ import outbox.model.OutboxEvent;
 import outbox.poller.PollCycle.Result;
 import outbox.spi.MetricsExporter;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -125,6 +126,17 @@ class PollCycleTest {
         assertThat(source.limits).containsExactly(50, 50);
     }
 
+    @Test
+    void what_was_due_centuries_ago_is_handed_over() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 1;
+        source.untilDue = Duration.ofDays(-400_000);
+
+        assertThat(cycle.run()).isEqualTo(Result.SOME);
+
+        assertThat(handler.taken).hasSize(1);
+    }
+
     private PollCycle cycle(int batchSize, int backlogBatchSize) {
         return new PollCycle(source, handler, batchSize, backlogBatchSize, MetricsExporter.NOOP);
     }
@@ -136,6 +148,7 @@ class PollCycleTest {
         private int waiting;
         private int givenBack;
         private boolean takes = true;
+        private Duration untilDue = Duration.ZERO;
 
         @Override
         public Batch next(int limit) {
@@ -148,7 +161,11 @@ class PollCycleTest {
                             .mapToObj(i -> new Found(
                                     new OutboxEvent("e" + i, "t", null, null, null, "{}", "{}", 0, now), null, false))
                             .toList(),
-                    now);
+                    now,
+                    untilDue,
+                    null,
+                    List.of(),
+                    List.of());
         }
 
         @Override

@@ -5,6 +5,7 @@ import outbox.EventEnvelope;
 import outbox.fake.FakeConnections;
 import outbox.fake.MemoryEventStore;
 
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -53,6 +54,23 @@ class PollerPauseTest {
         }
 
         assertThat(millisBefore(1)).isGreaterThanOrEqualTo((long) (INTERVAL * SPREAD) - 1);
+    }
+
+    @Test
+    void a_poller_that_is_told_of_what_was_due_centuries_ago_comes_at_once() {
+        store.beforeEachCall(call -> cycles.add(System.nanoTime()));
+
+        try (OutboxPoller poller = OutboxPoller.builder()
+                .connectionProvider(connections)
+                .eventStore(store)
+                .handler((found, attempts) -> true)
+                .intervalMs(TimeUnit.HOURS.toMillis(1))
+                .build()) {
+            poller.start();
+            eventually(() -> assertThat(cycles).hasSize(1));
+            poller.wakeAt(Instant.parse("1000-01-01T00:00:00Z"));
+            eventually(() -> assertThat(cycles).hasSize(2));
+        }
     }
 
     private long millisBefore(int cycle) {

@@ -38,6 +38,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -94,6 +95,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
 
     /** SQL for the database's current time, with time zone or as local time in UTC. */
     protected abstract String nowSql(boolean zoned);
+
+    /** Asks for the time of this very moment, in UTC. */
+    String clockSql() {
+        return "SELECT " + nowSql(false);
+    }
 
     /** The parameter for a column of the given type that holds JSON as text. */
     protected String jsonParameter(String columnType) {
@@ -181,17 +187,14 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     /**
-     * The statement that deletes a bounded number of events of a terminal status. Binds: latest available_at, latest done_at, limit. No event becomes terminal before it is due, so
-     * the condition on available_at only lets the index (status, available_at, created_at) serve; an exception, marked by hand, just goes later.
+     * The statement that deletes a bounded number of events of a terminal status. Binds: those of the condition, limit.
      *
-     * @param condition what else must hold, beginning with AND, or empty
+     * @param condition what else must hold, beginning with AND
      */
     protected String purgeSql(EventStatus terminal, String condition) {
         return """
                 DELETE FROM %s
                  WHERE status = %d
-                   AND available_at < ?
-                   AND done_at < ?
                    %s
                  FETCH FIRST ? ROWS ONLY
                 """.formatted(table(), terminal.code(), condition);
@@ -210,10 +213,26 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
         return update(
                 conn,
-                purgeSql(terminal, control.keyIsOver(shape(conn))),
-                binder -> binder.time("available_at", doneBefore)
-                        .time("done_at", doneBefore)
-                        .number(limit));
+                purgeSql(terminal, endedBefore(terminal, shape(conn))),
+                binder -> bindEndedBefore(binder, terminal, doneBefore).number(limit));
+    }
+
+    /**
+     * The condition of a purge, beginning with AND. No event is delivered before it is due, so the condition on available_at only lets the index (status, available_at, created_at) serve; an
+     * exception, marked by hand, just goes later. A dead one may have expired before it was due, and keeps no key.
+     */
+    final String endedBefore(EventStatus terminal, TableShape shape) {
+        return terminal == EventStatus.DONE
+                ? "AND available_at < ? AND done_at < ? " + control.keyIsOver(shape)
+                : "AND done_at < ?";
+    }
+
+    /** Binds: latest available_at of a DONE event, latest done_at. */
+    static Binder bindEndedBefore(Binder binder, EventStatus terminal, Instant doneBefore) throws SQLException {
+        if (terminal == EventStatus.DONE) {
+            binder.time("available_at", doneBefore);
+        }
+        return binder.time("done_at", doneBefore);
     }
 
     /** Whether the error says that a row with this key exists. */
@@ -230,7 +249,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public Instant now(Connection conn) {
         return run("read the database's clock", () -> {
-            try (PreparedStatement select = conn.prepareStatement("SELECT " + nowSql(false));
+            try (PreparedStatement select = conn.prepareStatement(clockSql());
                     ResultSet row = select.executeQuery()) {
                 row.next();
                 return row.getObject(1, LocalDateTime.class).toInstant(ZoneOffset.UTC);
@@ -551,8 +570,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         Map<String, EventRows.Candidate> found = new LinkedHashMap<>();
         if (shape.has("priority_slot")) {
             int byAge = limit - control.shareOfPriority(limit);
-            addByAge(found, byAge, source);
-            if (found.size() == byAge) { // else it is all that is due
+            addOldest(found, byAge, source);
+            if (found.size() == byAge) { // else it is all that is due and free, as far as the look went
                 add(found, source.of(By.PRIORITY, limit), limit);
                 addByAge(found, limit, source);
             }
@@ -560,6 +579,17 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             addByAge(found, limit, source);
         }
         return List.copyOf(found.values());
+    }
+
+    /** The oldest of both statuses, so that neither has the part by age for itself. */
+    private static void addOldest(Map<String, EventRows.Candidate> found, int most, Candidates source)
+            throws SQLException {
+        if (most > 0) {
+            List<EventRows.Candidate> both = new ArrayList<>(source.of(By.NEW, most));
+            both.addAll(source.of(By.RETRY, most));
+            both.sort(Comparator.comparing(EventRows.Candidate::availableAt));
+            add(found, both, most);
+        }
     }
 
     /**
@@ -703,6 +733,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
+    public int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
+        return held.releaseSuspects(conn, token, eventIds);
+    }
+
+    @Override
     public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
         return held.mark(conn, marks, now);
     }
@@ -793,6 +828,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public void addAttempts(Connection conn, List<Attempt> some, int keep) {
         attempts.add(conn, some, keep);
+    }
+
+    @Override
+    public int purgeAttempts(Connection conn, Instant before, int limit) {
+        return attempts.purge(conn, before, limit);
     }
 
     @Override

@@ -174,12 +174,8 @@ final class AdminStatements {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
-        int count = store.run(
+        return store.run(
                 "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
-        if (attempts.exist(conn)) {
-            attempts.purge(conn, doneBefore, limit);
-        }
-        return count;
     }
 
     private static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {

@@ -29,7 +29,6 @@ final class AttemptStatements {
             List.of("attempt_id", "outbox_table", "event_id", "attempt", "started_at", "node", "duration_ms", "error");
 
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
-    private static final int MAX_PURGED = 10_000;
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
     private static final Logger LOG = System.getLogger(AttemptStatements.class.getName());
 
@@ -221,8 +220,7 @@ final class AttemptStatements {
                 columns -> unlessRefused(conn, () -> trim(conn, eventIds, 0)));
     }
 
-    /** Deletes attempts from before the given time whose events are gone. */
-    void purge(Connection conn, Instant before, int limit) {
+    int purge(Connection conn, Instant before, int limit) {
         // Binds: outbox_table, started_at, limit.
         String sql = """
                 SELECT a.attempt_id
@@ -233,13 +231,13 @@ final class AttemptStatements {
                  ORDER BY a.attempt_id
                  LIMIT ?
                 """.formatted(table, store.table());
-        use(conn, "purge attempts", 0, columns -> {
+        return use(conn, "purge attempts", 0, columns -> {
             List<Long> orphans = new ArrayList<>();
             try (PreparedStatement select = conn.prepareStatement(sql)) {
                 new Binder(select, columns)
                         .text(owner())
                         .time("started_at", before)
-                        .number((int) Math.min(MAX_PURGED, 10L * limit));
+                        .number(limit);
                 try (ResultSet rows = select.executeQuery()) {
                     while (rows.next()) {
                         orphans.add(rows.getLong(1));

@@ -28,8 +28,11 @@ final class ControlStatements {
 
     private static final int SHARE_BY_AGE = 4;
 
+    private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
+
     private final AbstractJdbcEventStore store;
     private final AtomicInteger claims = new AtomicInteger();
+    private volatile long nextLookNanos = System.nanoTime(); // while the table has no deadlines
 
     ControlStatements(AbstractJdbcEventStore store) {
         this.store = store;
@@ -83,11 +86,13 @@ final class ControlStatements {
      * Inserts an event unless its key is taken; answers who has it then, and null if the event was inserted.
      *
      * <p>Where the refusal of a duplicate leaves a lock on it, which would hold up its delivery until the caller commits, the key is looked at first; the lock then comes in a race only.
+     * Not so in a transaction with a snapshot of its own: it would find who had the key back then, so there the insert alone decides.
      */
     @Nullable
     String insertKeyed(Connection conn, EventEnvelope event, Taking insert) throws SQLException {
         String key = Objects.requireNonNull(event.dedupKey());
-        boolean look = store.passOverDuplicate().isEmpty();
+        boolean look = store.passOverDuplicate().isEmpty()
+                && conn.getTransactionIsolation() <= Connection.TRANSACTION_READ_COMMITTED;
         for (int tries = 0; tries < MAX_TRIES; tries++) {
             if (look) {
                 String holder = holderOf(conn, key, false);
@@ -283,7 +288,7 @@ final class ControlStatements {
 
     List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit)
             throws SQLException {
-        TableShape shape = store.shape(conn);
+        TableShape shape = shapeNow(conn);
         List<String> expired = new ArrayList<>();
         if (!shape.has("expires_at")) {
             return expired;
@@ -313,6 +318,16 @@ final class ControlStatements {
             bury(conn, expired, now, lockExpiry, reason);
         }
         return expired;
+    }
+
+    /** Looks about once a minute whether the table got its columns: a node that ran before that must not ignore deadlines and kept keys until it is restarted. */
+    private TableShape shapeNow(Connection conn) throws SQLException {
+        TableShape known = store.shape(conn);
+        if (known.has("expires_at") || System.nanoTime() - nextLookNanos < 0) {
+            return known;
+        }
+        nextLookNanos = System.nanoTime() + LOOK_AGAIN.toNanos();
+        return store.shapeWith(conn, "expires_at");
     }
 
     private void bury(Connection conn, List<String> eventIds, Instant now, Instant lockExpiry, String reason)

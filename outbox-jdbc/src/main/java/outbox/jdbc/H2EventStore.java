@@ -26,9 +26,19 @@ public final class H2EventStore extends AbstractJdbcEventStore {
     /** A cast from a time with zone would go through the session's time zone, so local time in UTC is counted from the epoch. */
     @Override
     protected String nowSql(boolean zoned) {
-        return zoned
-                ? "CURRENT_TIMESTAMP(6)"
-                : "DATEADD(MICROSECOND, CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT), TIMESTAMP '1970-01-01 00:00:00')";
+        return zoned ? "CURRENT_TIMESTAMP(6)" : inUtc("CURRENT_TIMESTAMP(6)");
+    }
+
+    /** {@code CURRENT_TIMESTAMP} stands still within a transaction, and a writer asks within that of its caller. The start of the running statement does not. */
+    @Override
+    String clockSql() {
+        return "SELECT " + inUtc("executing_statement_start")
+                + " FROM information_schema.sessions WHERE session_id = SESSION_ID()";
+    }
+
+    private static String inUtc(String zoned) {
+        return "DATEADD(MICROSECOND, CAST(EXTRACT(EPOCH FROM " + zoned
+                + ") * 1000000 AS BIGINT), TIMESTAMP '1970-01-01 00:00:00')";
     }
 
     @Override

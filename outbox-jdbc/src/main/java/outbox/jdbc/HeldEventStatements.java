@@ -23,6 +23,8 @@ import java.util.stream.Collectors;
  */
 final class HeldEventStatements {
 
+    private static final Instant LONG_AGO = Instant.parse("1971-01-01T00:00:00Z"); // any column can hold it
+
     private final JdbcTable store;
 
     HeldEventStatements(JdbcTable store) {
@@ -70,6 +72,20 @@ final class HeldEventStatements {
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
                 """, eventIds, binder -> {}, binder -> binder.text(token)));
+    }
+
+    /** The token stays, with a lease that ended long ago. */
+    int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
+        return store.run(
+                "give back suspects",
+                () -> store.updateIds(
+                        conn, """
+                UPDATE %1$s
+                   SET locked_at = ?
+                 WHERE %2$s
+                   AND locked_by = ?
+                   AND status + 0 IN (0, 2)
+                """, eventIds, binder -> binder.time("locked_at", LONG_AGO), binder -> binder.text(token)));
     }
 
     Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {

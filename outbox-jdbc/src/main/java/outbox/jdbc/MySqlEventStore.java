@@ -72,25 +72,20 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
         binder.number(costly ? limit : (long) limit * SHARED_LOOK).number(limit);
     }
 
-    /** Binds: latest available_at, latest done_at, limit. */
     @Override
     int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
         String sql = """
                 SELECT event_id
                   FROM %s
                  WHERE status = %d
-                   AND available_at < ?
-                   AND done_at < ?
                    %s
                  LIMIT ?
                    FOR UPDATE SKIP LOCKED
-                """.formatted(table(), terminal.code(), control().keyIsOver(shape(conn)));
+                """.formatted(table(), terminal.code(), endedBefore(terminal, shape(conn)));
         List<String> ids = query(
                 conn,
                 sql,
-                binder -> binder.time("available_at", doneBefore)
-                        .time("done_at", doneBefore)
-                        .number(limit),
+                binder -> bindEndedBefore(binder, terminal, doneBefore).number(limit),
                 row -> row.getString(1));
         return deleteLocked(conn, ids);
     }

@@ -5,6 +5,8 @@ import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.jdbc.JdbcTable.Binds;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -13,6 +15,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** What is paused, in a table of its own that all outbox tables of a schema share. An outbox without one works as long as nobody wants to pause anything. */
 final class PauseStatements {
@@ -20,8 +24,12 @@ final class PauseStatements {
     private static final List<String> COLUMNS =
             List.of("outbox_table", "scope", "name", "paused_at", "paused_by", "reason");
 
+    private static final int MAX_TOLD = 100;
+    private static final Logger LOG = System.getLogger(PauseStatements.class.getName());
+
     private final AbstractJdbcEventStore store;
     private final TableName table;
+    private final Set<String> told = ConcurrentHashMap.newKeySet(); // rows that cannot be read
     private volatile @Nullable TableShape shape; // read when the table is there; reading it twice does no harm
 
     PauseStatements(AbstractJdbcEventStore store) {
@@ -54,7 +62,7 @@ final class PauseStatements {
                 new Binder(select, columns).text(owner());
                 try (ResultSet rows = select.executeQuery()) {
                     while (rows.next()) {
-                        pauses.add(pause(rows, columns));
+                        addTo(pauses, rows, columns);
                     }
                 }
             } catch (SQLException e) {
@@ -67,14 +75,28 @@ final class PauseStatements {
         });
     }
 
-    private static Pause pause(ResultSet row, TableShape columns) throws SQLException {
+    /** A row may be written by hand. One that cannot be read is passed over, lest it takes the others with it, and told once. */
+    private void addTo(List<Pause> pauses, ResultSet row, TableShape columns) throws SQLException {
+        String scope = row.getString("scope");
+        String name = row.getString("name");
         Instant since = columns.read(row, "paused_at");
-        return new Pause(
-                PauseScope.valueOf(row.getString("scope")),
-                row.getString("name"),
-                since == null ? Instant.EPOCH : since,
-                row.getString("paused_by"),
-                row.getString("reason"));
+        try {
+            pauses.add(new Pause(
+                    PauseScope.valueOf(scope.toUpperCase(Locale.ROOT)),
+                    name,
+                    since == null ? Instant.EPOCH : since,
+                    row.getString("paused_by"),
+                    row.getString("reason")));
+        } catch (IllegalArgumentException e) {
+            String unreadable = "scope '" + scope + "' and name '" + name + "'";
+            if (told.size() < MAX_TOLD && told.add(unreadable)) {
+                LOG.log(
+                        Level.ERROR,
+                        "The row of table " + table + " with " + unreadable
+                                + " pauses nothing: its scope must be TYPE or LISTENER with a name, or OUTBOX with an empty one",
+                        e);
+            }
+        }
     }
 
     boolean pause(Connection conn, Pause pause) {
@@ -107,7 +129,7 @@ final class PauseStatements {
 
     boolean resume(Connection conn, PauseScope scope, String name) {
         // Binds: outbox_table, scope, name.
-        String sql = "DELETE FROM %s WHERE outbox_table = ? AND scope = ? AND name = ?".formatted(table);
+        String sql = "DELETE FROM %s WHERE outbox_table = ? AND UPPER(scope) = ? AND name = ?".formatted(table);
         return store.run(
                 "resume events",
                 () -> update(

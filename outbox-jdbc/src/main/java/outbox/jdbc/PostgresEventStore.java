@@ -315,8 +315,6 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                      SELECT event_id
                        FROM %1$s
                       WHERE status = %2$d
-                        AND available_at < ?
-                        AND done_at < ?
                         %3$s
                       LIMIT ?
                         FOR UPDATE SKIP LOCKED))

@@ -13,8 +13,11 @@ import outbox.admin.OutboxAdmin;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
+import outbox.purge.OutboxPurge;
+import outbox.purge.PurgeResult;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.Replay;
+import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 
 import java.io.IOException;
@@ -97,6 +100,46 @@ class AfterTheFactTest {
 
         awaitDone(db, List.of(node.write(node.writer, EventEnvelope.ofJson("T", "{}"))));
         assertThat(node.counts.dead).hasValue(0);
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
+    void a_purge_looks_at_the_history_once_and_purges_events_though_that_fails(Databases database) {
+        StoreFixture db = database.fixture();
+        OutboxSchema.create(db.dataSource(), database.store(), Capability.ATTEMPTS);
+        FaultyDataSource counted = new FaultyDataSource(db.dataSource());
+        AtomicInteger looks = new AtomicInteger();
+        counted.rewriteSql(sql -> {
+            looks.addAndGet(sql.contains("NOT EXISTS") && sql.contains("outbox_attempt") ? 1 : 0);
+            return sql;
+        });
+        List<EventEnvelope> first = givenDone(db, 25);
+        assertThat(purge(db, counted).done()).isEqualTo(first.size());
+        assertThat(looks).hasValue(1);
+
+        List<EventEnvelope> second = givenDone(db, 25);
+        counted.rewriteSql(sql -> sql.replace("outbox_attempt", "outbox_attempt_that_is_away"));
+        assertThat(purge(db, counted).done()).isEqualTo(second.size());
+    }
+
+    private static List<EventEnvelope> givenDone(StoreFixture db, int count) {
+        List<EventEnvelope> events = IntStream.range(0, count)
+                .mapToObj(i -> EventEnvelope.ofJson("T", "{}"))
+                .toList();
+        db.insert(events);
+        db.inTransaction(connection ->
+                events.forEach(event -> db.store().markDone(connection, event.eventId())));
+        return events;
+    }
+
+    private static PurgeResult purge(StoreFixture db, FaultyDataSource dataSource) {
+        return OutboxPurge.builder()
+                .connectionProvider(dataSource::getConnection)
+                .eventStore(db.store())
+                .retention(Duration.ZERO)
+                .batchSize(10)
+                .build()
+                .purge();
     }
 
     // ---- unknown types ----

@@ -90,8 +90,11 @@ abstract class CancelRaceContract {
         assertThat(delivered.values()).allMatch(count -> count.get() == 1);
         assertThat(db.count("status = 1")).isEqualTo(RACES - cancelled.size());
         assertThat(db.count("1 = 1")).isEqualTo(RACES - cancelled.size());
-        assertThat(answers.keySet()).contains(Change.MADE); // there were races of both ends
-        assertThat(cancelled.size()).isLessThan(RACES);
+        assertThat(answers.keySet()) // there were races of both ends, and the caller was told of both
+                .contains(Change.MADE)
+                .containsAnyOf(Change.TOO_LATE, Change.NOT_FOUND);
+        assertThat(cancelled).isNotEmpty();
+        assertThat(delivered).isNotEmpty();
     }
 
     /** By id, by key, hot and cold; the pause lets the poller be first as often as not. */

@@ -11,6 +11,7 @@ import outbox.EventRef;
 import outbox.OutboxWriter;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
+import outbox.spi.Claim;
 import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 import outbox.testing.StoreFixture.Row;
@@ -110,6 +111,29 @@ abstract class ControlledDeliveryContract {
         assertThat(starts.get(soon.eventId())).isAfterOrEqualTo(before.plusMillis(300));
         assertThat(starts.get(late.eventId())).isAfterOrEqualTo(before.plusMillis(900));
         assertThat(node.delivered).containsExactly(soon, late);
+    }
+
+    @Test
+    void a_delay_counts_from_the_write_and_not_from_the_begin_of_its_transaction() {
+        Node node = node();
+        EventEnvelope event = event().deliverAfter(Duration.ofHours(1)).build();
+        Instant written;
+
+        try (Transaction tx = node.transactions.begin()) {
+            node.coldWriter.write(event().build()); // the transaction has begun
+            Instant begin = db.now();
+            await().until(() -> db.now().isAfter(begin.plusMillis(300)));
+            written = db.now();
+            node.coldWriter.write(event);
+            tx.commit();
+        }
+
+        Instant due = db.call(connection -> ((AbstractJdbcEventStore) db.store())
+                .find(connection, event.eventId())
+                .orElseThrow()
+                .event()
+                .availableAt());
+        assertThat(due).isAfterOrEqualTo(written.plus(Duration.ofHours(1)));
     }
 
     @Test
@@ -400,6 +424,37 @@ abstract class ControlledDeliveryContract {
         assertThat(node.delivered).hasSize(1);
     }
 
+    @Test
+    void a_suspect_that_was_given_back_unstarted_cannot_be_cancelled_and_is_delivered() {
+        EventEnvelope event = event().build();
+        givenLeaseThatRanOut(event); // by a node that stands still, and may still deliver it
+        Node full = new Node(
+                db.dataSource(),
+                db.store(),
+                dispatcher -> dispatcher.workerCount(0).ownerId("full"),
+                poller -> poller.intervalMs(AN_HOUR).ownerId("full"));
+        full.poller.poll();
+        full.close();
+        Node node = node();
+
+        assertThat(db.row(event.eventId()).lockedBy()).startsWith("full/");
+        assertThat(changed(node, () -> node.writer.cancel(EventRef.id(event.eventId()))))
+                .isEqualTo(Change.TOO_LATE);
+        node.poller.poll();
+        awaitStatus(event, EventStatus.DONE);
+        assertThat(db.row(event.eventId()).attempts()).isEqualTo(1); // recorded before it ran
+    }
+
+    private void givenLeaseThatRanOut(EventEnvelope event) {
+        Instant longAgo = db.now().minus(Duration.ofHours(1));
+        db.inTransaction(connection -> {
+            db.store().insertAll(connection, List.of(event), new Claim("a-node-that-stands-still/1", 0));
+            assertThat(db.store()
+                            .renew(connection, "a-node-that-stands-still/1", List.of(event.eventId()), longAgo))
+                    .hasSize(1);
+        });
+    }
+
     private static List<Change> changes(Node node, EventEnvelope event) {
         return inTransaction(
                 node,
@@ -421,6 +476,22 @@ abstract class ControlledDeliveryContract {
         Change change = inTransaction(node, tx -> node.writer.reschedule(EventRef.key("k"), Duration.ofMillis(100)));
 
         assertThat(change).isEqualTo(Change.MADE);
+        awaitStatus(event, EventStatus.DONE);
+    }
+
+    @Test
+    void an_event_that_is_made_due_centuries_ago_is_delivered_at_once() {
+        Node node = node();
+        node.poller.start();
+        EventEnvelope event = event().deliverAfter(Duration.ofHours(1)).build();
+        node.write(node.writer, event);
+
+        assertThat(changed(
+                        node,
+                        () -> node.writer.reschedule(
+                                EventRef.id(event.eventId()), Instant.parse("1700-01-01T00:00:00Z"))))
+                .isEqualTo(Change.MADE);
+
         awaitStatus(event, EventStatus.DONE);
     }
 

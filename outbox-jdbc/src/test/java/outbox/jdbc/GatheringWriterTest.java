@@ -5,6 +5,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
+import outbox.EventRef;
 import outbox.InvalidEventException;
 import outbox.OutboxWriter;
 import outbox.spi.LeasingEventStore;
@@ -154,6 +155,27 @@ class GatheringWriterTest {
         try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
             writer.write("other", "{}");
             writer.write(event);
+            assertThatThrownBy(tx::commit).isInstanceOf(DuplicateEventException.class);
+        }
+
+        assertThat(stored()).containsExactly("once");
+        assertThat(told).containsExactly("once");
+    }
+
+    @Test
+    void what_could_not_be_inserted_before_a_change_fails_the_commit_though_the_failure_was_swallowed()
+            throws SQLException {
+        OutboxWriter gathering =
+                new OutboxWriter(context, new H2EventStore(), event -> told.add(event.eventType())).gathering();
+        EventEnvelope event = EventEnvelope.ofJson("once", "{}");
+        try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
+            gathering.write(event);
+            tx.commit();
+        }
+        try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
+            gathering.write("other", "{}");
+            gathering.write(event);
+            assertThatThrownBy(() -> gathering.cancel(EventRef.id("none"))).isInstanceOf(DuplicateEventException.class);
             assertThatThrownBy(tx::commit).isInstanceOf(DuplicateEventException.class);
         }
 

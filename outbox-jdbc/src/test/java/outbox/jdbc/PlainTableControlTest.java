@@ -74,6 +74,25 @@ class PlainTableControlTest {
         assertThat(db.count("dedup_key = 'k'")).isEqualTo(1);
     }
 
+    @ParameterizedTest
+    @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
+    void a_node_that_knew_the_table_without_deadlines_heeds_them_once_they_are_there(Databases database)
+            throws SQLException {
+        StoreFixture db = fixture(database);
+        try (Node node = new Node(db.dataSource(), db.store())) {
+            node.write(node.coldWriter, event().deliverAfter(Duration.ofHours(1)).build());
+            OutboxSchema.create(db.dataSource(), database.store(), Capability.CONTROL);
+            StoreFixture other = new StoreFixture(db.dataSource(), database.store(), db.table(), db.zonedTimes());
+            EventEnvelope late = event().expiresAt(db.now().minusSeconds(1)).build();
+            other.insert(late);
+
+            node.poller.poll();
+
+            await().until(() -> db.row(late.eventId()).status() == EventStatus.DEAD);
+            assertThat(node.delivered).isEmpty();
+        }
+    }
+
     private static void assertRefused(StoreFixture db, EventEnvelope event, String column) {
         assertThatThrownBy(() -> db.insert(event))
                 .isInstanceOf(EventStoreException.class)

@@ -24,14 +24,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * How close to their due time events start on two nodes with default settings. Prints the figures; what is asserted does not depend on the speed of the machine: no event is early,
- * none comes twice, and the nodes look at the table for what is due, not more often. The full size: {@code -Doutbox.due.events=1000 -Doutbox.due.seconds=30}.
+ * How close to their due time events start on two nodes with default settings. Prints the figures. No event is early, none comes twice, and the nodes look at the table for what is due, not more
+ * often; 99 of 100 are late by no more than a bound that a busy machine keeps too. The full size, with the bound that is promised: {@code -Doutbox.due.events=1000 -Doutbox.due.seconds=30}.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PostgresDueTimeTest {
 
     private static final int EVENTS = Integer.getInteger("outbox.due.events", 200);
     private static final int SECONDS = Integer.getInteger("outbox.due.seconds", 6);
+    private static final Duration LATEST = Duration.ofMillis(EVENTS < 1000 ? 500 : 50); // of 99 in 100
 
     private final StoreFixture db = Databases.POSTGRES.fixture();
     private final FaultyDataSource counted = new FaultyDataSource(db.dataSource());
@@ -64,6 +65,7 @@ class PostgresDueTimeTest {
             print(statements);
             assertThat(twice).isEmpty();
             assertThat(micros.values()).allMatch(late -> late >= 0);
+            assertThat(Duration.ofNanos(percentile(99) * 1000)).isLessThanOrEqualTo(LATEST);
             // Per event at most one look by each node and one mark; a look is two parts of the claim and the question
             // what comes next.
             assertThat(statements).isLessThan(EVENTS * 7L + SECONDS * 20L);
@@ -105,15 +107,19 @@ class PostgresDueTimeTest {
                 .build();
     }
 
-    private void print(long statements) {
+    private long percentile(int percent) {
         List<Long> sorted = micros.values().stream().sorted().toList();
+        return sorted.get(Math.min(sorted.size() - 1, sorted.size() * percent / 100));
+    }
+
+    private void print(long statements) {
         System.out.printf(
                 "%d events in %d s on two nodes, start minus due: p50 %d us, p99 %d us, largest %d us; %d statements, marks included%n",
                 EVENTS,
                 SECONDS,
-                sorted.get(sorted.size() / 2),
-                sorted.get(sorted.size() * 99 / 100),
-                sorted.get(sorted.size() - 1),
+                percentile(50),
+                percentile(99),
+                percentile(100),
                 statements);
     }
 }

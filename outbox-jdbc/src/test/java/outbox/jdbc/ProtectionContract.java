@@ -10,6 +10,7 @@ import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.RetryLaterException;
 import outbox.admin.OutboxAdmin;
+import outbox.admin.Pause;
 import outbox.admin.PauseRequest;
 import outbox.dispatch.CircuitBreaker;
 import outbox.dispatch.Limit;
@@ -18,6 +19,7 @@ import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicies;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
+import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 import outbox.testing.StoreFixture.Row;
 
@@ -119,6 +121,50 @@ abstract class ProtectionContract {
         awaitDone(List.of(other));
         assertThat(restarted.deliveredIds()).containsExactly(other.eventId());
         assertThat(db.row(waits.eventId())).isEqualTo(UNTOUCHED);
+    }
+
+    @Test
+    void a_node_that_cannot_read_what_is_paused_starts_nothing_until_it_can() {
+        pause(PauseRequest.type("Paid"));
+        FaultyDataSource faulty = new FaultyDataSource(db.dataSource());
+        faulty.rewriteSql(sql -> sql.replace("outbox_pause", "outbox_pause_that_is_away"));
+        Node node = new Node(faulty, db.store());
+        nodes.add(node);
+        node.poller.start();
+
+        EventEnvelope paused = node.write(node.writer, event("Paid"));
+        EventEnvelope hot = node.write(node.writer, event("Sent"));
+        EventEnvelope cold = node.write(node.coldWriter, event("Sent"));
+
+        assertRows(List.of(paused, hot, cold), UNTOUCHED);
+        assertThat(node.delivered).isEmpty();
+        faulty.heal();
+        awaitDone(List.of(hot, cold));
+        assertThat(node.deliveredIds()).containsExactlyInAnyOrder(hot.eventId(), cold.eventId());
+        assertThat(db.row(paused.eventId())).isEqualTo(UNTOUCHED);
+    }
+
+    @Test
+    void a_pause_that_was_written_by_hand_counts_and_one_that_cannot_be_read_stops_no_other() {
+        db.inTransaction(connection -> {
+            for (String row : List.of("'type', 'Paid'", "'TYP', 'Sent'", "'OUTBOX', 'Sent'", "'Listener', 'crm'")) {
+                try (var insert = connection.prepareStatement(
+                        "INSERT INTO outbox_pause (outbox_table, scope, name, paused_at, paused_by, reason) VALUES ('outbox_event', "
+                                + row + ", CURRENT_TIMESTAMP, 'ada', 'by hand')")) {
+                    insert.executeUpdate();
+                }
+            }
+        });
+        Node node = node(event -> {}, dispatcher -> {});
+
+        EventEnvelope paused = node.write(node.coldWriter, event("Paid"));
+        EventEnvelope other = node.write(node.coldWriter, event("Sent"));
+
+        awaitDone(List.of(other));
+        assertThat(db.row(paused.eventId())).isEqualTo(UNTOUCHED);
+        assertThat(admin.pauses()).extracting(Pause::name).containsExactlyInAnyOrder("Paid", "crm");
+        resume(PauseRequest.type("Paid"));
+        awaitDone(List.of(paused));
     }
 
     @Test

@@ -263,6 +263,18 @@ public abstract class ControlContract {
         assertThat(purge(db.now().plus(HOUR))).isEqualTo(1);
     }
 
+    @Test
+    void a_dead_event_keeps_no_key_and_is_purged_at_once() {
+        EventEnvelope dead = event().dedupKey("k").dedupFor(HOUR).build();
+        write(dead);
+        finish(dead, EventStatus.DEAD, db.now());
+        AdminEventStore admin = (AdminEventStore) store;
+        Instant later = db.now().plusSeconds(1);
+
+        assertThat(db.<Integer>call(connection -> admin.purge(connection, EventStatus.DEAD, later, 100)))
+                .isEqualTo(1);
+    }
+
     private int purge(Instant doneBefore) {
         AdminEventStore admin = (AdminEventStore) store;
         db.inTransaction(connection -> {
@@ -494,6 +506,32 @@ public abstract class ControlContract {
                         middle.get(4).eventId());
         assertThat(claimed.subList(6, 8))
                 .containsExactly(plain.get(0).eventId(), plain.get(1).eventId());
+    }
+
+    @Test
+    void the_part_by_age_goes_to_the_oldest_whether_it_was_tried_before_or_not() {
+        List<String> tried = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            EventEnvelope event = event().build();
+            write(event);
+            tried.add(event.eventId());
+        }
+        Instant now = db.now();
+        claim(now, 6);
+        db.inTransaction(connection -> {
+            List<Mark> failed = tried.stream()
+                    .map(id -> Mark.retry(id, "claim-" + claims, true, Duration.ZERO, "x"))
+                    .toList();
+            assertThat(store.mark(connection, failed, now)).hasSize(6);
+        });
+        for (int i = 0; i < 20; i++) {
+            write(event().build());
+            write(event().priority(9).build());
+        }
+
+        for (int i = 0; i < 6; i++) {
+            assertThat(claimIds(db.now(), 4)).filteredOn(tried::contains).hasSize(1);
+        }
     }
 
     @Test

@@ -456,6 +456,25 @@ public abstract class EventStoreContract {
     }
 
     @Test
+    void a_suspect_that_was_given_back_can_be_claimed_at_once_and_stays_a_suspect() {
+        EventEnvelope event = givenClaimed(OURS);
+        claim(THEIRS, db.now().plus(LEASE).plusSeconds(5), 10);
+
+        assertThat(releaseSuspects(OURS, event)).isZero();
+        assertThat(releaseSuspects(THEIRS, event)).isEqualTo(1);
+
+        assertThat(db.row(event.eventId()).lockedBy()).isEqualTo(THEIRS.token());
+        List<ClaimedEvent> claimed = claim(OURS, db.now(), 10);
+        assertThat(claimed).hasSize(1);
+        assertThat(claimed.get(0).suspect()).isTrue();
+        assertThat(claimed.get(0).event().attempts()).isZero();
+    }
+
+    private int releaseSuspects(Claim claim, EventEnvelope event) {
+        return db.call(connection -> store.releaseSuspects(connection, claim.token(), List.of(event.eventId())));
+    }
+
+    @Test
     void an_event_born_leased_is_nobody_elses_from_the_start() {
         EventEnvelope event = EventEnvelope.ofJson("T", "{}");
         db.inTransaction(connection -> store.insertAll(connection, List.of(event), OURS));

@@ -347,8 +347,17 @@ final class ModelRun {
         String token = claims.get(step.a() % claims.size()).token();
         Set<String> ids = idsOf(token);
         Set<String> held = heldOf(token);
-        int answer = db.call(connection -> store.release(connection, token, ids));
-        held.forEach(id -> model.event(id).unlock());
+        boolean asSuspects = step.b() % 2 == 0;
+        int answer = db.call(connection -> asSuspects
+                ? store.releaseSuspects(connection, token, ids)
+                : store.release(connection, token, ids));
+        for (String id : held) {
+            if (asSuspects) {
+                model.event(id).lockedAt = Instant.EPOCH;
+            } else {
+                model.event(id).unlock();
+            }
+        }
         return compare("number of released events", held.size(), answer);
     }
 
