@@ -236,10 +236,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** The claim for an event that is about to be written and then handed to the hot queue; null if it would not be taken now, so that any node may take the event. */
     @Nullable
     Claim birthClaim() {
-        return closed.get()
-                        || marker.isBehind()
-                        || admission.isEverythingPaused()
-                        || queues.room(Source.HOT) == 0
+        return closed.get() || marker.isBehind() || admission.isEverythingPaused() || queues.room(Source.HOT) == 0
                 ? null
                 : store.birthClaim();
     }
