@@ -80,9 +80,9 @@ final class HeldEvents {
 
     /** The event turned out not to be ours: it is dropped, whoever has it goes on. */
     void lost(Delivery delivery, String token, String why) {
-        LOG.log(Level.DEBUG, () -> "Event " + delivery.eventId() + " is not delivered here: " + why);
         metrics.incrementLostClaims();
         letGo(delivery, token);
+        LOG.log(Level.DEBUG, () -> "Event " + delivery.eventId() + " is not delivered here: " + why);
     }
 
     Collection<Delivery> all() {

@@ -32,7 +32,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Marker implements Runnable {
 
-    /** Told when an outcome is in the database, or was found to be no longer ours to write. */
+    /** Told when an outcome is in the database, or was found to be no longer ours to write. What it throws is logged, no more. */
     interface Listener {
         void marked(Delivery delivery, Mark mark, Written written);
 
@@ -75,6 +75,7 @@ final class Marker implements Runnable {
     private final ThreadFactory threads;
     private final QuietLog trouble = new QuietLog(LOG);
     private final QuietLog refused = new QuietLog(LOG);
+    private final QuietLog untold = new QuietLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
     private boolean running; // guarded by this: whether a thread looks after the outcomes
     private volatile boolean closing;
@@ -129,13 +130,25 @@ final class Marker implements Runnable {
     public void run() {
         try {
             while (!isOver()) {
-                List<Outcome> group = gather();
-                if (!group.isEmpty()) {
-                    write(group);
-                }
+                writeNext();
             }
         } finally {
             ended.countDown();
+        }
+    }
+
+    /** Whatever fails here, the marker goes on and its outcomes stay: nobody else would write them. */
+    private void writeNext() {
+        List<Outcome> group = new ArrayList<>();
+        try {
+            gather(group);
+            if (!group.isEmpty()) {
+                write(group);
+            }
+        } catch (Throwable e) {
+            outcomes.addAll(group); // one that was written all the same changes nothing: its claim is over
+            trouble.log(Level.ERROR, "The marker failed; it goes on", e);
+            pauseLonger();
         }
     }
 
@@ -152,8 +165,7 @@ final class Marker implements Runnable {
         return closing && System.nanoTime() - deadlineNanos > 0;
     }
 
-    private List<Outcome> gather() {
-        List<Outcome> group = new ArrayList<>();
+    private void gather(List<Outcome> group) {
         try {
             Outcome first = outcomes.poll(100, TimeUnit.MILLISECONDS); // looks up now and then to see a close
             if (first != null) {
@@ -167,7 +179,6 @@ final class Marker implements Runnable {
             LOG.log(Level.DEBUG, "Interrupt ignored: the marker ends by close, with its outcomes written", e);
         }
         busy = group.size() > 1;
-        return group;
     }
 
     private void linger() {
@@ -190,7 +201,7 @@ final class Marker implements Runnable {
                 pause = FIRST_PAUSE;
                 return;
             } catch (RuntimeException | Error e) {
-                listener.markFailed();
+                tell(listener::markFailed);
                 if (SqlErrors.isRefusal(e)) {
                     writeOneByOne(tried, repeated);
                     return;
@@ -272,12 +283,25 @@ final class Marker implements Runnable {
         List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant
         Set<String> ours = store.write(marks, releases, keepKey, history);
         for (int i = 0; i < marks.size(); i++) {
+            Delivery delivery = marked.get(i);
+            Mark mark = marks.get(i);
             Written notFound = repeated ? Written.PROBABLY : Written.NO;
-            boolean found = ours.contains(marks.get(i).eventId());
-            listener.marked(marked.get(i), marks.get(i), found ? Written.YES : notFound);
+            Written written = ours.contains(mark.eventId()) ? Written.YES : notFound;
+            tell(() -> listener.marked(delivery, mark, written));
         }
         for (int i = 0; i < releases.size(); i++) {
-            listener.released(releases.get(i), tokens.get(i));
+            Delivery delivery = releases.get(i);
+            String token = tokens.get(i);
+            tell(() -> listener.released(delivery, token));
+        }
+    }
+
+    /** What a report throws must neither repeat a write that has succeeded nor keep others from being told. */
+    private void tell(Runnable report) {
+        try {
+            report.run();
+        } catch (Throwable e) {
+            untold.log(Level.ERROR, "What follows the writing of an outcome failed; the marker goes on", e);
         }
     }
 }

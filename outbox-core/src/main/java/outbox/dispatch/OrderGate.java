@@ -18,10 +18,12 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * Lets an ordered event start only when the events of its aggregate that were written before it are terminal, whichever path brought it.
@@ -80,6 +82,7 @@ final class OrderGate implements Runnable {
     private final Set<Long> finishedWhileAsking = new HashSet<>();
     private boolean asking;
     private boolean closed;
+    private Duration pause = FIRST_PAUSE; // after a question without an answer; the gate's thread only
 
     OrderGate(ClaimedStore store, Ordering ordering, Outlet outlet) {
         this.store = store;
@@ -206,63 +209,83 @@ final class OrderGate implements Runnable {
             strays.removeAll(waiting);
             waiting.subList(1, waiting.size())
                     .forEach(one -> lane.add(one.behind(first.delivery().number())));
-            pass(lane, first.delivery()); // the last step: if it was lost, the others are asked about again
+            pass(lane, first.delivery());
         }
         forgetIfEmpty(delivery, lane);
     }
 
-    /** One whose lease was lost meanwhile passes too, and no worker will start it; but nobody would tell us of its end. */
+    /** One whose lease is lost just now passes too: no worker will start it, and {@link #gone} asks again about those behind it. */
     private void pass(OrderLane lane, Delivery delivery) {
         lane.pass(delivery);
         outlet.ready(delivery);
-        if (delivery.state() == Delivery.State.GIVEN_UP) {
-            lane.leave(delivery);
-            askAgain(lane.takeDirectlyBehind(delivery.number()));
-        }
     }
 
     private void giveBack(List<Waiting> some) {
-        for (Waiting one : some) {
-            outlet.drop(one.delivery());
-            outlet.giveBack(one.delivery());
-        }
+        some.forEach(one -> letOut(one.delivery(), outlet::giveBack));
     }
 
     private void park(Delivery delivery, long dead) {
-        outlet.drop(delivery);
-        outlet.park(
-                delivery,
-                Mark.dead(
-                        delivery.eventId(),
-                        delivery.token(),
-                        false,
-                        "Parked: event number " + dead
-                                + " of the same aggregate is dead. Find out why, then replay both."));
+        Mark mark = Mark.dead(
+                delivery.eventId(),
+                delivery.token(),
+                false,
+                "Parked: event number " + dead + " of the same aggregate is dead. Find out why, then replay both.");
+        letOut(delivery, parked -> outlet.park(parked, mark));
+    }
+
+    /** What fails with one delivery must not keep the others. */
+    private void letOut(Delivery delivery, Consumer<Delivery> exit) {
+        try {
+            outlet.drop(delivery);
+            exit.accept(delivery);
+        } catch (Throwable e) {
+            trouble.log(Level.ERROR, "Event " + delivery.eventId() + " left the order gate with a failure", e);
+        }
     }
 
     @Override
     public void run() {
-        Duration pause = FIRST_PAUSE;
+        boolean open = true;
         try {
-            for (List<Waiting> asked = nextToAsk(); !asked.isEmpty(); asked = nextToAsk()) {
-                try {
-                    decide(
-                            asked,
-                            store.positions(
-                                    asked.stream()
-                                            .map(one -> one.delivery().eventId())
-                                            .toList(),
-                                    ordering));
-                    pause = FIRST_PAUSE;
-                    linger(asked.size());
-                } catch (RuntimeException | Error e) {
-                    trouble.log(Level.ERROR, "Cannot read the order of events; trying again", e);
-                    later(asked, pause);
-                    pause = OrderLane.shorter(pause.multipliedBy(2), PATIENCE);
-                }
+            while (open) {
+                open = askNext();
             }
         } finally {
             ended.countDown();
+        }
+    }
+
+    /** Whatever fails here, the gate goes on: what waits has no other way out. False when closed. */
+    private boolean askNext() {
+        try {
+            List<Waiting> asked = nextToAsk();
+            if (asked.isEmpty()) {
+                return false;
+            }
+            Map<String, Position> positions = positions(asked);
+            if (positions != null) {
+                decide(asked, positions);
+                linger(asked.size());
+            }
+        } catch (Throwable e) {
+            trouble.log(Level.ERROR, "The order gate failed; it goes on", e);
+            LockSupport.parkNanos(FIRST_PAUSE.toNanos());
+        }
+        return true;
+    }
+
+    /** Null, after a pause, if the database did not answer. */
+    private @Nullable Map<String, Position> positions(List<Waiting> asked) {
+        try {
+            List<String> eventIds =
+                    asked.stream().map(one -> one.delivery().eventId()).toList();
+            Map<String, Position> positions = Objects.requireNonNull(store.positions(eventIds, ordering));
+            pause = FIRST_PAUSE;
+            return positions;
+        } catch (RuntimeException | Error e) {
+            trouble.log(Level.ERROR, "Cannot read the order of events; trying again", e);
+            later(asked);
+            return null;
         }
     }
 
@@ -338,6 +361,7 @@ final class OrderGate implements Runnable {
                 } else if (position == null) {
                     vanished.add(one);
                 } else if (position.deadBefore() > 0 && ordering.whenDead() == WhenDead.PARK) {
+                    one.delivery().setNumber(position.number());
                     parked.put(one, position.deadBefore());
                 } else if (!place(one, position)) {
                     givenBack.add(one);
@@ -345,10 +369,7 @@ final class OrderGate implements Runnable {
             }
         }
         giveBack(givenBack);
-        for (Waiting one : vanished) {
-            outlet.drop(one.delivery());
-            outlet.vanished(one.delivery());
-        }
+        vanished.forEach(one -> letOut(one.delivery(), outlet::vanished));
         parked.forEach((one, dead) -> park(one.delivery(), dead));
     }
 
@@ -356,6 +377,10 @@ final class OrderGate implements Runnable {
     private boolean place(Waiting one, Position position) {
         Delivery delivery = one.delivery();
         delivery.setNumber(position.number());
+        if (delivery.state() != Delivery.State.QUEUED) { // lost during the question: nobody may wait for it
+            outlet.drop(delivery);
+            return true;
+        }
         if (position.deadBefore() > 0 && ordering.whenDead() == WhenDead.BLOCK) {
             return false;
         }
@@ -382,13 +407,15 @@ final class OrderGate implements Runnable {
     }
 
     /** The database did not answer: asks about the same events again after a pause. */
-    private void later(List<Waiting> asked, Duration pause) {
+    private void later(List<Waiting> asked) {
+        long nanos = pause.toNanos();
+        pause = OrderLane.shorter(pause.multipliedBy(2), PATIENCE);
         synchronized (this) {
             if (!closed) {
                 arrivals.addAll(0, asked);
                 asking = false;
-                long end = System.nanoTime() + pause.toNanos();
-                for (long left = pause.toNanos(); left > 0 && !closed; left = end - System.nanoTime()) {
+                long end = System.nanoTime() + nanos;
+                for (long left = nanos; left > 0 && !closed; left = end - System.nanoTime()) {
                     waitFor(left);
                 }
                 return;

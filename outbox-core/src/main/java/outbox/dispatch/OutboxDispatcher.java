@@ -233,10 +233,10 @@ public final class OutboxDispatcher implements AutoCloseable {
         return queues.byteRoom();
     }
 
-    /** The claim for an event that is about to be written and then handed to the hot queue; null if that has no room now, so that any node may take the event. */
+    /** The claim for an event that is about to be written and then handed to the hot queue; null if it would not be taken now, so that any node may take the event. */
     @Nullable
     Claim birthClaim() {
-        return closed.get() || admission.isEverythingPaused() || queues.room(Source.HOT) == 0
+        return closed.get() || marker.isBehind() || admission.isEverythingPaused() || queues.room(Source.HOT) == 0
                 ? null
                 : store.birthClaim();
     }

@@ -8,7 +8,10 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
-/** Logs one recurring trouble at once, then at most once a minute with the number of times it was left out: an outage must not fill the disk. */
+/**
+ * Logs one recurring trouble at once, then at most once a minute with the number of times it was left out: an outage must not fill the disk. Never throws, whatever the log does: it
+ * is called where trouble is survived.
+ */
 public final class QuietLog {
 
     private static final long PAUSE_NANOS = Duration.ofMinutes(1).toNanos();
@@ -36,9 +39,13 @@ public final class QuietLog {
             return;
         }
         long before = leftOut.getAndSet(0);
-        log.log(
-                level,
-                before == 0 ? message : message + " (and " + before + " times more since it was last logged)",
-                error);
+        try {
+            log.log(
+                    level,
+                    before == 0 ? message : message + " (and " + before + " times more since it was last logged)",
+                    error);
+        } catch (Throwable e) { // there is no other place to tell it
+            leftOut.addAndGet(before + 1);
+        }
     }
 }

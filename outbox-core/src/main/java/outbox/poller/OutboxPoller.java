@@ -66,7 +66,7 @@ public final class OutboxPoller implements AutoCloseable {
     private long pauseMs; // loop thread only
     private long cycleNanos; // when the last cycle began, counted from startNanos; loop thread only
 
-    /** A poller without claims, for a table with a single poller. */
+    /** A poller without claims, for a table with a single poller, and for a handler without order: one that delivers in order is refused. */
     public OutboxPoller(
             ConnectionProvider connectionProvider,
             EventStore eventStore,
@@ -133,6 +133,11 @@ public final class OutboxPoller implements AutoCloseable {
     private static EventSource source(
             StoreAccess access, EventStore store, Builder builder, @Nullable Duration lockTimeout) {
         if (lockTimeout == null) {
+            if (handler(builder).ordering().isOn()) { // what waits would be read again and again, and nothing behind it
+                throw new IllegalArgumentException(
+                        "Delivery in order needs a poller that claims, and this one has no lockTimeout:"
+                                + " use OutboxPoller.builder(), or the constructor that takes a lockTimeout");
+            }
             return new PlainSource(access, store, builder.skipRecent, null);
         }
         if (store instanceof LeasingEventStore leasing) {

@@ -5,7 +5,10 @@ import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.model.EventStatus;
+import outbox.spi.Claim;
+import outbox.spi.LeasingEventStore;
 
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -143,6 +146,31 @@ class DispatcherQueuesTest {
         gate.countDown();
 
         eventually(() -> assertThat(dispatcher.enqueueHot(ofSize(100))).isTrue());
+    }
+
+    @Test
+    void while_outcomes_pile_up_nothing_is_taken_and_nothing_is_born_leased() {
+        LeasingEventStore leasing = (LeasingEventStore) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {LeasingEventStore.class},
+                (proxy, method, arguments) -> method.getName().equals("release") ? 0 : null);
+        OutboxDispatcher dispatcher = rig.start(builder -> builder.eventStore(leasing));
+        Claim claim = dispatcher.birthClaim();
+        assertThat(claim).isNotNull();
+        QueuedEvent event = rig.hot("t");
+        rig.connections.goDown(true);
+
+        dispatcher.giveBack(event, claim);
+        eventually(() -> assertThat(rig.metrics.count("incrementMarkFailures")).isPositive());
+        for (int i = 0; i < 10_000; i++) { // the marker takes nothing more before the first one is written
+            dispatcher.giveBack(event, claim);
+        }
+
+        assertThat(dispatcher.enqueueHot(event)).isFalse();
+        assertThat(dispatcher.birthClaim()).isNull();
+        rig.connections.goDown(false);
+
+        eventually(() -> assertThat(dispatcher.birthClaim()).isNotNull());
     }
 
     @Test

@@ -5,6 +5,7 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.dispatch.Marker.Written;
+import outbox.fake.BrokenLog;
 import outbox.fake.FakeConnections;
 import outbox.spi.Claim;
 import outbox.spi.LeasingEventStore;
@@ -28,6 +29,7 @@ class MarkerTest {
 
     private final Deque<Object> answers = new ArrayDeque<>(); // of the store, set before an outcome is handed over
     private final LinkedBlockingQueue<Written> told = new LinkedBlockingQueue<>();
+    private volatile Runnable afterwards = () -> {};
 
     @Test
     void an_outcome_is_written_or_its_claim_was_lost() throws InterruptedException {
@@ -46,6 +48,25 @@ class MarkerTest {
     @Test
     void an_outcome_that_was_never_sent_was_not_written_before() throws InterruptedException {
         assertThat(mark(new SQLException("refused", "08001"), Set.of())).isEqualTo(Written.NO);
+    }
+
+    @Test
+    void an_outcome_is_written_once_whatever_comes_after_it_throws() throws InterruptedException {
+        afterwards = () -> {
+            throw new NoClassDefFoundError("of a library of another version");
+        };
+
+        assertThat(mark(Set.of("it"), Set.of())).isEqualTo(Written.YES);
+        assertThat(told).isEmpty();
+        assertThat(answers).hasSize(1); // it was not asked to write again
+    }
+
+    @Test
+    void an_outcome_is_written_though_nothing_can_be_logged() throws InterruptedException {
+        try (BrokenLog broken = BrokenLog.of(Marker.class)) {
+            assertThat(mark(new SQLException("cut", "08006"), Set.of("it"))).isEqualTo(Written.YES);
+            assertThat(broken.failures()).isPositive();
+        }
     }
 
     /** Hands over an outcome while the store answers so; answers what the marker makes of it. */
@@ -96,6 +117,7 @@ class MarkerTest {
         @Override
         public void marked(Delivery delivery, Mark mark, Written written) {
             told.add(written);
+            afterwards.run();
         }
 
         @Override

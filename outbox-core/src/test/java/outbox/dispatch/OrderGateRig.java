@@ -27,6 +27,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
@@ -51,6 +52,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     private final AtomicInteger asked = new AtomicInteger();
     private final AtomicInteger toFail = new AtomicInteger();
     private final AtomicInteger failed = new AtomicInteger();
+    private final AtomicBoolean failVanished = new AtomicBoolean();
     private final AtomicReference<Runnable> duringQuestion = new AtomicReference<>(() -> {});
 
     OrderGateRig(Ordering ordering) {
@@ -133,6 +135,20 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         set(aggregate, number, EventStatus.DONE);
     }
 
+    void deadElsewhere(String aggregate, long number) {
+        set(aggregate, number, EventStatus.DEAD);
+    }
+
+    /** Lets something happen on the gate's thread, between an answer and its use. */
+    void duringNextQuestion(Runnable action) {
+        duringQuestion.set(action);
+    }
+
+    /** Whoever looks after the next event that is not in the table does so and then throws. */
+    void failNextVanished() {
+        failVanished.set(true);
+    }
+
     void failQuestions(int times) {
         toFail.set(times);
     }
@@ -159,19 +175,17 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     }
 
     /** Adds an event whose lease is lost while the database is asked about it. */
-    Delivery loseDuringQuestion(Supplier<Delivery> adding) {
+    void loseDuringQuestion(Supplier<Delivery> adding) {
         CompletableFuture<Delivery> added = new CompletableFuture<>();
-        duringQuestion.set(() -> lose(added.join()));
-        Delivery delivery = adding.get();
-        added.complete(delivery);
-        return delivery;
+        duringQuestion.set(() -> lose(added.join(), () -> {}));
+        added.complete(adding.get());
     }
 
-    /** The lease of an event that has not started is lost. */
-    void lose(Delivery delivery) {
-        if (delivery.giveUp()) {
-            gone(delivery);
-        }
+    /** The lease of an event that has not started is lost, and something happens before the gate hears of it. */
+    void lose(Delivery delivery, Runnable meanwhile) {
+        assertThat(delivery.giveUp()).isTrue();
+        meanwhile.run();
+        gone(delivery);
     }
 
     void done(Delivery delivery) {
@@ -289,6 +303,9 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         if (delivery.giveUp()) {
             gone(delivery);
             vanished.add(delivery);
+            if (failVanished.getAndSet(false)) {
+                throw new IllegalStateException("cannot log");
+            }
         }
     }
 

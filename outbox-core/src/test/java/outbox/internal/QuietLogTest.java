@@ -1,6 +1,7 @@
 package outbox.internal;
 
 import org.junit.jupiter.api.Test;
+import outbox.fake.BrokenLog;
 import outbox.fake.CapturedLog;
 
 import java.lang.System.Logger;
@@ -45,6 +46,22 @@ class QuietLogTest {
 
             assertThat(log.messages(Level.WARNING))
                     .containsExactly("one", "four (and 2 times more since it was last logged)", "five");
+        }
+    }
+
+    @Test
+    void a_log_that_fails_harms_nobody_and_its_message_is_counted() {
+        QuietLog quiet = new QuietLog(LOG, nanos::get);
+
+        try (BrokenLog broken = BrokenLog.of(QuietLogTest.class)) {
+            quiet.log(Logger.Level.WARNING, "one", null);
+            assertThat(broken.failures()).isEqualTo(1);
+        }
+        try (CapturedLog log = CapturedLog.of(QuietLogTest.class)) {
+            nanos.addAndGet(Duration.ofMinutes(1).toNanos());
+            quiet.log(Logger.Level.WARNING, "two", null);
+
+            assertThat(log.messages(Level.WARNING)).containsExactly("two (and 1 times more since it was last logged)");
         }
     }
 

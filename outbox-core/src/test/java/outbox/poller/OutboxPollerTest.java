@@ -13,6 +13,7 @@ import outbox.fake.FakeConnections;
 import outbox.fake.MemoryEventStore;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
+import outbox.order.Ordering;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.MetricsExporter;
 
@@ -25,6 +26,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Level;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static outbox.fake.Eventually.eventually;
 
 /** What a cycle does, run by hand. */
@@ -47,6 +49,26 @@ class OutboxPollerTest {
         assertThat(store.calls()).containsExactly("pollPending");
         assertThat(poller.lockTimeout()).isNull();
         assertThat(connections.open()).isZero();
+    }
+
+    @Test
+    void a_poller_that_does_not_claim_is_refused_for_delivery_in_order() {
+        OutboxPollerHandler ordered = new OutboxPollerHandler() {
+            @Override
+            public boolean handle(EventEnvelope event, int attempts) {
+                return true;
+            }
+
+            @Override
+            public Ordering ordering() {
+                return Ordering.perAggregate();
+            }
+        };
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() ->
+                        new OutboxPoller(connections, store, ordered, Duration.ZERO, 50, 5000, MetricsExporter.NOOP))
+                .withMessageContaining("lockTimeout");
     }
 
     @Test

@@ -138,6 +138,22 @@ abstract class DeadHeadContract extends OrderFixture {
     }
 
     @Test
+    void a_queue_in_the_table_is_parked_at_once() {
+        List<EventEnvelope> queue = List.of(events("a", 1, 200));
+        db.insert(queue);
+        makeDead(queue.subList(0, 1));
+        Node node = node(
+                Ordering.perAggregate().whenDead(WhenDead.PARK),
+                dispatcher -> {},
+                poller -> poller.intervalMs(60_000)); // with a pause for each event it would take minutes
+
+        node.poller.start();
+
+        await().atMost(LONG).until(() -> db.count("status = 3") == 200);
+        assertThat(log.started("a")).isEmpty();
+    }
+
+    @Test
     void many_parked_events_are_replayed_in_order_whatever_their_ids() {
         List<String> ids = new ArrayList<>(
                 IntStream.rangeClosed(1, 700).mapToObj(i -> "id-" + i).toList());
