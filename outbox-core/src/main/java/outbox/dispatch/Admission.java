@@ -329,7 +329,8 @@ final class Admission implements Runnable {
                 }
                 continue;
             }
-            // Looked up anew: the gate of a tenant that nobody stands at may have been forgotten and made again meanwhile.
+            // Looked up anew: the gate of a tenant that nobody stands at may have been forgotten and made again
+            // meanwhile.
             Gate refusing = take(delivery, gatesOf(delivery.envelope(), next.listener()));
             if (refusing == gate) {
                 break;

@@ -228,12 +228,13 @@ class AdmissionTest {
         rig.on("T", event -> {});
         OutboxDispatcher dispatcher = start(
                 1,
-                protection -> protection
-                        .breakerForType("T", breaker)
-                        .limitEachTenant(Limit.rate(1, Duration.ofSeconds(1))));
+                protection ->
+                        protection.breakerForType("T", breaker).limitEachTenant(Limit.rate(1, Duration.ofSeconds(1))));
         breaker.open("down");
         List<QueuedEvent> events = List.of(
-                enqueue(dispatcher, tenantX("T")), enqueue(dispatcher, tenantX("T")), enqueue(dispatcher, tenantX("T")));
+                enqueue(dispatcher, tenantX("T")),
+                enqueue(dispatcher, tenantX("T")),
+                enqueue(dispatcher, tenantX("T")));
         eventually(() -> assertThat(waitingAtBreaker(dispatcher)).isEqualTo(3));
         eventually(() -> assertThat(dispatcher.protectionStatus().limits()).isEmpty());
 
@@ -242,8 +243,8 @@ class AdmissionTest {
             List<QueuedEvent> first = events.subList(0, done);
             int left = 3 - done;
             eventually(() -> assertDone(first));
-            eventually(() ->
-                    assertThat(waiting(dispatcher) + waitingAtBreaker(dispatcher)).isEqualTo(left));
+            eventually(() -> assertThat(waiting(dispatcher) + waitingAtBreaker(dispatcher))
+                    .isEqualTo(left));
             clock.pass(Duration.ofSeconds(1));
         }
     }
@@ -254,8 +255,8 @@ class AdmissionTest {
         CountDownLatch gate = rig.gate();
         rig.on("T", counting(event -> DispatcherRig.await(gate)))
                 .on("other", counting(event -> DispatcherRig.await(gate)));
-        OutboxDispatcher dispatcher = start(
-                4, protection -> protection.breakerForType("T", breaker).limitEachTenant(Limit.concurrency(1)));
+        OutboxDispatcher dispatcher =
+                start(4, protection -> protection.breakerForType("T", breaker).limitEachTenant(Limit.concurrency(1)));
         breaker.open("down");
         QueuedEvent waits = enqueue(dispatcher, tenantX("T"));
         eventually(() -> assertThat(waitingAtBreaker(dispatcher)).isEqualTo(1));

@@ -166,10 +166,11 @@ class OrderGateTest {
     void what_fails_with_one_event_leaves_the_others_their_way_out() {
         rig.hide("b", 1);
         rig.hide("c", 1);
-        rig.duringNextQuestion(() -> { // so that the next one is about both
-            rig.add("b", 1);
-            rig.add("c", 1);
-        });
+        rig.duringNextQuestion(
+                () -> { // so that the next one is about both
+                    rig.add("b", 1);
+                    rig.add("c", 1);
+                });
         rig.failNextVanished();
         Delivery first = rig.add("a", 1);
 

@@ -61,8 +61,7 @@ class QuietLogTest {
             nanos.addAndGet(Duration.ofMinutes(1).toNanos());
             quiet.log(Logger.Level.WARNING, "two", null);
 
-            assertThat(log.messages(Level.WARNING))
-                    .containsExactly("two (and 1 times more since it was last logged)");
+            assertThat(log.messages(Level.WARNING)).containsExactly("two (and 1 times more since it was last logged)");
         }
     }
 

@@ -79,13 +79,17 @@ final class HeldEventStatements {
         return store.run(
                 "give back suspects",
                 () -> store.updateIds(
-                        conn, """
+                        conn,
+                        """
                 UPDATE %1$s
                    SET locked_at = ?
                  WHERE %2$s
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
-                """, eventIds, binder -> binder.time("locked_at", LONG_AGO), binder -> binder.text(token)));
+                """,
+                        eventIds,
+                        binder -> binder.time("locked_at", LONG_AGO),
+                        binder -> binder.text(token)));
     }
 
     Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {

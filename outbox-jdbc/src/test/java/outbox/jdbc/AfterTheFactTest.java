@@ -127,8 +127,7 @@ class AfterTheFactTest {
                 .mapToObj(i -> EventEnvelope.ofJson("T", "{}"))
                 .toList();
         db.insert(events);
-        db.inTransaction(connection ->
-                events.forEach(event -> db.store().markDone(connection, event.eventId())));
+        db.inTransaction(connection -> events.forEach(event -> db.store().markDone(connection, event.eventId())));
         return events;
     }
 

@@ -23,6 +23,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -128,11 +129,11 @@ abstract class ControlledDeliveryContract {
             tx.commit();
         }
 
-        Instant due = db.call(connection -> ((AbstractJdbcEventStore) db.store())
+        Instant due = db.call(connection -> Objects.requireNonNull(((AbstractJdbcEventStore) db.store())
                 .find(connection, event.eventId())
                 .orElseThrow()
                 .event()
-                .availableAt());
+                .availableAt()));
         assertThat(due).isAfterOrEqualTo(written.plus(Duration.ofHours(1)));
     }
 
@@ -449,8 +450,7 @@ abstract class ControlledDeliveryContract {
         Instant longAgo = db.now().minus(Duration.ofHours(1));
         db.inTransaction(connection -> {
             db.store().insertAll(connection, List.of(event), new Claim("a-node-that-stands-still/1", 0));
-            assertThat(db.store()
-                            .renew(connection, "a-node-that-stands-still/1", List.of(event.eventId()), longAgo))
+            assertThat(db.store().renew(connection, "a-node-that-stands-still/1", List.of(event.eventId()), longAgo))
                     .hasSize(1);
         });
     }

@@ -112,8 +112,8 @@ abstract class OrderTortureContract {
         Map<String, Long> runsOf = runs.stream().collect(Collectors.groupingBy(Run::eventId, Collectors.counting()));
         return db.call(connection -> {
             long excess = 0;
-            try (PreparedStatement select =
-                            connection.prepareStatement("SELECT event_id, attempts FROM outbox_event WHERE attempts > 0");
+            try (PreparedStatement select = connection.prepareStatement(
+                            "SELECT event_id, attempts FROM outbox_event WHERE attempts > 0");
                     ResultSet row = select.executeQuery()) {
                 while (row.next()) {
                     excess += Math.max(0, row.getInt(2) - runsOf.getOrDefault(row.getString(1), 0L));

@@ -80,7 +80,8 @@ class PlainTableControlTest {
             throws SQLException {
         StoreFixture db = fixture(database);
         try (Node node = new Node(db.dataSource(), db.store())) {
-            node.write(node.coldWriter, event().deliverAfter(Duration.ofHours(1)).build());
+            node.write(
+                    node.coldWriter, event().deliverAfter(Duration.ofHours(1)).build());
             OutboxSchema.create(db.dataSource(), database.store(), Capability.CONTROL);
             StoreFixture other = new StoreFixture(db.dataSource(), database.store(), db.table(), db.zonedTimes());
             EventEnvelope late = event().expiresAt(db.now().minusSeconds(1)).build();

@@ -115,11 +115,6 @@ class PostgresDueTimeTest {
     private void print(long statements) {
         System.out.printf(
                 "%d events in %d s on two nodes, start minus due: p50 %d us, p99 %d us, largest %d us; %d statements, marks included%n",
-                EVENTS,
-                SECONDS,
-                percentile(50),
-                percentile(99),
-                percentile(100),
-                statements);
+                EVENTS, SECONDS, percentile(50), percentile(99), percentile(100), statements);
     }
 }

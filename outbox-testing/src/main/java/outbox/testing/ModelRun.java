@@ -348,9 +348,8 @@ final class ModelRun {
         Set<String> ids = idsOf(token);
         Set<String> held = heldOf(token);
         boolean asSuspects = step.b() % 2 == 0;
-        int answer = db.call(connection -> asSuspects
-                ? store.releaseSuspects(connection, token, ids)
-                : store.release(connection, token, ids));
+        int answer = db.call(connection ->
+                asSuspects ? store.releaseSuspects(connection, token, ids) : store.release(connection, token, ids));
         for (String id : held) {
             if (asSuspects) {
                 model.event(id).lockedAt = Instant.EPOCH;
