@@ -126,6 +126,7 @@ class EventBusTest {
     }
 
     @Test
+    @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // the bus looks for them by reflection
     void a_method_of_a_wrong_shape_is_refused_at_registration() {
         Object returns = new Object() {
             @Subscribe(CREATED)

@@ -153,9 +153,7 @@ public abstract class EventStoreContract {
             parts.tenantId("tenant-1");
         }
         if (keepsHeaders()) {
-            parts.header("b", "2")
-                    .header("a", "first \"quoted\"\n\\ line ✓ 🎉")
-                    .header("empty", "");
+            parts.header("b", "2").header("a", "first \"quoted\"\n\\ line ✓ 🎉").header("empty", "");
         }
         EventEnvelope event = parts.build();
         db.insert(event);
@@ -197,9 +195,7 @@ public abstract class EventStoreContract {
             assertThat(claimAll().get(0).event().payloadJson().replace(" ", "")).isEqualTo("{\"a\":\"🎉\"}");
             return;
         }
-        List<EventEnvelope> events = payloads.stream()
-                .map(this::json)
-                .toList();
+        List<EventEnvelope> events = payloads.stream().map(this::json).toList();
         db.insert(events);
 
         Map<String, String> restored = claimAll().stream()
@@ -277,9 +273,8 @@ public abstract class EventStoreContract {
     @Test
     void events_of_many_megabytes_are_inserted_in_one_call() {
         String large = "\"" + "x".repeat(Math.min(1_000_000, largestPayload() - 2)) + "\"";
-        List<EventEnvelope> events = IntStream.range(0, 12)
-                .mapToObj(i -> json(large))
-                .toList();
+        List<EventEnvelope> events =
+                IntStream.range(0, 12).mapToObj(i -> json(large)).toList();
         db.inTransaction(connection -> store.insertAll(connection, events, null));
 
         assertThat(db.count("1 = 1")).isEqualTo(12);
@@ -294,10 +289,8 @@ public abstract class EventStoreContract {
         }
         String large = "h".repeat(60_000);
         List<EventEnvelope> events = IntStream.range(0, 500)
-                .mapToObj(i -> event("T")
-                        .header("large", large)
-                        .payloadJson("{}")
-                        .build())
+                .mapToObj(
+                        i -> event("T").header("large", large).payloadJson("{}").build())
                 .toList();
         db.inTransaction(connection -> store.insertAll(connection, events, null));
 
@@ -544,8 +537,7 @@ public abstract class EventStoreContract {
     void an_event_born_leased_is_nobody_elses_from_the_start() {
         EventEnvelope event = json("{}");
         if (!bearsLeased()) {
-            assertThatThrownBy(() -> db.inTransaction(
-                            connection -> store.insertAll(connection, List.of(event), OURS)))
+            assertThatThrownBy(() -> db.inTransaction(connection -> store.insertAll(connection, List.of(event), OURS)))
                     .hasMessageContaining("BORN_LEASED");
             return;
         }
