@@ -26,7 +26,7 @@ import java.util.concurrent.locks.LockSupport;
  * claim, so a repetition, or one that comes after the lease has ended, can do no harm. If the database refuses a group for what is in it (an error text it cannot store), the
  * group is written one by one and the refused text is replaced.
  *
- * <p>Where a leader delivers alone, a mark waits while it is in doubt who leads, and is dropped once leadership was lost: the next leader decides.
+ * <p>Where a leader delivers alone, a mark waits while it is in doubt who leads, and becomes a release once leadership was lost: the next leader decides.
  *
  * <p>What is handed over after the close, such as the event of a transaction that was still open then, is written by a thread of its own that ends with it.
  *
@@ -79,6 +79,7 @@ final class Marker implements Runnable {
     private final QuietLog trouble = new QuietLog(LOG);
     private final QuietLog refused = new QuietLog(LOG);
     private final QuietLog untold = new QuietLog(LOG);
+    private final QuietLog overtaken = new QuietLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
     private boolean running; // guarded by this: whether a thread looks after the outcomes
     private volatile boolean closing;
@@ -197,12 +198,9 @@ final class Marker implements Runnable {
         boolean repeated = false; // whether a try before may have been written, though it failed
         List<Outcome> tried = group;
         do {
-            tried = term.isUsed() ? dropWhatIsOver(tried) : tried;
+            tried = term.isUsed() ? withoutMarksThatAreOver(tried) : tried;
             if (!repeated) { // else it must be the same try again, under the same claims
                 tried = tried.stream().map(Outcome::underCurrentClaim).toList();
-            }
-            if (tried.isEmpty()) {
-                return;
             }
             if (isInDoubt(tried)) {
                 LockSupport.parkNanos(FIRST_PAUSE.toNanos());
@@ -233,12 +231,19 @@ final class Marker implements Runnable {
                 && group.stream().anyMatch(outcome -> outcome.mark() != null && !term.covers(outcome.delivery()));
     }
 
-    /** Ends what ran under a leadership that was lost, without its mark. */
-    private List<Outcome> dropWhatIsOver(List<Outcome> group) {
+    /** Gives back what ran under a leadership that was lost, instead of its mark: it may have been delivered by another leader since. */
+    private List<Outcome> withoutMarksThatAreOver(List<Outcome> group) {
         List<Outcome> left = new ArrayList<>();
         for (Outcome outcome : group) {
             if (outcome.mark() != null && term.isOver(outcome.delivery())) {
-                listener.marked(outcome.delivery(), outcome.mark(), Written.NO);
+                overtaken.log(
+                        Level.WARNING,
+                        "Leadership was lost before the outcome "
+                                + outcome.mark().status() + " of event "
+                                + outcome.delivery().eventId()
+                                + " could be written; the next leader decides, so it may be delivered again",
+                        null);
+                left.add(new Outcome(outcome.delivery(), null));
             } else {
                 left.add(outcome);
             }

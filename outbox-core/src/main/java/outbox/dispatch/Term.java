@@ -1,8 +1,11 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.QuietLog;
 import outbox.spi.Leadership;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -13,8 +16,11 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class Term implements Leadership {
 
+    private static final Logger LOG = System.getLogger(Term.class.getName());
+
     private final @Nullable Leadership leadership; // null if nodes share the table by claims
     private final Runnable onEnd;
+    private final QuietLog trouble = new QuietLog(LOG);
     private final AtomicLong number = new AtomicLong(); // counts the answers that this node does not lead
 
     Term(@Nullable Leadership leadership, Runnable onEnd) {
@@ -33,7 +39,7 @@ final class Term implements Leadership {
 
     /** Whether this node may deliver the event, or write its outcome, now. */
     boolean covers(Delivery delivery) {
-        return leadership == null || !isOver(delivery) && leadership.isLeader();
+        return leadership == null || !isOver(delivery) && isLeader();
     }
 
     /** Whether the leadership under which the event was accepted was lost for good. */
@@ -60,7 +66,12 @@ final class Term implements Leadership {
 
     @Override
     public boolean isLeader() {
-        return leadership == null || leadership.isLeader();
+        try {
+            return leadership == null || leadership.isLeader();
+        } catch (RuntimeException | Error e) { // of a leadership of the user's: it must not stop the threads that ask
+            trouble.log(Level.ERROR, "The leadership failed to say whether this node leads; taken for a no", e);
+            return false;
+        }
     }
 
     @Override

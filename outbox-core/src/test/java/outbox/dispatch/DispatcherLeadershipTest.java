@@ -190,6 +190,24 @@ class DispatcherLeadershipTest {
     }
 
     @Test
+    void a_leadership_that_fails_to_answer_is_none_and_stops_no_thread() throws InterruptedException {
+        OutboxDispatcher dispatcher = leading();
+        CountDownLatch gate = rig.occupyWorker(dispatcher);
+        QueuedEvent waiting = rig.hot("t");
+        dispatcher.enqueueHot(waiting);
+
+        leadership.fails = true;
+        gate.countDown();
+        eventually(() -> assertThat(leadership.sureAsked.get()).isGreaterThan(10));
+        leadership.fails = false;
+
+        QueuedEvent next = rig.hot("t");
+        dispatcher.enqueueHot(next);
+        eventually(() -> assertThat(statusOf(next)).isEqualTo(EventStatus.DONE));
+        assertThat(statusOf(waiting)).isEqualTo(EventStatus.NEW);
+    }
+
+    @Test
     void without_a_leadership_nobody_is_asked() {
         OutboxDispatcher dispatcher = rig.start(builder -> builder);
 

@@ -9,6 +9,7 @@ public final class FakeLeadership implements Leadership {
 
     public volatile boolean leads = true; // what lead answers
     public volatile boolean sure = true; // what isLeader answers
+    public volatile boolean fails; // isLeader does
     public final AtomicInteger asked = new AtomicInteger(); // to lead
     public final AtomicInteger sureAsked = new AtomicInteger();
 
@@ -21,6 +22,9 @@ public final class FakeLeadership implements Leadership {
     @Override
     public boolean isLeader() {
         sureAsked.incrementAndGet();
+        if (fails) {
+            throw new IllegalStateException("fails");
+        }
         return sure;
     }
 

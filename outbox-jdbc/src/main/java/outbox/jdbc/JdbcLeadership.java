@@ -37,12 +37,13 @@ public final class JdbcLeadership implements Leadership {
     private static final Logger LOG = System.getLogger(JdbcLeadership.class.getName());
     private static final Duration DEFAULT_TERM = Duration.ofMillis(500);
     private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
-    private static final Duration LONGEST_TERM = Duration.ofMinutes(10);
+    private static final Duration LONGEST_TERM = Duration.ofMinutes(1);
     private static final int BEATS = 4; // per term
 
     private final DataSource dataSource;
     private final TableName table;
     private final Duration term;
+    private final long termNanos;
     private final LongSupplier nanoClock;
     private final ReentrantLock io = new ReentrantLock(); // one statement at a time; guards what is not volatile
     private @Nullable String database; // once known
@@ -58,6 +59,7 @@ public final class JdbcLeadership implements Leadership {
         this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
         this.table = table;
         this.term = term;
+        this.termNanos = term.toNanos();
         this.nanoClock = nanoClock;
         if (term.compareTo(SHORTEST_TERM) < 0 || term.compareTo(LONGEST_TERM) > 0) {
             throw new IllegalArgumentException(
@@ -74,7 +76,7 @@ public final class JdbcLeadership implements Leadership {
      * Leadership of the table. Connects with the first {@link #lead}.
      *
      * @param table as the store of the table names it, with or without a schema, on all nodes alike
-     * @param term how long a leader is sure after it last heard of the database, 100 ms to 10 minutes; at most half the poll interval
+     * @param term how long a leader is sure after it last heard of the database, 100 ms to a minute; at most half the poll interval
      */
     public static JdbcLeadership of(DataSource dataSource, String table, Duration term) {
         return of(dataSource, table, term, System::nanoTime);
@@ -109,7 +111,7 @@ public final class JdbcLeadership implements Leadership {
 
     @Override
     public boolean isLeader() {
-        return leading && nanoClock.getAsLong() - sureNanos < term.toNanos();
+        return leading && nanoClock.getAsLong() - sureNanos < termNanos;
     }
 
     /** Frees the lock. Waits for a statement under way, whose time is limited. */
@@ -170,19 +172,19 @@ public final class JdbcLeadership implements Leadership {
                 database = JdbcEventStores.detect(connection).name();
             }
         } catch (Throwable e) {
-            connection.close();
+            LeaderSession.abort(connection, e);
             throw e;
         }
         return LeaderSession.on(connection, database, table, term);
     }
 
-    /** The leader before may be sure of itself for a term after its session ended. Each look meanwhile keeps the lock, and may find a proxy. */
+    /** The leader before may be sure of itself for a term after its session, or its lease, was ended by another. Each look meanwhile keeps the lock, and may find a proxy. */
     private boolean awaitTermBefore(LeaderSession fresh) throws SQLException {
         long taken = nanoClock.getAsLong();
         fresh.limitSilence(term);
         long asked = nanoClock.getAsLong();
         boolean ours = fresh.look();
-        while (ours && fresh.isOfSession() && asked - taken < term.toNanos()) {
+        while (ours && asked - taken < termNanos) {
             pause();
             asked = nanoClock.getAsLong();
             ours = fresh.look();
@@ -263,7 +265,7 @@ public final class JdbcLeadership implements Leadership {
 
     private void pause() {
         boolean interrupted = Thread.interrupted(); // else it would not wait
-        LockSupport.parkNanos(term.toNanos() / BEATS);
+        LockSupport.parkNanos(termNanos / BEATS);
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

@@ -27,9 +27,6 @@ interface LeaderLock {
 
     void unlimitSilence(Connection connection) throws SQLException;
 
-    /**
-     * Whether the lock belongs to the session: nobody can lose it while the session lives, and it is free at the very moment the session ends, which the one who had it may learn
-     * later. Otherwise it ends with its time only.
-     */
+    /** Whether the lock belongs to the session, which then cannot lose it as long as it lives. Otherwise it ends with its time. */
     boolean isOfSession();
 }

@@ -91,10 +91,6 @@ final class LeaderSession {
         return taken.held();
     }
 
-    boolean isOfSession() {
-        return lock.isOfSession();
-    }
-
     void limitSilence(Duration term) throws SQLException {
         lock.limitSilence(connection, term);
     }
@@ -175,7 +171,7 @@ final class LeaderSession {
         abort(connection, null);
     }
 
-    private static void abort(Connection connection, @Nullable Throwable why) {
+    static void abort(Connection connection, @Nullable Throwable why) {
         try {
             connection.abort(Runnable::run);
             connection.close();

@@ -40,7 +40,7 @@ final class LeaderLocks {
         return MySqlLeaderLock.name(new TableName(TABLE), connection.getCatalog());
     }
 
-    /** Ends the session of the leader, as an administrator or a failover does. */
+    /** Ends the session, or the lease, of the leader, as an administrator or a failover does. */
     void terminate() {
         String holder = holders().get(0);
         db.call(connection -> query(
@@ -48,8 +48,7 @@ final class LeaderLocks {
                 switch (database) {
                     case POSTGRES -> "SELECT pg_terminate_backend(" + holder + ")";
                     case MARIADB, MYSQL -> "KILL " + holder;
-                    default ->
-                        "SELECT ABORT_SESSION(SESSION_ID) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID <> SESSION_ID()";
+                    default -> "DELETE FROM outbox_leader"; // a lease is nobody's session
                 }));
     }
 

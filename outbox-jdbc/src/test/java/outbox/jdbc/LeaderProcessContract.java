@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -77,30 +78,34 @@ abstract class LeaderProcessContract {
         String frozen = leader();
         String other = otherThan(frozen);
         write(LeaderNode.HOLD, 1);
-        nodes.get(frozen).awaitLine("HOLDS", START);
+        node(frozen).awaitLine("HOLDS", START);
         write("T", 5); // waits behind what the frozen one has
-        nodes.get(frozen).freeze();
+        node(frozen).freeze();
         awaitPublishedBy(other);
         awaitAllPublished();
         int before = published().size();
-        nodes.get(frozen).resume();
+        node(frozen).resume();
         writeAndAwait(20);
         assertThat(published().subList(before, published().size()))
                 .allMatch(one -> one.node().equals(other));
 
         write("T", 20);
-        nodes.get(other).kill();
+        node(other).kill();
         writeAndAwait(20);
         assertThat(leader()).isEqualTo(frozen);
 
         assertInOrderOfFirstAppearance();
         assertThat(handOvers()).isBetween(2L, 3L); // the one that lost its session may have got the lock again
-        nodes.get(frozen).terminate();
-        nodes.get(frozen).waitFor(START);
-        assertThat(nodes.get(frozen).lines()).contains("CLOSED");
+        node(frozen).terminate();
+        node(frozen).waitFor(START);
+        assertThat(node(frozen).lines()).contains("CLOSED");
         assertThat(locks.holders()).isEmpty();
         assertThat(db.count("status <> 1")).isZero();
         assertThat(db.count("attempts > 1")).isZero();
+    }
+
+    private ChildJvm node(String name) {
+        return Objects.requireNonNull(nodes.get(name));
     }
 
     private void start(String name) {

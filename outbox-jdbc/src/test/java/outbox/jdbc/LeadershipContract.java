@@ -77,7 +77,7 @@ abstract class LeadershipContract {
         JdbcLeadership leader = node();
         leader.lead();
 
-        await().pollDelay(TERM.multipliedBy(4)).until(() -> true);
+        await().pollDelay(TERM.multipliedBy(2)).until(() -> true);
 
         await().until(leader::isLeader); // a beat may have been late
         assertThat(node().lead()).isFalse();
@@ -167,18 +167,6 @@ abstract class LeadershipContract {
     }
 
     @Test
-    void whoever_is_asked_again_after_its_session_was_ended_answers_no_once() {
-        JdbcLeadership leader = node();
-        leader.lead();
-
-        locks.terminate();
-
-        await().atMost(5, TimeUnit.SECONDS).until(() -> !leader.isLeader());
-        assertThat(leader.lead()).isFalse();
-        await().atMost(5, TimeUnit.SECONDS).until(leader::lead);
-    }
-
-    @Test
     void a_leader_that_stood_still_for_a_term_is_not_sure_until_it_has_asked() {
         Duration term = Duration.ofSeconds(1);
         JdbcLeadership leader = JdbcLeadership.of(pool, TABLE, term, this::clock);
@@ -206,7 +194,7 @@ abstract class LeadershipContract {
             for (JdbcLeadership node : nodes) {
                 threads.execute(() -> keepAsking(node, stop));
             }
-            for (int round = 0; round < 3; round++) {
+            for (int round = 0; round < 2; round++) {
                 await().atMost(10, TimeUnit.SECONDS).until(() -> leaders(nodes) == 1);
                 locks.terminate();
                 long end = System.nanoTime() + TERM.multipliedBy(2).toNanos();
@@ -272,7 +260,7 @@ abstract class LeadershipContract {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, 2, 4, 6})
+    @ValueSource(ints = {0, 2, 5})
     void behind_a_proxy_that_pools_transactions_nobody_leads_by_a_session(int faithful) throws SQLException {
         HikariDataSource direct = Databases.newPool(pool.getJdbcUrl(), 3, true);
         try (SwitchingProxy proxy = new SwitchingProxy(direct, faithful)) {

@@ -1,6 +1,9 @@
 package outbox.jdbc;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -49,7 +52,8 @@ final class SwitchingProxy implements AutoCloseable {
     }
 
     private interface Call {
-        Object on(java.lang.reflect.Method method, Object[] args) throws ReflectiveOperationException;
+        @Nullable
+        Object on(Method method, Object[] args) throws ReflectiveOperationException;
     }
 
     private static <T> T proxy(Class<T> type, Call call) {

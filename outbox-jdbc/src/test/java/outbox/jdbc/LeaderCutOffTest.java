@@ -1,0 +1,66 @@
+package outbox.jdbc;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import outbox.testing.DatabaseServer;
+import outbox.testing.FaultProxy;
+import outbox.testing.FaultProxy.Direction;
+import outbox.testing.MariaDbServer;
+import outbox.testing.MySqlServer;
+import outbox.testing.PostgresServer;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** A leader that hears nothing from its database any more, though no connection was closed. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class LeaderCutOffTest {
+
+    private static final Duration TERM = Duration.ofMillis(200);
+    private static final String TABLE = AbstractJdbcEventStore.DEFAULT_TABLE;
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Databases.class,
+            names = {"POSTGRES", "MARIADB", "MYSQL"})
+    void a_leader_that_is_cut_off_stops_before_a_standby_leads_and_lets_go_of_its_connection(Databases database) {
+        String url = database.url();
+        try (FaultProxy network = FaultProxy.to(server(database));
+                HikariDataSource cut = Databases.newPool(network.through(url), 2, true);
+                HikariDataSource direct = Databases.newPool(url, 2, true);
+                JdbcLeadership leader = JdbcLeadership.of(cut, TABLE, TERM)) {
+            JdbcLeadership standby = JdbcLeadership.of(direct, TABLE, TERM); // ends with its pool, if not before
+            cut.getHikariConfigMXBean().setConnectionTimeout(500);
+            assertThat(leader.lead()).isTrue();
+            assertThat(standby.lead()).isFalse();
+
+            network.blackhole(Direction.TO_SERVER);
+            network.blackhole(Direction.TO_CLIENT);
+
+            await().atMost(TERM.plusSeconds(2)).until(() -> !leader.isLeader());
+            await().atMost(10, TimeUnit.SECONDS).until(standby::lead); // the server ended the silent session
+            assertThat(leader.isLeader()).isFalse();
+            assertThat(leader.lead()).isFalse();
+            await().atMost(10, TimeUnit.SECONDS)
+                    .until(() -> cut.getHikariPoolMXBean().getActiveConnections() == 0);
+
+            network.heal();
+            standby.close();
+            await().atMost(20, TimeUnit.SECONDS).until(leader::lead);
+        }
+    }
+
+    private static DatabaseServer server(Databases database) {
+        return switch (database) {
+            case POSTGRES -> PostgresServer.shared();
+            case MARIADB -> MariaDbServer.shared();
+            case MYSQL -> MySqlServer.shared();
+            default -> throw new IllegalArgumentException(database + " has no server");
+        };
+    }
+}
