@@ -508,7 +508,11 @@ final class Admission implements Runnable {
     }
 
     void report(MetricsExporter metrics) {
-        if (isIdle() || metrics == MetricsExporter.NOOP) {
+        if (metrics == MetricsExporter.NOOP) {
+            return;
+        }
+        if (isIdle()) {
+            metrics.recordPauses(0); // the last one may just have ended
             return;
         }
         ProtectionStatus status = status();

@@ -346,6 +346,13 @@ class AdmissionTest {
     }
 
     @Test
+    void that_nothing_is_paused_is_reported_too() {
+        rig.start(builder -> builder.listenerTimeLimit(Duration.ofMillis(100)));
+
+        eventually(() -> assertThat(rig.metrics.last("recordPauses")).containsExactly(0));
+    }
+
+    @Test
     void a_second_limit_for_the_same_thing_is_refused() {
         Protection.Builder builder = Protection.builder().limitType("T", Limit.concurrency(1));
 

@@ -3,6 +3,7 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
+import outbox.fake.CountedMetrics;
 import outbox.fake.FakeLeadership;
 import outbox.internal.ClaimInHand;
 import outbox.model.OutboxEvent;
@@ -160,6 +161,34 @@ class PollCycleTest {
         assertThat(source.leaderships).isEqualTo(2);
     }
 
+    @Test
+    void what_died_in_the_table_or_cannot_be_decoded_is_counted() {
+        CountedMetrics counted = new CountedMetrics();
+        PollCycle cycle = new PollCycle(source, handler, DEFAULT, BACKLOG, counted.exporter());
+        source.expired = List.of("late-1", "late-2");
+
+        cycle.run();
+
+        assertThat(counted.count("incrementDispatchDead")).isEqualTo(2);
+        assertThat(counted.count("recordDead")).isEqualTo(2);
+        assertThat(counted.last("recordDead")).containsExactly((Object) null);
+
+        source.expired = List.of();
+        source.waiting = 1;
+        source.headers = "{";
+        cycle.run();
+
+        assertThat(counted.count("incrementDispatchDead")).isEqualTo(3);
+        assertThat(counted.last("recordDead")).containsExactly("t");
+
+        source.waiting = 1;
+        source.marks = false; // its lease was lost
+        cycle.run();
+
+        assertThat(counted.count("recordDead")).isEqualTo(3);
+        assertThat(handler.taken).isEmpty();
+    }
+
     private PollCycle cycle(int batchSize, int backlogBatchSize) {
         return new PollCycle(source, handler, batchSize, backlogBatchSize, MetricsExporter.NOOP);
     }
@@ -173,6 +202,9 @@ class PollCycleTest {
         private int leaderships;
         private boolean takes = true;
         private Duration untilDue = Duration.ZERO;
+        private boolean marks = true;
+        private String headers = "{}";
+        private List<String> expired = List.of();
 
         @Override
         public Batch next(int limit) {
@@ -183,12 +215,14 @@ class PollCycleTest {
             return new Batch(
                     IntStream.range(0, found)
                             .mapToObj(i -> new Found(
-                                    new OutboxEvent("e" + i, "t", null, null, null, "{}", "{}", 0, now), null, false))
+                                    new OutboxEvent("e" + i, "t", null, null, null, "{}", headers, 0, now),
+                                    null,
+                                    false))
                             .toList(),
                     now,
                     untilDue,
                     null,
-                    List.of(),
+                    expired,
                     List.of());
         }
 
@@ -214,7 +248,7 @@ class PollCycleTest {
 
         @Override
         public boolean markDead(Found event, String error) {
-            throw new AssertionError(error);
+            return marks;
         }
     }
 

@@ -7,6 +7,7 @@ import outbox.admin.Backlog;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -102,7 +103,7 @@ final class BacklogSampler {
 
     private void read(CountDownLatch ended, AtomicBoolean failed) {
         try {
-            last = new Sample(source.get(), nanoClock.getAsLong());
+            last = new Sample(Objects.requireNonNull(source.get(), "backlog"), nanoClock.getAsLong());
         } catch (Throwable e) {
             fail(failed, e);
         } finally {

@@ -114,7 +114,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
 
     @Override
     public void recordDispatch(String eventType, boolean delivered, Duration took) {
-        topics.of(eventType).dispatched(delivered, took);
+        topics.of(eventType).of(delivered).add(took);
     }
 
     @Override

@@ -14,12 +14,19 @@ final class TopicMeters {
     static final String UNKNOWN = "unknown"; // the engine does not know the type
 
     /** All meters of one topic. They come together, so that each starts at zero: an increase from nothing to one is none. */
-    record Topic(
-            Counter enqueued, Counter succeeded, Counter failed, Counter dead, Timer successTime, Timer failureTime) {
+    record Topic(Counter enqueued, Counter dead, Result success, Result failure) {
 
-        void dispatched(boolean delivered, Duration took) {
-            (delivered ? succeeded : failed).increment();
-            (delivered ? successTime : failureTime).record(took);
+        Result of(boolean delivered) {
+            return delivered ? success : failure;
+        }
+    }
+
+    /** The attempts with one result. */
+    record Result(Counter attempts, Timer time) {
+
+        void add(Duration took) {
+            attempts.increment();
+            time.record(took);
         }
     }
 
@@ -58,20 +65,16 @@ final class TopicMeters {
     private Topic register(String name) {
         Topic topic = new Topic(
                 meters.counter("outbox.enqueue", "Events that were written and committed", "topic", name),
-                dispatch(name, "success"),
-                dispatch(name, "failure"),
                 meters.counter("outbox.dead", "Events that became DEAD", "topic", name),
-                latency(name, "success"),
-                latency(name, "failure"));
+                result(name, "success"),
+                result(name, "failure"));
         topics.put(name, topic);
         return topic;
     }
 
-    private Counter dispatch(String name, String result) {
-        return meters.counter("outbox.dispatch", "Attempts to deliver an event", "topic", name, "result", result);
-    }
-
-    private Timer latency(String name, String result) {
-        return meters.timer("outbox.dispatch.latency", "How long listeners ran", "topic", name, "result", result);
+    private Result result(String name, String result) {
+        return new Result(
+                meters.counter("outbox.dispatch", "Attempts to deliver an event", "topic", name, "result", result),
+                meters.timer("outbox.dispatch.latency", "How long listeners ran", "topic", name, "result", result));
     }
 }

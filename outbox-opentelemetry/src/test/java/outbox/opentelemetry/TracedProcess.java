@@ -11,6 +11,7 @@ import org.h2.jdbcx.JdbcDataSource;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.OutboxWriter;
+import outbox.dispatch.DispatcherCommitHook;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.jdbc.H2EventStore;
@@ -57,6 +58,11 @@ final class TracedProcess implements AutoCloseable {
         return new OutboxWriter(txContext, store);
     }
 
+    /** A writer whose events go to the dispatcher right after their commit. */
+    OutboxWriter hotWriter(OutboxDispatcher dispatcher) {
+        return new OutboxWriter(txContext, store, new DispatcherCommitHook(dispatcher)).interceptedBy(tracing.writes());
+    }
+
     OutboxWriter writer() {
         return plainWriter().interceptedBy(tracing.writes());
     }
@@ -85,11 +91,12 @@ final class TracedProcess implements AutoCloseable {
         return request;
     }
 
-    void deliver(EventListener listener) {
-        deliver(tracing, listener, builder -> builder);
+    OutboxDispatcher deliver(EventListener listener) {
+        return deliver(tracing, listener, builder -> builder);
     }
 
-    void deliver(OutboxTracing by, EventListener listener, UnaryOperator<OutboxDispatcher.Builder> settings) {
+    OutboxDispatcher deliver(
+            OutboxTracing by, EventListener listener, UnaryOperator<OutboxDispatcher.Builder> settings) {
         OutboxDispatcher dispatcher = settings.apply(OutboxDispatcher.builder()
                         .connectionProvider(dataSource::getConnection)
                         .eventStore(store)
@@ -106,6 +113,7 @@ final class TracedProcess implements AutoCloseable {
         running.add(poller::close);
         running.add(dispatcher::close);
         poller.start();
+        return dispatcher;
     }
 
     List<SpanData> spans(String name) {
