@@ -7,6 +7,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -46,11 +47,15 @@ public final class EventBus implements MessageDispatcher {
      * @throws IllegalArgumentException if there is none, or one has a wrong shape; then none is added
      */
     public EventBus subscribeAll(Object object) {
-        List<Method> methods = Stream.<Class<?>>iterate(
-                        object.getClass(), Objects::nonNull, type -> (Class<?>) type.getSuperclass())
-                .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
-                .filter(method -> method.isAnnotationPresent(Subscribe.class) && !method.isBridge())
-                .toList();
+        Map<String, Method> found = new LinkedHashMap<>(); // by signature: an overridden method is the same subscriber
+        for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
+            for (Method method : type.getDeclaredMethods()) {
+                if (method.isAnnotationPresent(Subscribe.class) && !method.isBridge()) {
+                    found.putIfAbsent(method.getName() + Arrays.toString(method.getParameterTypes()), method);
+                }
+            }
+        }
+        List<Method> methods = List.copyOf(found.values());
         if (methods.isEmpty()) {
             throw new IllegalArgumentException(
                     object.getClass().getName() + " has no method with @" + Subscribe.class.getSimpleName());

@@ -106,6 +106,25 @@ class EventBusTest {
         assertThat(good.received).containsExactly(CREATED + " {\"a\":1}", DELETED);
     }
 
+    /** Overrides a subscriber. */
+    static class Better extends Good {
+        @Override
+        @Subscribe(CREATED)
+        void created(Meta meta, String payload) {
+            received.add("better");
+        }
+    }
+
+    @Test
+    void an_overridden_method_is_one_subscriber() throws Exception {
+        Better better = new Better();
+        bus.subscribeAll(better);
+
+        bus.dispatch(message(CREATED));
+
+        assertThat(better.received).containsExactly("better");
+    }
+
     @Test
     void a_method_of_a_wrong_shape_is_refused_at_registration() {
         Object returns = new Object() {

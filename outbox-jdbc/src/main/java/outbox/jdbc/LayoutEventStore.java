@@ -19,6 +19,8 @@ import outbox.spi.Leadership;
 import outbox.spi.Mark;
 import outbox.spi.Replay;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -35,6 +37,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 
@@ -47,6 +50,12 @@ import javax.sql.DataSource;
  */
 public final class LayoutEventStore extends JdbcTable implements DescribedEventStore, AdminEventStore {
 
+    private static final Logger LOG = System.getLogger(LayoutEventStore.class.getName());
+    private static final Duration END_INTERVAL = Duration.ofMinutes(1);
+    private static final int MAX_ENDED = 100;
+    private static final String LOST =
+            "The process ended, or lost its lease, during the last attempt. Find out what the event does to it, then replay the event.";
+
     private final TableLayout layout;
     private final AbstractJdbcEventStore dialect; // on the same table, for what depends on the database alone
     private final LayoutSql sql;
@@ -55,6 +64,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
     private final LayoutAdmin admin;
     private volatile String idType = "varchar"; // what PostgreSQL calls it; whoever reads the shape writes, as the next
     private volatile String byId = "";
+    private final AtomicLong nextEndNanos = new AtomicLong(System.nanoTime());
 
     private LayoutEventStore(TableLayout layout, AbstractJdbcEventStore dialect, @Nullable Leadership leadership) {
         super(layout.table());
@@ -390,6 +400,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
         return run("claim events", () -> {
+            endLost(conn, lockExpiry);
             List<LayoutRows.Candidate> found = new ArrayList<>();
             for (String pending : sql.pendingParts()) {
                 found.addAll(candidates(conn, pending, now, lockExpiry, skipRecent, limit));
@@ -405,6 +416,46 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
                     .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.wasHeld()))
                     .toList();
         });
+    }
+
+    /**
+     * Where attempts tell what is dead, an event whose last run was recorded and ended with its process is dead, and no claim will find it again: it is given a reason, and freed. Now and then,
+     * since the statement passes over all that is unfinished.
+     */
+    private void endLost(Connection conn, Instant lockExpiry) throws SQLException {
+        long due = nextEndNanos.get();
+        long now = System.nanoTime();
+        if (!layout.has(LayoutFeature.SHARED_CLAIMS)
+                || layout.has(LayoutColumn.STATUS)
+                || now - due < 0
+                || !nextEndNanos.compareAndSet(due, now + END_INTERVAL.toNanos())) {
+            return;
+        }
+        String lockedAt = sql.column(LayoutColumn.LOCKED_AT);
+        // Binds: lock expiry, limit.
+        String text = "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM " + sqlName() + " WHERE "
+                + sql.is(EventStatus.DEAD) + " AND " + lockedAt + " < ? LIMIT ? FOR UPDATE SKIP LOCKED";
+        List<String> lost = queryAnew(
+                conn,
+                text,
+                binder -> binder.time(sql.plain(LayoutColumn.LOCKED_AT), lockExpiry).number(MAX_ENDED),
+                row -> row.getString(1));
+        if (lost.isEmpty()) {
+            return;
+        }
+        boolean errors = layout.has(LayoutColumn.LAST_ERROR);
+        String set = fence.letGo().substring(2) + (errors ? ", " + sql.column(LayoutColumn.LAST_ERROR) + " = ?" : "");
+        updateIds(
+                conn,
+                "UPDATE %1$s SET " + set + " WHERE %2$s",
+                lost,
+                binder -> {
+                    if (errors) {
+                        binder.text(LOST);
+                    }
+                },
+                binder -> {});
+        LOG.log(Level.ERROR, lost.size() + " events of table " + table() + " are dead: " + LOST + " " + lost);
     }
 
     private List<LayoutRows.Candidate> candidates(

@@ -4,6 +4,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.TransactionStateException;
 import outbox.relay.DispatchedMessage;
 import outbox.relay.MessageDispatcher;
 import outbox.relay.Meta;
@@ -132,6 +133,33 @@ class RelayTest {
         assertThat(sequences).hasSize(2);
         assertThat(sequences.get(0)).isEqualTo(sequences.get(1));
         assertThat(db.count("1 = 1")).isEqualTo(1);
+    }
+
+    @Test
+    void an_event_joins_the_transaction_of_the_thread_or_is_refused() {
+        OutboxPublisher publisher = new OutboxPublisher();
+        ThreadLocalTxContext context = new ThreadLocalTxContext();
+        JdbcTransactionManager transactions = new JdbcTransactionManager(db.dataSource::getConnection, context);
+        try (JdbcTransactionManager.Transaction transaction = transactions.begin()) {
+            publisher.enqueue(context, db.table, message(UUID.randomUUID()));
+            transaction.commit();
+        }
+
+        assertThat(db.count("1 = 1")).isEqualTo(1);
+        assertThatThrownBy(() -> publisher.enqueue(context, db.table, message(UUID.randomUUID())))
+                .isInstanceOf(TransactionStateException.class);
+    }
+
+    @Test
+    void a_tracer_that_fails_does_not_fail_the_write() throws SQLException {
+        LayoutSchema.addTrace(db.dataSource, db.store);
+        OutboxPublisher publisher = new OutboxPublisher().withTrace(() -> {
+            throw new IllegalStateException("no tracer");
+        });
+
+        committed(publisher, message(UUID.randomUUID()));
+
+        assertThat(db.count("traceparent IS NULL")).isEqualTo(1);
     }
 
     @Test
@@ -274,6 +302,18 @@ class RelayTest {
         });
 
         assertThat(claim(db.store, "again", Duration.ofSeconds(60), 10)).hasSize(1);
+    }
+
+    @Test
+    void an_event_whose_last_recorded_run_ended_with_its_process_is_dead_with_a_reason() {
+        UUID eventId = db.insert("{}");
+        db.execute("UPDATE " + db.table + " SET attempts = 25, locked_at = now() - interval '61 seconds'");
+
+        relay(message -> {}, settings -> {}).poll();
+
+        assertThat(delivered).isEmpty();
+        assertThat(db.row(eventId).locked()).isFalse();
+        assertThat(db.row(eventId).lastError()).contains("The process ended");
     }
 
     @Test
