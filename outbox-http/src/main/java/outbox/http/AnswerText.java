@@ -20,8 +20,12 @@ final class AnswerText {
     private AnswerText() {}
 
     static String of(byte[] answer, String payload) {
-        String text = oneLine(new String(answer, StandardCharsets.UTF_8)); // what is no UTF-8 shows as such
-        String shown = cut(withoutPayload(cut(text, MAX_LENGTH), payload), MAX_LENGTH);
+        return of(new String(answer, StandardCharsets.UTF_8), payload); // what is no UTF-8 shows as such
+    }
+
+    static String of(String answer, String payload) {
+        String text = oneLine(answer);
+        String shown = cut(withoutPayload(cut(text, 2 * MAX_LENGTH), payload), MAX_LENGTH); // the cut may split a quotation
         return text.length() > MAX_LENGTH ? shown + "…" : shown;
     }
 
@@ -29,15 +33,9 @@ final class AnswerText {
         StringBuilder line = new StringBuilder(text.length());
         text.codePoints()
                 .map(c -> Character.isWhitespace(c) || Character.isISOControl(c) ? ' ' : c)
-                .map(c -> Character.getType(c) == Character.SURROGATE || isInvisible(c) ? '?' : c)
+                .map(c -> Character.getType(c) == Character.FORMAT ? '?' : c) // it could turn around what is shown
                 .forEach(line::appendCodePoint);
-        return line.toString().strip();
-    }
-
-    /** Such as marks that turn the direction of what is shown. */
-    private static boolean isInvisible(int c) {
-        int type = Character.getType(c);
-        return type == Character.FORMAT || type == Character.LINE_SEPARATOR || type == Character.PARAGRAPH_SEPARATOR;
+        return line.toString().replaceAll(" +", " ").strip();
     }
 
     private static String cut(String text, int length) {

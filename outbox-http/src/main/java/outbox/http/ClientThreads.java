@@ -58,7 +58,11 @@ final class ClientThreads {
 
     void close(HttpClient client) {
         timer.shutdownNow();
+        shutDown(client);
         executor.shutdown();
+    }
+
+    private static void shutDown(HttpClient client) {
         try { // by name: the code is compiled for Java 17
             HttpClient.class.getMethod("shutdownNow").invoke(client);
         } catch (NoSuchMethodException e) {

@@ -49,7 +49,9 @@ final class Exchange {
         }
         Throwable why;
         try {
-            why = answer != null ? verdict.of(event, answer) : verdict.of(unwrapped(Objects.requireNonNull(failure)));
+            why = answer != null
+                    ? verdict.of(event, answer)
+                    : verdict.of(event, unwrapped(Objects.requireNonNull(failure)));
         } catch (RuntimeException | Error e) { // none is known; without an end the event would wait for its limit
             why = e;
         }

@@ -36,8 +36,8 @@ import javax.net.ssl.SSLContext;
  * Posts each event to one HTTP endpoint, as a CloudEvent 1.0 in binary mode, and takes the status of the answer as its word. Thread-safe; registered like any listener, for as many
  * routes as go to this endpoint.
  *
- * <p>2xx, with an answer that arrived completely or was read as far as it is read, is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so; 429 and 503 with that header do not count as an
- * attempt. Any other status is a {@link GiveUpException}: DEAD at once, redirects included. No answer, or a broken one, is a failed attempt.
+ * <p>2xx is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so if it does; 429 and 503 with that header do not count as an attempt. Any other status is a
+ * {@link GiveUpException}: DEAD at once, redirects included. No answer within the limit, or one that breaks off whatever its status, is a failed attempt.
  *
  * <p>Close the dispatcher first, then the transport. What is in flight after the drain time, or comes after the close, is put off and loses no attempt.
  */
@@ -51,8 +51,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
     private final Requests requests;
     private final Verdict verdict;
     private final ClientThreads threads;
-    private final AtomicReference<@Nullable HttpClient>
-            client; // null once closed: before Java 21 a client ends when nobody knows it any more
+    private final AtomicReference<@Nullable HttpClient> client; // null once closed: it ends when nobody knows it
     private final Set<Exchange> inFlight = ConcurrentHashMap.newKeySet();
 
     private HttpTransport(Builder settings, URI endpoint, String source) {
@@ -68,10 +67,9 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
     }
 
     private static HttpClient newClient(Builder settings, ClientThreads threads) {
+        // HTTP/1.1, since with 2 what is beyond the receiver's number of streams fails instead of waiting.
         HttpClient.Builder builder = HttpClient.newBuilder()
-                .version(
-                        HttpClient.Version
-                                .HTTP_1_1) // with 2, what is beyond the receiver's streams fails instead of waiting
+                .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER)
                 .connectTimeout(settings.connectTimeLimit)
                 .executor(threads.executor());
@@ -101,7 +99,6 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
 
     @Override
     public CompletionStage<?> onEventAsync(EventEnvelope event) {
-        HttpRequest request = requests.of(event);
         Exchange exchange = new Exchange(event, verdict);
         inFlight.add(exchange); // before the look at the client, so that a close sees it or it sees the close
         exchange.stage().whenComplete((delivered, failure) -> inFlight.remove(exchange));
@@ -110,7 +107,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             if (open == null) {
                 throw closed();
             }
-            exchange.start(open, request, schedule(exchange::expire));
+            exchange.start(open, requests.of(event), schedule(exchange::expire));
         } catch (RuntimeException | Error e) {
             exchange.fail(e);
         }

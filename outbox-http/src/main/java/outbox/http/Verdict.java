@@ -66,7 +66,7 @@ final class Verdict {
     }
 
     /** The failure of an exchange without an answer, of the same kind as the client's, but saying where. */
-    Throwable of(Throwable failure) {
+    Throwable of(EventEnvelope event, Throwable failure) {
         if (failure instanceof ConnectException) {
             open("cannot be reached");
             return new ConnectException(where + " cannot be reached").initCause(failure);
@@ -81,7 +81,9 @@ final class Verdict {
         if (failure instanceof SSLException || !(failure instanceof IOException)) {
             return failure;
         }
-        return new IOException("The connection to " + where + " broke off", failure);
+        // Without its cause: the client quotes what it cannot read, and that may be the payload.
+        return new IOException("The connection to " + where + " broke off: "
+                + AnswerText.of(String.valueOf(failure.getMessage()), event.payloadJson()));
     }
 
     HttpTimeoutException timeout() {
