@@ -208,8 +208,8 @@ final class LayoutAdmin {
                 .toList();
         return store.queryIds(
                 conn,
-                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + store.byId()
-                        + " WHERE %2$s AND (" + String.join(" OR ", conditions) + ") FOR UPDATE",
+                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + store.byId() + " WHERE %2$s AND ("
+                        + String.join(" OR ", conditions) + ") FOR UPDATE",
                 store.possible(conn, eventIds),
                 binder -> {});
     }
@@ -228,7 +228,8 @@ final class LayoutAdmin {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
         LayoutColumn end = sql.endTime(terminal);
-        boolean locks = terminal == EventStatus.DEAD && sql.has(LayoutColumn.LOCKED_AT); // its last run may be under way
+        boolean locks =
+                terminal == EventStatus.DEAD && sql.has(LayoutColumn.LOCKED_AT); // its last run may be under way
         String lockedAt = locks ? sql.column(LayoutColumn.LOCKED_AT) : "";
         String text = """
                 SELECT %s

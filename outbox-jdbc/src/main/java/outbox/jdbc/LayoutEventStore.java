@@ -111,7 +111,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
             case "mysql" -> new MySqlEventStore(table);
             case "h2" -> new H2EventStore(table);
             default ->
-                throw new IllegalArgumentException("Layouts are known for postgresql, mysql and h2, not for " + known.name());
+                throw new IllegalArgumentException(
+                        "Layouts are known for postgresql, mysql and h2, not for " + known.name());
         };
     }
 
@@ -346,11 +347,7 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
             Collection<String> ids = possible(conn, List.of(eventId));
             fence.forgetAll(ids);
             return updateIds(
-                    conn,
-                    text,
-                    ids,
-                    binder -> sql.bindMark(binder, status, counted, time, error, now),
-                    binder -> {});
+                    conn, text, ids, binder -> sql.bindMark(binder, status, counted, time, error, now), binder -> {});
         });
     }
 
@@ -438,7 +435,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         List<String> lost = queryAnew(
                 conn,
                 text,
-                binder -> binder.time(sql.plain(LayoutColumn.LOCKED_AT), lockExpiry).number(MAX_ENDED),
+                binder -> binder.time(sql.plain(LayoutColumn.LOCKED_AT), lockExpiry)
+                        .number(MAX_ENDED),
                 row -> row.getString(1));
         if (lost.isEmpty()) {
             return;
@@ -535,8 +533,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         LayoutFence.Piece held = fence.held(token);
         return queryIds(
                 conn,
-                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND " + sql.isUnfinished()
-                        + held.sql(),
+                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND "
+                        + sql.isUnfinished() + held.sql(),
                 fence.mine(token, possible(conn, eventIds)),
                 held.binds());
     }
@@ -619,7 +617,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
             if (!mine.sql().isEmpty()) {
                 int count = updateIds(
                         conn,
-                        "UPDATE %1$s" + byId + " SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished() + held.sql(),
+                        "UPDATE %1$s" + byId + " SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished()
+                                + held.sql(),
                         ids,
                         mine.binds(),
                         held.binds());
@@ -638,7 +637,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         if (letGo.isEmpty()) {
             count = run("give back events", () -> heldBy(conn, token, eventIds).size());
         } else {
-            count = updateHeld(conn, "give back events", letGo.substring(2) + sql.staysPending(), binder -> {}, token, eventIds);
+            count = updateHeld(
+                    conn, "give back events", letGo.substring(2) + sql.staysPending(), binder -> {}, token, eventIds);
         }
         fence.forget(token, eventIds);
         return count;
@@ -687,8 +687,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         LayoutFence.Piece held = fence.held(token);
         return queryIds(
                 conn,
-                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND " + sql.isUnfinished()
-                        + held.sql() + " FOR UPDATE",
+                "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND "
+                        + sql.isUnfinished() + held.sql() + " FOR UPDATE",
                 fence.mine(token, possible(conn, eventIds)),
                 held.binds());
     }
@@ -720,7 +720,8 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         try (PreparedStatement update = conn.prepareStatement(text)) {
             for (Mark mark : marks) {
                 Binder binder = new Binder(update, shape);
-                boolean atOnce = status == EventStatus.RETRY && mark.retryAfter().isZero();
+                boolean atOnce =
+                        status == EventStatus.RETRY && mark.retryAfter().isZero();
                 Instant time = atOnce && layout.isDueWhenNull() ? null : now.plus(mark.retryAfter());
                 sql.bindMark(binder, status, mark.countsAttempt() ? 1 : 0, time, mark.error(), now);
                 binder.text(mark.eventId());

@@ -94,8 +94,7 @@ final class LayoutRows {
     Candidate candidate(ResultSet row, TableShape shape, LayoutFence fence) throws SQLException {
         OutboxEvent event = event(row, shape);
         boolean locked = sql.has(LayoutColumn.LOCKED_AT) && shape.read(row, sql.plain(LayoutColumn.LOCKED_AT)) != null;
-        long sequence =
-                sql.has(LayoutColumn.SEQUENCE) ? row.getLong(sql.plain(LayoutColumn.SEQUENCE)) : 0;
+        long sequence = sql.has(LayoutColumn.SEQUENCE) ? row.getLong(sql.plain(LayoutColumn.SEQUENCE)) : 0;
         return new Candidate(event, sequence, locked || fence.wasHeld(event.eventId()));
     }
 

@@ -195,8 +195,7 @@ final class LayoutSql {
     }
 
     /** Binds what {@link #set} asks for. */
-    void bindMark(
-            Binder binder, EventStatus status, int counted, @Nullable Instant time, String error, Instant now)
+    void bindMark(Binder binder, EventStatus status, int counted, @Nullable Instant time, String error, Instant now)
             throws SQLException {
         if (status == EventStatus.DONE) {
             if (has(LayoutColumn.DONE_AT)) {

@@ -117,8 +117,9 @@ public final class ModulePartitions {
 
     /** Looks first, without a lock that others feel, and again under the lock: an operator may replay an event meanwhile. The table is locked before its partition, as by everyone else. */
     private boolean drop(Connection connection, LocalDate day, Instant before) throws SQLException {
-        String needed = "SELECT EXISTS (SELECT 1 FROM %1$s WHERE published_at IS NULL) OR EXISTS (SELECT 1 FROM %1$s WHERE published_at >= '%2$s')"
-                .formatted(partition(day), before);
+        String needed =
+                "SELECT EXISTS (SELECT 1 FROM %1$s WHERE published_at IS NULL) OR EXISTS (SELECT 1 FROM %1$s WHERE published_at >= '%2$s')"
+                        .formatted(partition(day), before);
         return inShortTransaction(connection, List.of(), statement -> {
             if (isTrue(statement, needed)) {
                 return false;

@@ -100,7 +100,8 @@ public final class OutboxPublisher {
 
     private long enqueue(Connection conn, LayoutEventStore store, OutboxMessage message) throws SQLException {
         for (int tries = 1; ; tries++) {
-            OptionalLong sequence = isPartitioned(conn, store) ? findLocked(conn, store, message) : OptionalLong.empty();
+            OptionalLong sequence =
+                    isPartitioned(conn, store) ? findLocked(conn, store, message) : OptionalLong.empty();
             if (sequence.isEmpty()) {
                 sequence = insert(conn, store, message);
             }
@@ -185,8 +186,7 @@ public final class OutboxPublisher {
     private static OptionalLong findLocked(Connection conn, LayoutEventStore store, OutboxMessage message)
             throws SQLException {
         // Binds: what is locked.
-        try (PreparedStatement lock =
-                conn.prepareStatement("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))")) {
+        try (PreparedStatement lock = conn.prepareStatement("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))")) {
             lock.setString(1, "outbox:" + store.table() + ":" + message.eventId());
             lock.executeQuery().close();
         }

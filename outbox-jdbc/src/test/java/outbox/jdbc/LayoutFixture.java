@@ -42,8 +42,7 @@ final class LayoutFixture implements StoreFixture.Rows {
     /** The specification's table, but by its description. */
     static StoreFixture specification(Databases database) {
         StoreFixture shipped = database.fixture();
-        LayoutEventStore store =
-                LayoutEventStore.of(shipped.dataSource(), TableLayout.specification(shipped.table()));
+        LayoutEventStore store = LayoutEventStore.of(shipped.dataSource(), TableLayout.specification(shipped.table()));
         return new StoreFixture(shipped.dataSource(), store, shipped.table(), shipped.zonedTimes());
     }
 
@@ -72,8 +71,8 @@ final class LayoutFixture implements StoreFixture.Rows {
     @Override
     public long count(Connection connection, String condition) throws SQLException {
         LayoutSql sql = store.sql();
-        String text = "SELECT COUNT(*) FROM (SELECT " + sql.code() + " AS status FROM " + store.sqlName()
-                + ") e WHERE " + condition;
+        String text = "SELECT COUNT(*) FROM (SELECT " + sql.code() + " AS status FROM " + store.sqlName() + ") e WHERE "
+                + condition;
         try (PreparedStatement select = connection.prepareStatement(text);
                 ResultSet row = select.executeQuery()) {
             row.next();
@@ -87,8 +86,7 @@ final class LayoutFixture implements StoreFixture.Rows {
         LayoutFence.Piece held = store.fence().held(token);
         String text = "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM " + store.sqlName() + " WHERE "
                 + sql.isUnfinished() + held.sql();
-        Set<String> found =
-                new HashSet<>(store.query(connection, text, held.binds(), row -> row.getString(1)));
+        Set<String> found = new HashSet<>(store.query(connection, text, held.binds(), row -> row.getString(1)));
         found.removeIf(eventId -> store.fence() instanceof LedFence led && !led.wasHeld(eventId));
         return Set.copyOf(store.fence().mine(token, found));
     }

@@ -86,7 +86,8 @@ class LayoutTest {
                 .retryPolicy(attempts -> 0)
                 .pollInterval(Duration.ofMillis(50))
                 .dispatcher(message -> {
-                    delivered.add(message.meta().eventId() + "/" + message.meta().attempts());
+                    delivered.add(
+                            message.meta().eventId() + "/" + message.meta().attempts());
                     if (delivered.size() == 1) {
                         throw new IllegalStateException("once");
                     }
@@ -121,8 +122,7 @@ class LayoutTest {
 
         assertThat(claim(db, "late", 1)).isEmpty();
         Instant now = db.now();
-        Set<String> marked =
-                db.call(connection -> store.mark(connection, List.of(Mark.done("e-1", "ours")), now));
+        Set<String> marked = db.call(connection -> store.mark(connection, List.of(Mark.done("e-1", "ours")), now));
         Set<String> renewed = db.call(connection -> store.renew(connection, "ours", List.of("e-1"), now));
         assertThat(marked).isEmpty();
         assertThat(renewed).isEmpty();
@@ -132,13 +132,7 @@ class LayoutTest {
     private static List<String> claim(StoreFixture db, String token, int limit) {
         Instant now = db.now();
         List<ClaimedEvent> claimed = db.call(connection -> db.store()
-                .claim(
-                        connection,
-                        new Claim(token, Long.MAX_VALUE),
-                        now,
-                        now.minusSeconds(60),
-                        Duration.ZERO,
-                        limit));
+                .claim(connection, new Claim(token, Long.MAX_VALUE), now, now.minusSeconds(60), Duration.ZERO, limit));
         return claimed.stream().map(event -> event.event().eventId()).toList();
     }
 

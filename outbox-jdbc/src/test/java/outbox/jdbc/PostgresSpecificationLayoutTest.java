@@ -3,7 +3,6 @@ package outbox.jdbc;
 import outbox.testing.EventStoreContract;
 import outbox.testing.StoreFixture;
 
-
 /** The contract on the specification's table, used by its description. */
 class PostgresSpecificationLayoutTest extends EventStoreContract {
 

@@ -296,7 +296,8 @@ class RelayTest {
         assertThat(claim(db.store, "ours", Duration.ofSeconds(60), 10)).hasSize(1);
 
         inTransaction(connection -> {
-            assertThat(db.store.recordRun(connection, "ours", eventId.toString())).isTrue();
+            assertThat(db.store.recordRun(connection, "ours", eventId.toString()))
+                    .isTrue();
             assertThat(db.store.release(connection, "ours", List.of(eventId.toString())))
                     .isEqualTo(1);
         });
