@@ -28,17 +28,14 @@ final class ChangeSql {
 
     String replay(EventFilter filter, int cap, int eventsPerSecond) {
         String due = eventsPerSecond == 0 ? "<now>" : "<now, then 1/" + eventsPerSecond + " s later each>";
-        String set =
-                switch (kind) {
-                    case EVENT ->
-                        "status = 0, attempts = 0, available_at = " + due + ", done_at = NULL,\n"
-                                + "       locked_by = NULL, locked_at = NULL, headers = <marked as replayed>";
-                    case MODULE ->
-                        "published_at = NULL, attempts = 0, available_at = " + due
-                                + ", locked_at = NULL, last_error = NULL";
-                    case TEXT_STATUS ->
-                        "status = 'NEW', retry_count = 0, next_retry_time = " + due + ", update_time = <now>";
-                };
+        String set = switch (kind) {
+            case EVENT ->
+                "status = 0, attempts = 0, available_at = " + due + ", done_at = NULL,\n"
+                        + "       locked_by = NULL, locked_at = NULL, headers = <marked as replayed>";
+            case MODULE ->
+                "published_at = NULL, attempts = 0, available_at = " + due + ", locked_at = NULL, last_error = NULL";
+            case TEXT_STATUS -> "status = 'NEW', retry_count = 0, next_retry_time = " + due + ", update_time = <now>";
+        };
         return """
                 UPDATE %s
                    SET %s

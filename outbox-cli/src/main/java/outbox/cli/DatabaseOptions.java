@@ -39,7 +39,8 @@ final class DatabaseOptions {
     @Option(
             names = "--max-attempts",
             paramLabel = "N",
-            description = "attempts from which an event of a module's table is dead; or OUTBOX_RELAY_MAX_ATTEMPTS; default 25")
+            description =
+                    "attempts from which an event of a module's table is dead; or OUTBOX_RELAY_MAX_ATTEMPTS; default 25")
     private @Nullable String maxAttempts;
 
     Settings settings(Io io) {

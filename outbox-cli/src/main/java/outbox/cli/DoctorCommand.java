@@ -85,8 +85,8 @@ final class DoctorCommand implements Callable<Integer> {
                 types,
                 Feature.columns(List.of(expected), db.product()));
         try (Connection connection = db.getConnection()) {
-            TableKind kind = Doctor.kindOf(connection, new TableName(table).value())
-                    .orElse(TableKind.named(table));
+            TableKind kind =
+                    Doctor.kindOf(connection, new TableName(table).value()).orElse(TableKind.named(table));
             Subject subject = Target.subject(db, table, kind, database.maxAttempts(io));
             Report report = new Doctor(limits, io.clock()).examine(connection, subject);
             print(io, json, table, report.findings(), report.notChecked());

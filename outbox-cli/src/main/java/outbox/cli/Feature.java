@@ -43,15 +43,14 @@ enum Feature {
 
     /** @throws SettingsException if tables of this kind cannot have it */
     void check(TableKind kind) {
-        boolean fits =
-                switch (this) {
-                    case ORDER, CONTROL, PAUSES, ATTEMPTS -> kind == TableKind.EVENT;
-                    case TRACE -> kind == TableKind.MODULE;
-                    case LEADER -> true;
-                };
+        boolean fits = switch (this) {
+            case ORDER, CONTROL, PAUSES, ATTEMPTS -> kind == TableKind.EVENT;
+            case TRACE -> kind == TableKind.MODULE;
+            case LEADER -> true;
+        };
         if (!fits) {
-            throw new SettingsException("A table of layout " + kind + " cannot have "
-                    + name().toLowerCase(Locale.ROOT) + "; take it out of the list.");
+            throw new SettingsException("A table of layout " + kind + " cannot have " + name().toLowerCase(Locale.ROOT)
+                    + "; take it out of the list.");
         }
     }
 

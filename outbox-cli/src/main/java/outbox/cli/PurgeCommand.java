@@ -93,8 +93,7 @@ final class PurgeCommand implements Callable<Integer> {
         }
     }
 
-    private Plan plan(Subject subject, Connection connection, Map<EventStatus, Instant> ends)
-            throws SQLException {
+    private Plan plan(Subject subject, Connection connection, Map<EventStatus, Instant> ends) throws SQLException {
         Queries queries = new Queries(connection, table);
         ChangeSql sql = new ChangeSql(subject);
         StringBuilder text = new StringBuilder();

@@ -151,15 +151,14 @@ final class RelayProcess implements AutoCloseable {
         requirePlaceForLeader(table);
         Duration half = settings.delivery().pollInterval().dividedBy(2);
         Duration term = half.compareTo(SHORTEST_TERM) < 0 ? SHORTEST_TERM : half;
-        Leadership leadership =
-                JdbcLeadership.of(pool, table, term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term);
+        Leadership leadership = JdbcLeadership.of(pool, table, term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term);
         try {
             leadership.lead();
             return leadership;
         } catch (LeadershipRefusedException e) {
             leadership.close();
-            throw new SettingsException(e.getMessage() + " Change the URL, or set "
-                    + Setting.RELAY_SINGLE_ACTIVE.key() + " to false on all nodes of this table.");
+            throw new SettingsException(e.getMessage() + " Change the URL, or set " + Setting.RELAY_SINGLE_ACTIVE.key()
+                    + " to false on all nodes of this table.");
         }
     }
 
@@ -197,7 +196,11 @@ final class RelayProcess implements AutoCloseable {
         RelaySettings.Cleaner cleaner = settings.cleaner();
         OutboxPurge.Builder purge = OutboxPurge.builder()
                 .connectionProvider(connections())
-                .eventStore(Target.subject(settings.database(), table, kind, settings.delivery().maxAttempts())
+                .eventStore(Target.subject(
+                                settings.database(),
+                                table,
+                                kind,
+                                settings.delivery().maxAttempts())
                         .store())
                 .interval(cleaner.interval())
                 .retention(cleaner.retention());
@@ -278,7 +281,9 @@ final class RelayProcess implements AutoCloseable {
     @Override
     public String toString() {
         return (relays.isEmpty() ? "delivers nothing" : "delivers " + String.join(", ", relays.keySet()))
-                + (settings.cleaner().enabled() ? ", purges " + String.join(", ", settings.cleaner().tables()) : "")
+                + (settings.cleaner().enabled()
+                        ? ", purges " + String.join(", ", settings.cleaner().tables())
+                        : "")
                 + ", database " + settings.database()
                 + ", health at http://" + settings.server().bind().getHostString() + ":" + port() + "/health";
     }

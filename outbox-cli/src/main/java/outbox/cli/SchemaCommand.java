@@ -55,7 +55,8 @@ final class SchemaCommand implements Runnable {
         @Option(
                 names = "--layout",
                 paramLabel = "LAYOUT",
-                description = "${COMPLETION-CANDIDATES}; default: as the table is, or MODULE for a name that ends with _outbox")
+                description =
+                        "${COMPLETION-CANDIDATES}; default: as the table is, or MODULE for a name that ends with _outbox")
         private @Nullable TableKind layout;
 
         @Option(
@@ -102,7 +103,10 @@ final class SchemaCommand implements Runnable {
         @Mixin
         private TableOptions table = new TableOptions();
 
-        @Option(names = "--store", paramLabel = "NAME", description = "h2, mysql or postgresql; default: as the URL says")
+        @Option(
+                names = "--store",
+                paramLabel = "NAME",
+                description = "h2, mysql or postgresql; default: as the URL says")
         private @Nullable String store;
 
         Print(Io io) {

@@ -60,8 +60,8 @@ final class SchemaScript {
     private static String text(AbstractJdbcEventStore store, String resource) {
         try (InputStream in = OutboxSchema.class.getClassLoader().getResourceAsStream(resource)) {
             if (in == null) {
-                throw new SettingsException("There is no DDL of this layout for " + store.name()
-                        + ". Use --layout EVENT, or PostgreSQL.");
+                throw new SettingsException(
+                        "There is no DDL of this layout for " + store.name() + ". Use --layout EVENT, or PostgreSQL.");
             }
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {

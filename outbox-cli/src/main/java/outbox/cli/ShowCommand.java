@@ -43,8 +43,7 @@ final class ShowCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        Optional<EventDetails> found =
-                database.target(io, table).admin().find(eventId);
+        Optional<EventDetails> found = database.target(io, table).admin().find(eventId);
         if (found.isEmpty()) {
             io.err().println("There is no event " + TextTable.oneLine(eventId) + " in " + table + ".");
             return ExitCode.PROBLEM;

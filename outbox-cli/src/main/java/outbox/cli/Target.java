@@ -46,22 +46,19 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
 
     /** The subject of a table that need not be there. */
     static Subject subject(Database database, String table, TableKind kind, int maxAttempts) {
-        AdminEventStore store =
-                switch (kind) {
-                    case EVENT -> database.store(table);
-                    case MODULE, TEXT_STATUS ->
-                        LayoutEventStore.of(database, layout(kind, table, maxAttempts), NEVER);
-                };
+        AdminEventStore store = switch (kind) {
+            case EVENT -> database.store(table);
+            case MODULE, TEXT_STATUS -> LayoutEventStore.of(database, layout(kind, table, maxAttempts), NEVER);
+        };
         return new Subject(database.product(), table, kind, maxAttempts, store);
     }
 
     static TableLayout layout(TableKind kind, String table, int maxAttempts) {
-        TableLayout layout =
-                switch (kind) {
-                    case EVENT -> TableLayout.specification(table);
-                    case MODULE -> TableLayout.module(table);
-                    case TEXT_STATUS -> TableLayout.textStatus(table);
-                };
+        TableLayout layout = switch (kind) {
+            case EVENT -> TableLayout.specification(table);
+            case MODULE -> TableLayout.module(table);
+            case TEXT_STATUS -> TableLayout.textStatus(table);
+        };
         return layout.withMaxAttempts(maxAttempts);
     }
 

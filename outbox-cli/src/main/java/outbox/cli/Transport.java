@@ -14,7 +14,8 @@ record Transport(EventListener listener, boolean isAsync) implements AutoCloseab
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(5);
     private static final Duration LONGEST_REQUEST = Duration.ofMinutes(10);
-    private static final Duration AFTER_DRAIN = Duration.ofSeconds(1); // the dispatcher has waited for what is in flight
+    private static final Duration AFTER_DRAIN =
+            Duration.ofSeconds(1); // the dispatcher has waited for what is in flight
 
     /** The settings are checked. */
     static Transport to(RelaySettings settings, String table) {

@@ -215,7 +215,8 @@ class ChangeCommandsTest {
                 .createdBefore(Instant.parse("2100-01-01T00:00:00Z"))
                 .build();
 
-        String where = new ChangeSql(new Subject("h2", "outbox_event", TableKind.EVENT, 25, new H2EventStore())).where(filter);
+        String where =
+                new ChangeSql(new Subject("h2", "outbox_event", TableKind.EVENT, 25, new H2EventStore())).where(filter);
 
         assertThat(shop.ask("SELECT COUNT(*) FROM outbox_event WHERE " + where)).isEqualTo("1");
     }

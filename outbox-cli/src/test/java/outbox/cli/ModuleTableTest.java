@@ -47,7 +47,11 @@ class ModuleTableTest {
     void the_printed_ddl_is_that_of_the_plan() {
         Run run = Run.of("schema", "print", "--store", "postgresql", "--table", "hr.hrm_outbox");
 
-        assertThat(run.out()).contains("CREATE TABLE hr.hrm_outbox (", "CREATE INDEX hrm_outbox_pending_by_available\n  ON hr.hrm_outbox", "outbox_audit");
+        assertThat(run.out())
+                .contains(
+                        "CREATE TABLE hr.hrm_outbox (",
+                        "CREATE INDEX hrm_outbox_pending_by_available\n  ON hr.hrm_outbox",
+                        "outbox_audit");
     }
 
     @Test
@@ -71,7 +75,8 @@ class ModuleTableTest {
         assertThat(run.exitCode()).as(run.err()).isEqualTo(ExitCode.OK);
         assertThat(run.out()).contains("published_at IS NULL AND attempts >= 25", "Rows: 1");
         assertThat(shop.ask("SELECT attempts FROM org_outbox")).isEqualTo("0");
-        assertThat(shop.ask("SELECT action || ' ' || affected FROM outbox_audit")).isEqualTo("REPLAY 1");
+        assertThat(shop.ask("SELECT action || ' ' || affected FROM outbox_audit"))
+                .isEqualTo("REPLAY 1");
     }
 
     @Test

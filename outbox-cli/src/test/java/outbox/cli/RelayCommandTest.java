@@ -32,8 +32,8 @@ class RelayCommandTest {
     private final String url = PostgresServer.shared().createDatabase();
 
     private static ChildJvm relay(String url, String... more) {
-        List<String> arguments = new ArrayList<>(List.of(
-                "relay", "--url", url, "--tables", "org_outbox", "--bind", "127.0.0.1:0"));
+        List<String> arguments =
+                new ArrayList<>(List.of("relay", "--url", url, "--tables", "org_outbox", "--bind", "127.0.0.1:0"));
         arguments.addAll(List.of(more));
         return ChildJvm.of(Main.class)
                 .jvmOptions("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -49,8 +49,8 @@ class RelayCommandTest {
 
     private String insert(String topic, String payload) throws SQLException {
         String eventId = UUID.randomUUID().toString();
-        execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id) VALUES ('" + UUID.randomUUID() + "', '" + topic
-                + "', '" + payload + "', '" + eventId + "')");
+        execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id) VALUES ('" + UUID.randomUUID() + "', '"
+                + topic + "', '" + payload + "', '" + eventId + "')");
         return eventId;
     }
 
@@ -91,8 +91,10 @@ class RelayCommandTest {
             assertThat(receiver.posts().get(0).type()).isEqualTo("org.organization.created.v1");
             assertThat(receiver.posts().get(0).body()).isEqualTo("{\"name\": \"a\"}");
             await().atMost(START)
-                    .untilAsserted(() -> assertThat(number("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"
-                                    + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
+                    .untilAsserted(() -> assertThat(
+                                    number(
+                                            "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"
+                                                    + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
                             .isZero());
         }
     }
@@ -140,8 +142,8 @@ class RelayCommandTest {
             await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(1));
 
             await().atMost(START)
-                    .untilAsserted(() -> assertThat(get(health))
-                            .contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
+                    .untilAsserted(
+                            () -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
             await().atMost(START)
                     .untilAsserted(() -> assertThat(get(health.replace("/health", "/debug/prometheus")))
                             .contains(
@@ -152,8 +154,9 @@ class RelayCommandTest {
     }
 
     private static String get(String url) throws Exception {
-        HttpRequest request =
-                HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(20)).build();
+        HttpRequest request = HttpRequest.newBuilder(URI.create(url))
+                .timeout(Duration.ofSeconds(20))
+                .build();
         return HttpClient.newHttpClient()
                 .send(request, HttpResponse.BodyHandlers.ofString())
                 .body();
@@ -169,7 +172,8 @@ class RelayCommandTest {
                 "relay", "--url", url, "--tables", "org_outbox", "--transport", "stdout", "--bind", "0.0.0.0:9470");
 
         assertThat(noTable.exitCode()).isEqualTo(ExitCode.USAGE);
-        assertThat(noTable.err()).contains("There is no table nobody_outbox", "outbox schema apply --table nobody_outbox");
+        assertThat(noTable.err())
+                .contains("There is no table nobody_outbox", "outbox schema apply --table nobody_outbox");
         assertThat(retention.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(retention.err()).contains("--cleaner-retention: must be a span of time such as");
         assertThat(bind.exitCode()).isEqualTo(ExitCode.USAGE);

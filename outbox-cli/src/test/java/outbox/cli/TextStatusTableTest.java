@@ -25,8 +25,7 @@ class TextStatusTableTest {
         insert("e2", "SENT");
 
         Run status = Run.of("status", "--table", "outbox_events", "--url", shop.url());
-        Run replay = Run.of(
-                "replay", "e1", "--table", "outbox_events", "--reason", "x", "--yes", "--url", shop.url());
+        Run replay = Run.of("replay", "e1", "--table", "outbox_events", "--reason", "x", "--yes", "--url", shop.url());
         Run doctor = Run.of("doctor", "--table", "outbox_events", "--url", shop.url());
         Run shared = Run.of(
                 "relay",
@@ -44,7 +43,8 @@ class TextStatusTableTest {
         assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
         assertThat(status.out()).contains("0 new, 0 to retry, 1 dead, 1 done");
         assertThat(replay.exitCode()).as(replay.err()).isEqualTo(ExitCode.OK);
-        assertThat(shop.ask("SELECT status FROM outbox_events WHERE event_id = 'e1'")).isEqualTo("NEW");
+        assertThat(shop.ask("SELECT status FROM outbox_events WHERE event_id = 'e1'"))
+                .isEqualTo("NEW");
         assertThat(doctor.out()).isEmpty();
         assertThat(shared.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(shared.err()).contains("has no place for claims", "OUTBOX_RELAY_SINGLE_ACTIVE");

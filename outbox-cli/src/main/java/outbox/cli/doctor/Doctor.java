@@ -46,9 +46,7 @@ public final class Doctor {
 
     /** The kind of a table by its columns; empty if it is of none, or not there. */
     public static Optional<TableKind> kindOf(Connection connection, String table) throws SQLException {
-        return hasTable(connection, table)
-                ? TableKind.of(new Queries(connection, table).columns())
-                : Optional.empty();
+        return hasTable(connection, table) ? TableKind.of(new Queries(connection, table).columns()) : Optional.empty();
     }
 
     /** Looks at everything. The connection must be as its driver and server make it. */

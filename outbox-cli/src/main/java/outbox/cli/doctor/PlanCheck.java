@@ -71,7 +71,10 @@ final class PlanCheck implements Check {
         Queries queries = examination.queries();
         Object due = queries.time(examination.kind().due(), now);
         return examination.kind().hasClaims()
-                ? new Object[] {due, queries.time("locked_at", now.minus(examination.limits().lease()))}
+                ? new Object[] {
+                    due,
+                    queries.time("locked_at", now.minus(examination.limits().lease()))
+                }
                 : new Object[] {due};
     }
 

@@ -48,16 +48,13 @@ final class RelayCheck implements Check {
         String due = examination.pending() + " AND " + examination.due();
         Object bind = queries.time(kind.due(), late);
         if (kind.hasClaims()) {
-            Object expiry = queries.time("locked_at", now.minus(examination.limits().lease()));
-            return queries.earliest(
-                    kind.due(), due + " AND (locked_at IS NULL OR locked_at < ?)", bind, expiry);
+            Object expiry =
+                    queries.time("locked_at", now.minus(examination.limits().lease()));
+            return queries.earliest(kind.due(), due + " AND (locked_at IS NULL OR locked_at < ?)", bind, expiry);
         }
         // What has no due time is due since it was written.
         return queries.earliest(
-                kind.created(),
-                due + " AND " + kind.created() + " <= ?",
-                bind,
-                queries.time(kind.created(), late));
+                kind.created(), due + " AND " + kind.created() + " <= ?", bind, queries.time(kind.created(), late));
     }
 
     private static boolean isHeld(Examination examination, Instant now) throws SQLException {

@@ -11,23 +11,11 @@ import java.util.Set;
 /** The kinds of outbox tables that the command knows by their columns, and how it asks about them. */
 public enum TableKind {
     /** The table that the library ships, and that of the specification. */
-    EVENT(
-            "event_type",
-            "available_at",
-            "created_at",
-            "done_at"),
+    EVENT("event_type", "available_at", "created_at", "done_at"),
     /** A module's table: state by published_at and attempts. */
-    MODULE(
-            "topic",
-            "available_at",
-            "sequence",
-            "published_at"),
+    MODULE("topic", "available_at", "sequence", "published_at"),
     /** The table with texts for the status, and no place for claims. */
-    TEXT_STATUS(
-            "event_type",
-            "next_retry_time",
-            "id",
-            "update_time");
+    TEXT_STATUS("event_type", "next_retry_time", "id", "update_time");
 
     private final String type;
     private final String due;
