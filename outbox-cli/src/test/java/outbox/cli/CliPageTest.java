@@ -40,15 +40,16 @@ class CliPageTest {
         CommandLine.Model.CommandSpec command =
                 OutboxCommand.commandLine(Io.system()).getCommandSpec();
 
+        List<String> rows = rows();
         for (String name : commands) {
-            assertThat(rows()).anySatisfy(row -> assertThat(row).startsWith("| `" + name));
+            assertThat(rows).anySatisfy(row -> assertThat(row).startsWith("| `" + name));
         }
         for (String check : Doctor.checks()) {
-            assertThat(rows()).anySatisfy(row -> assertThat(row).startsWith("| `" + check + "` |"));
+            assertThat(rows).anySatisfy(row -> assertThat(row).startsWith("| `" + check + "` |"));
         }
         command.usageMessage()
                 .exitCodeList()
                 .forEach((code, meaning) ->
-                        assertThat(rows()).anySatisfy(row -> assertThat(row).startsWith("| " + code + " |")));
+                        assertThat(rows).anySatisfy(row -> assertThat(row).startsWith("| " + code + " |")));
     }
 }

@@ -25,7 +25,8 @@ final class AnswerText {
 
     static String of(String answer, String payload) {
         String text = oneLine(answer);
-        String shown = cut(withoutPayload(cut(text, 2 * MAX_LENGTH), payload), MAX_LENGTH); // the cut may split a quotation
+        String shown =
+                cut(withoutPayload(cut(text, 2 * MAX_LENGTH), payload), MAX_LENGTH); // the cut may split a quotation
         return text.length() > MAX_LENGTH ? shown + "…" : shown;
     }
 

@@ -46,7 +46,8 @@ class AnswerTextTest {
 
     @Test
     void what_has_nothing_of_the_payload_stays() {
-        assertThat(of("field customer.name is missing", "{\"customer\":{}}")).isEqualTo("field customer.name is missing");
+        assertThat(of("field customer.name is missing", "{\"customer\":{}}"))
+                .isEqualTo("field customer.name is missing");
     }
 
     @Test

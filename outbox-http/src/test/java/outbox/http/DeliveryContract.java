@@ -208,10 +208,13 @@ abstract class DeliveryContract {
         receiver.close();
         CircuitBreaker breaker =
                 CircuitBreaker.named("crm").wait(Duration.ofMillis(500)).build();
-        OutboxDispatcher dispatcher = start(settings.breaker(breaker), dispatching -> dispatching
-                .maxAttempts(1)
-                .protection(
-                        Protection.builder().breakerForListener("crm", breaker).build()));
+        OutboxDispatcher dispatcher = start(
+                settings.breaker(breaker),
+                dispatching -> dispatching
+                        .maxAttempts(1)
+                        .protection(Protection.builder()
+                                .breakerForListener("crm", breaker)
+                                .build()));
         for (int i = 0; i < 50; i++) {
             write(i % 2 == 0 ? hot(dispatcher) : cold());
         }

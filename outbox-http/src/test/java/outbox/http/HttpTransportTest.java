@@ -300,12 +300,18 @@ class HttpTransportTest {
 
     @Test
     void a_date_to_retry_after_is_counted_from_the_date_of_the_answer() throws Exception {
-        RawServer server = closing(new RawServer(RawServer.says("HTTP/1.1 503 Busy\r\nDate: Fri, 01 May 2020 10:00:00 GMT\r\n"
-                + "Retry-After: Fri, 01 May 2020 10:00:30 GMT\r\nContent-Length: 0\r\n\r\n")));
+        RawServer server = closing(new RawServer(RawServer.says("""
+                HTTP/1.1 503 Busy\r
+                Date: Fri, 01 May 2020 10:00:00 GMT\r
+                Retry-After: Fri, 01 May 2020 10:00:30 GMT\r
+                Content-Length: 0\r
+                \r
+                """)));
 
         assertThat(outcome(closing(to(server.uri()).build()), event()))
-                .isInstanceOfSatisfying(RetryLaterException.class, word -> assertThat(word.delay())
-                        .isEqualTo(Duration.ofSeconds(30)));
+                .isInstanceOfSatisfying(
+                        RetryLaterException.class,
+                        word -> assertThat(word.delay()).isEqualTo(Duration.ofSeconds(30)));
     }
 
     @ParameterizedTest

@@ -23,8 +23,6 @@ import java.util.stream.Collectors;
  */
 final class HeldEventStatements {
 
-    private static final Instant LONG_AGO = Instant.parse("1971-01-01T00:00:00Z"); // any column can hold it
-
     private final JdbcTable store;
 
     HeldEventStatements(JdbcTable store) {
@@ -88,7 +86,7 @@ final class HeldEventStatements {
                    AND status + 0 IN (0, 2)
                 """,
                         eventIds,
-                        binder -> binder.time("locked_at", LONG_AGO),
+                        binder -> binder.time("locked_at", LayoutFence.LONG_AGO),
                         binder -> binder.text(token)));
     }
 

@@ -644,6 +644,20 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
         return count;
     }
 
+    /** The claim stays, with a lease that ended long ago. */
+    @Override
+    public int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
+        LayoutFence.Piece over = fence.leaseOver();
+        if (over.sql().isEmpty()) {
+            return run("give back suspects", () -> {
+                Set<String> ids = heldBy(conn, token, eventIds);
+                fence.remember(token, ids, LayoutFence.LONG_AGO);
+                return ids.size();
+            });
+        }
+        return updateHeld(conn, "give back suspects", over.sql() + sql.staysPending(), over.binds(), token, eventIds);
+    }
+
     private int updateHeld(
             Connection conn, String what, String set, Binds binds, String token, Collection<String> eventIds) {
         return run(what, () -> {

@@ -10,6 +10,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** How a table of some layout tells who holds a row. Every write to a claimed row passes here: whoever lost it changes nothing. Thread-safe. */
 abstract class LayoutFence {
 
+    /** When the lease of a suspect ended that was given back; any column can hold it. */
+    static final Instant LONG_AGO = Instant.parse("1971-01-01T00:00:00Z");
+
     /** A piece of SQL with what it binds. */
     record Piece(String sql, Binds binds) {
 
@@ -53,6 +56,9 @@ abstract class LayoutFence {
 
     /** The assignments that make a row free, each with a comma before it. */
     abstract String letGo();
+
+    /** The assignments that end the lease of a claim and keep it in the row; empty if the table has no place for it, and {@link #remember} is all. */
+    abstract Piece leaseOver();
 
     /** Whether the table has yet to show that it keeps what {@link #take} writes. */
     boolean needsProof() {
@@ -106,6 +112,11 @@ abstract class LayoutFence {
         @Override
         String letGo() {
             return ", " + lockedBy + " = NULL, " + lockedAt + " = NULL";
+        }
+
+        @Override
+        Piece leaseOver() {
+            return overSince(lockedAt, timeColumn);
         }
     }
 
@@ -172,6 +183,15 @@ abstract class LayoutFence {
         String letGo() {
             return ", " + lockedAt + " = NULL";
         }
+
+        @Override
+        Piece leaseOver() {
+            return overSince(lockedAt, timeColumn);
+        }
+    }
+
+    private static Piece overSince(String lockedAt, String timeColumn) {
+        return new Piece(lockedAt + " = ?", binder -> binder.time(timeColumn, LONG_AGO));
     }
 
     private static Piece freeSince(String lockedAt, String timeColumn, Instant lockExpiry) {

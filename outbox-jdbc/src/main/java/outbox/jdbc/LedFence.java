@@ -106,6 +106,11 @@ final class LedFence extends LayoutFence {
     }
 
     @Override
+    Piece leaseOver() {
+        return Piece.NONE;
+    }
+
+    @Override
     void forget(String token, Collection<String> eventIds) {
         eventIds.stream().filter(eventId -> isHeldBy(token, eventId)).forEach(this::end);
     }

@@ -474,9 +474,9 @@ class RelayTest {
         lead.lost();
         goOn.countDown();
 
-        await().until(() -> db.count("locked_at IS NOT NULL") == 0);
+        await().until(() -> db.count("locked_at IS NOT NULL") == 1); // the one that ran: the next leader decides
         assertThat(delivered).hasSize(1);
-        assertThat(db.count("published_at IS NOT NULL")).isEqualTo(1);
+        assertThat(db.count("published_at IS NOT NULL")).isZero();
         assertThat(db.count("attempts > 0")).isZero();
     }
 

@@ -348,8 +348,9 @@ class TracingTest {
                 .extracting(SpanContext::getSpanId)
                 .containsExactlyInAnyOrderElementsOf(
                         first.stream().map(SpanData::getSpanId).toList());
-        assertThat(current).extracting(SpanContext::getSpanId).startsWith(
-                relay.spans("process first").get(0).getSpanId(), call.getSpanId());
+        assertThat(current)
+                .extracting(SpanContext::getSpanId)
+                .startsWith(relay.spans("process first").get(0).getSpanId(), call.getSpanId());
         assertThat(first)
                 .extracting(span -> span.getStatus().getStatusCode())
                 .containsExactly(StatusCode.UNSET, StatusCode.ERROR, StatusCode.UNSET);

@@ -1,7 +1,6 @@
 package outbox.cli.doctor;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -12,9 +11,12 @@ import java.util.List;
  */
 record IndexNeed(String purpose, List<List<String>> beginnings) {
 
-    @SafeVarargs
-    IndexNeed(String purpose, List<String>... beginnings) {
-        this(purpose, Arrays.asList(beginnings));
+    static IndexNeed of(String purpose, List<String> usual) {
+        return new IndexNeed(purpose, List.of(usual));
+    }
+
+    static IndexNeed of(String purpose, List<String> usual, List<String> other) {
+        return new IndexNeed(purpose, List.of(usual, other));
     }
 
     boolean isServedBy(Index index) {
@@ -28,20 +30,20 @@ record IndexNeed(String purpose, List<List<String>> beginnings) {
     /** Of the table that the library ships, with the features that it has. */
     static List<IndexNeed> ofEvents(boolean isPostgres, Queries table) {
         List<IndexNeed> needs = new ArrayList<>();
-        needs.add(new IndexNeed("finding an event by its id", List.of("event_id")));
+        needs.add(IndexNeed.of("finding an event by its id", List.of("event_id")));
         needs.add(
                 isPostgres
-                        ? new IndexNeed(
+                        ? IndexNeed.of(
                                 "the claim", List.of("available_at", "created_at"), List.of("status", "available_at"))
-                        : new IndexNeed("the claim", List.of("status", "available_at")));
+                        : IndexNeed.of("the claim", List.of("status", "available_at")));
         if (table.hasColumn("seq")) {
-            needs.add(new IndexNeed(
+            needs.add(IndexNeed.of(
                     "the order of an aggregate", List.of("aggregate_type", "aggregate_id", "status", "seq")));
         }
         if (table.hasColumn("expires_at")) {
-            needs.add(new IndexNeed("keys of events", List.of("dedup_key"), List.of("dedup_slot")));
-            needs.add(new IndexNeed("priorities", List.of("priority"), List.of("priority_slot")));
-            needs.add(new IndexNeed("deadlines", List.of("expires_at"), List.of("status", "expires_at")));
+            needs.add(IndexNeed.of("keys of events", List.of("dedup_key"), List.of("dedup_slot")));
+            needs.add(IndexNeed.of("priorities", List.of("priority"), List.of("priority_slot")));
+            needs.add(IndexNeed.of("deadlines", List.of("expires_at"), List.of("status", "expires_at")));
         }
         return needs;
     }

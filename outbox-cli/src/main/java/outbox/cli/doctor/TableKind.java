@@ -172,13 +172,13 @@ public enum TableKind {
             case EVENT -> IndexNeed.ofEvents(isPostgres, table);
             case MODULE ->
                 List.of(
-                        new IndexNeed("finding an event by its id", List.of("event_id")),
-                        new IndexNeed("the claim", List.of("available_at", "sequence")),
-                        new IndexNeed("the purge", List.of("published_at", "sequence")));
+                        IndexNeed.of("finding an event by its id", List.of("event_id")),
+                        IndexNeed.of("the claim", List.of("available_at", "sequence")),
+                        IndexNeed.of("the purge", List.of("published_at", "sequence")));
             case TEXT_STATUS ->
                 List.of(
-                        new IndexNeed("finding an event by its id", List.of("event_id")),
-                        new IndexNeed("the claim", List.of("status", "next_retry_time")));
+                        IndexNeed.of("finding an event by its id", List.of("event_id")),
+                        IndexNeed.of("the claim", List.of("status", "next_retry_time")));
         };
     }
 }
