@@ -39,7 +39,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -564,48 +563,39 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         }
     }
 
-    /**
-     * By age alone, or where events can have priorities: a part by age, which is usually all that is due, and if it is not, a part by priority and what is then left by age again.
-     */
+    /** By age. Where events can have priorities, and more is due than fits, a part by age is kept and the others go by priority. */
     private List<EventRows.Candidate> candidates(TableShape shape, int limit, Candidates source) throws SQLException {
-        Map<String, EventRows.Candidate> found = new LinkedHashMap<>();
-        if (shape.has("priority_slot")) {
-            int byAge = limit - control.shareOfPriority(limit);
-            addOldest(found, byAge, source);
-            if (found.size() == byAge) { // else it is all that is due and free, as far as the look went
-                add(found, source.of(By.PRIORITY, limit), limit);
-                addByAge(found, limit, source);
-            }
-        } else {
-            addByAge(found, limit, source);
+        List<EventRows.Candidate> byAge = byAge(limit, source);
+        if (!shape.has("priority_slot") || byAge.size() < limit) { // all that is due and free
+            return byAge;
         }
-        return List.copyOf(found.values());
-    }
-
-    /** The oldest of both statuses, so that neither has the part by age for itself. */
-    private static void addOldest(Map<String, EventRows.Candidate> found, int most, Candidates source)
-            throws SQLException {
-        if (most > 0) {
-            List<EventRows.Candidate> both = new ArrayList<>(source.of(By.NEW, most));
-            both.addAll(source.of(By.RETRY, most));
-            both.sort(Comparator.comparing(EventRows.Candidate::availableAt));
-            add(found, both, most);
+        int share = control.shareOfPriority(limit);
+        List<EventRows.Candidate> urgent = share == 0 ? List.of() : source.of(By.PRIORITY, share);
+        if (urgent.isEmpty()) {
+            return byAge;
         }
+        Map<String, EventRows.Candidate> chosen = new LinkedHashMap<>();
+        add(chosen, byAge.subList(0, limit - share), limit);
+        add(chosen, urgent, limit);
+        add(chosen, byAge, limit);
+        return List.copyOf(chosen.values());
     }
 
     /**
      * Looks for each status by itself, because only then the index (status, available_at, created_at) serves the order; otherwise InnoDB sorts, and locks every row it sorts.
      * Which status comes first changes by chance, so neither can starve the other.
      */
-    private static void addByAge(Map<String, EventRows.Candidate> found, int most, Candidates source)
-            throws SQLException {
-        int again = found.size(); // those that may come once more: our own locks do not hide them
+    private static List<EventRows.Candidate> byAge(int limit, Candidates source) throws SQLException {
+        Map<String, EventRows.Candidate> found = new LinkedHashMap<>();
         boolean newFirst = ThreadLocalRandom.current().nextBoolean();
         for (By by : newFirst ? List.of(By.NEW, By.RETRY) : List.of(By.RETRY, By.NEW)) {
-            if (found.size() < most) {
-                add(found, source.of(by, most - found.size() + again), most);
+            if (found.size() < limit) {
+                add(found, source.of(by, limit - found.size()), limit);
             }
         }
+        return found.values().stream()
+                .sorted(Comparator.comparing(EventRows.Candidate::availableAt))
+                .toList();
     }
 
     private static void add(Map<String, EventRows.Candidate> found, List<EventRows.Candidate> more, int limit) {
