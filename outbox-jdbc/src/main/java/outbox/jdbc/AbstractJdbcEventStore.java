@@ -39,6 +39,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -574,10 +575,17 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         if (urgent.isEmpty()) {
             return byAge;
         }
+        int kept = limit - share;
+        List<EventRows.Candidate> oldest = new ArrayList<>(byAge);
+        if (kept > 0) { // of both statuses: neither has the part by age for itself
+            oldest.addAll(source.of(By.NEW, kept));
+            oldest.addAll(source.of(By.RETRY, kept));
+            oldest.sort(Comparator.comparing(EventRows.Candidate::availableAt));
+        }
         Map<String, EventRows.Candidate> chosen = new LinkedHashMap<>();
-        add(chosen, byAge.subList(0, limit - share), limit);
+        add(chosen, oldest, kept);
         add(chosen, urgent, limit);
-        add(chosen, byAge, limit);
+        add(chosen, oldest, limit);
         return List.copyOf(chosen.values());
     }
 
