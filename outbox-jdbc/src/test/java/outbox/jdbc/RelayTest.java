@@ -476,7 +476,9 @@ class RelayTest {
 
         await().until(() -> db.count("locked_at IS NOT NULL") == 0);
         assertThat(delivered).hasSize(1);
-        assertThat(db.count("published_at IS NOT NULL")).as("the next leader decides").isZero();
+        assertThat(db.count("published_at IS NOT NULL"))
+                .as("the next leader decides")
+                .isZero();
         assertThat(db.count("attempts > 0")).isZero();
     }
 
