@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
@@ -164,6 +165,20 @@ abstract class LeadershipContract {
         assertThat(leader.isLeader()).isFalse();
         standby.close();
         assertThat(leader.lead()).isTrue();
+    }
+
+    @Test
+    void a_connection_whose_abort_fails_is_closed_all_the_same() {
+        FaultyDataSource faulty = new FaultyDataSource(pool);
+        JdbcLeadership leader = JdbcLeadership.of(faulty, TABLE, TERM);
+        open.add(leader);
+        assertThat(leader.lead()).isTrue();
+        FaultyDataSource.Fault abort = faulty.failBefore(1, FaultyDataSource.Call.to("abort"), "08006");
+
+        locks.terminate();
+
+        await().atMost(5, TimeUnit.SECONDS).until(() -> faulty.openConnections() == 0);
+        assertThat(abort.happened()).isTrue();
     }
 
     @Test
