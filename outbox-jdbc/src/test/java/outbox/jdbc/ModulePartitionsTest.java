@@ -143,8 +143,8 @@ class ModulePartitionsTest {
         db.insert("{}");
         partitions.createAhead(7);
         FaultyDataSource watched = new FaultyDataSource(db.dataSource);
-        FaultyDataSource.Fault create = watched.failBefore(
-                1, call -> call.sql() != null && call.sql().startsWith("CREATE TABLE"), "42501");
+        FaultyDataSource.Fault create =
+                watched.failBefore(1, call -> call.sql() != null && call.sql().startsWith("CREATE TABLE"), "42501");
         try (Connection connection = watched.getConnection()) {
             assertThat(db.store.keepPartitions(connection, Duration.ofDays(7))).isTrue();
         }

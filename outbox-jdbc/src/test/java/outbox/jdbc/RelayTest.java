@@ -161,7 +161,8 @@ class RelayTest {
                 throw new IllegalStateException("harms nobody");
             }
         };
-        OutboxPublisher publisher = new OutboxPublisher().countedBy(db.table, exporter).withTrace(() -> null);
+        OutboxPublisher publisher =
+                new OutboxPublisher().countedBy(db.table, exporter).withTrace(() -> null);
         ThreadLocalTxContext context = new ThreadLocalTxContext();
         JdbcTransactionManager transactions = new JdbcTransactionManager(db.dataSource::getConnection, context);
         UUID eventId = UUID.randomUUID();
@@ -532,7 +533,9 @@ class RelayTest {
 
         await().until(() -> db.count("locked_at IS NOT NULL") == 0);
         assertThat(delivered).hasSize(1);
-        assertThat(db.count("published_at IS NOT NULL")).as("the next leader decides").isZero();
+        assertThat(db.count("published_at IS NOT NULL"))
+                .as("the next leader decides")
+                .isZero();
         assertThat(db.count("attempts > 0")).isZero();
     }
 
