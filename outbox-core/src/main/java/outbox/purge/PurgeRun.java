@@ -7,6 +7,7 @@ import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.AttemptEventStore;
+import outbox.spi.PartitionedEventStore;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -17,11 +18,14 @@ import java.util.function.BooleanSupplier;
 /**
  * Deletes what is past its retention, a batch per transaction, so that locks are few and short. A batch that fails, such as for locks that others hold, makes the batches after it
  * half as large; each that succeeds makes them larger again.
+ *
+ * <p>Of a table in partitions, days are dropped as a whole. Rows are deleted there only once their day should be gone: what is left then is in a day that is kept for another event, or in none.
  */
 final class PurgeRun {
 
     private static final Logger LOG = System.getLogger(PurgeRun.class.getName());
     private static final int MAX_ATTEMPTS = 5000; // per transaction
+    private static final Duration DAY_IS_DROPPED = Duration.ofDays(2); // a day ends, and its last events are delivered
 
     private final StoreAccess access;
     private final AdminEventStore store;
@@ -46,12 +50,27 @@ final class PurgeRun {
     }
 
     PurgeResult run(BooleanSupplier goesOn) {
-        long done = purge(EventStatus.DONE, retention, goesOn);
+        Duration doneAge = hasPartitions() ? retention.plus(DAY_IS_DROPPED) : retention;
+        long done = purge(EventStatus.DONE, doneAge, goesOn);
         long dead = deadRetention == null ? 0 : purge(EventStatus.DEAD, deadRetention, goesOn);
         if (store instanceof AttemptEventStore keeping) {
             purgeAttempts(keeping, goesOn);
         }
         return new PurgeResult(done, dead);
+    }
+
+    /** Whatever is wrong with partitions, such as no right to make one, the events are purged. */
+    private boolean hasPartitions() {
+        if (!(store instanceof PartitionedEventStore partitioned)) {
+            return false;
+        }
+        try {
+            return access.inTransaction(
+                    "keep the partitions", connection -> partitioned.keepPartitions(connection, retention));
+        } catch (RuntimeException e) {
+            trouble.log(Level.WARNING, "The partitions cannot be kept; the next run tries again", e);
+            return false;
+        }
     }
 
     /** Once per run, because it reads the history to find what belongs to no event. Whatever is wrong with that, the events are purged. */

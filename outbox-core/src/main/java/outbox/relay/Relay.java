@@ -308,9 +308,13 @@ public final class Relay implements AutoCloseable {
             return this;
         }
 
-        /** How long dead events are kept; default: for ever. */
+        /** How long dead events are kept, more than zero; default: for ever. */
         public Builder deadRetention(Duration deadRetention) {
-            this.deadRetention = notNegative("deadRetention", deadRetention);
+            if (notNegative("deadRetention", deadRetention).isZero()) {
+                throw new IllegalArgumentException("deadRetention must be positive: with zero every dead event"
+                        + " would be deleted at once. Leave it out to keep them.");
+            }
+            this.deadRetention = deadRetention;
             return this;
         }
 

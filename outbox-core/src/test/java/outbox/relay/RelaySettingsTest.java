@@ -30,6 +30,14 @@ class RelaySettingsTest {
     }
 
     @Test
+    void a_dead_retention_of_zero_is_refused_with_the_way_to_switch_it_off() {
+        assertThatThrownBy(() -> Relay.builder().deadRetention(Duration.ZERO))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("deadRetention")
+                .hasMessageContaining("Leave it out to keep them");
+    }
+
+    @Test
     void what_is_missing_or_given_twice_is_refused() {
         Relay.Builder builder = Relay.builder();
         assertThatThrownBy(builder::build).hasMessageContaining("connectionProvider is required");

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
+import outbox.relay.Meta;
 
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -50,7 +51,8 @@ final class CloudEventHeaders {
                 put(headers, name, value);
             }
         });
-        put(headers, "tenantid", event.tenantId()); // after the headers: the envelope's word counts
+        put(headers, "tenantid", event.tenantId()); // after the headers: the word of envelope and table counts
+        put(headers, "sequence", event.headers().get(Meta.SEQUENCE_HEADER));
         putTrace(headers, event);
         return headers;
     }

@@ -24,7 +24,8 @@ class ArchitectureTest {
                     "org.jspecify..",
                     "outbox",
                     "outbox.dispatch",
-                    "outbox.http");
+                    "outbox.http",
+                    "outbox.relay");
 
     @ArchTest
     static final ArchRule nobody_reads_the_clock_of_the_machine = noClasses()

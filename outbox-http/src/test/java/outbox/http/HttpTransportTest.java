@@ -12,6 +12,7 @@ import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.dispatch.CircuitBreaker;
+import outbox.model.OutboxEvent;
 import outbox.spi.ErrorText;
 
 import java.io.IOException;
@@ -130,6 +131,24 @@ class HttpTransportTest {
         assertThat(got.headers().keySet())
                 .noneMatch(name -> name.equalsIgnoreCase("x-internal") || name.equalsIgnoreCase("ce-x-internal"));
         assertThat(got.has("webhook-signature")).isFalse();
+    }
+
+    @Test
+    void a_relayed_event_arrives_with_its_number_in_the_table() throws Exception {
+        EventEnvelope event = EventEnvelope.restore(new OutboxEvent(
+                "1",
+                "org.organization.created.v1",
+                null,
+                null,
+                null,
+                "{}",
+                "{\"outbox-sequence\":\"4711\",\"sequence\":\"17\",\"outbox-attempts\":\"2\"}",
+                1,
+                Instant.parse("2026-04-30T08:09:10Z")));
+
+        assertThat(outcome(transport(), event)).isNull();
+
+        assertThat(receiver.only().header("ce-sequence")).isEqualTo("4711");
     }
 
     @Test

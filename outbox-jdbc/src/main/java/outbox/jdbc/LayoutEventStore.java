@@ -17,6 +17,7 @@ import outbox.spi.ClaimedEvent;
 import outbox.spi.DescribedEventStore;
 import outbox.spi.Leadership;
 import outbox.spi.Mark;
+import outbox.spi.PartitionedEventStore;
 import outbox.spi.Replay;
 
 import java.lang.System.Logger;
@@ -48,7 +49,8 @@ import javax.sql.DataSource;
  * <p>Where the table has no column for the token of a claim, the claim is known by the exact time of its lock, which this instance remembers: a dispatcher and the poller that feeds it
  * must share one instance. Where it has no lock at all, claims are in memory and need a {@link Leadership}. Thread-safe; keeps no connection.
  */
-public final class LayoutEventStore extends JdbcTable implements DescribedEventStore, AdminEventStore {
+public final class LayoutEventStore extends JdbcTable
+        implements DescribedEventStore, AdminEventStore, PartitionedEventStore {
 
     private static final Logger LOG = System.getLogger(LayoutEventStore.class.getName());
     private static final Duration END_INTERVAL = Duration.ofMinutes(1);
@@ -302,6 +304,12 @@ public final class LayoutEventStore extends JdbcTable implements DescribedEventS
     @Override
     public void checkCommit(Connection conn) {
         dialect.checkCommit(conn);
+    }
+
+    /** Only a module's outbox on PostgreSQL, made by {@link LayoutSchema#createPartitioned}, has partitions: of days, a week ahead. */
+    @Override
+    public boolean keepPartitions(Connection conn, Duration retention) {
+        return run("keep the partitions", () -> new DayPartitions(this).keep(conn, retention));
     }
 
     // ---- writing ----

@@ -172,9 +172,8 @@ final class LeaderSession {
     }
 
     static void abort(Connection connection, @Nullable Throwable why) {
-        try {
+        try (connection) { // closed whatever becomes of the abort: a pool must not lose it
             connection.abort(Runnable::run);
-            connection.close();
         } catch (SQLException | RuntimeException e) {
             if (why != null) {
                 why.addSuppressed(e);

@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.relay.TraceContext;
+import outbox.spi.MetricsExporter;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;
@@ -12,6 +13,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -32,20 +34,35 @@ public final class OutboxPublisher {
     private static final int TRIES = 3;
 
     private final Supplier<@Nullable TraceContext> trace;
+    private final Map<String, MetricsExporter> exporters; // by table
     private final Map<String, LayoutEventStore> tables = new ConcurrentHashMap<>(); // as many as the program names
     private final Map<String, Boolean> partitioned = new ConcurrentHashMap<>(); // by table; asked once
 
     public OutboxPublisher() {
-        this(() -> null);
+        this(() -> null, Map.of());
     }
 
-    private OutboxPublisher(Supplier<@Nullable TraceContext> trace) {
+    private OutboxPublisher(Supplier<@Nullable TraceContext> trace, Map<String, MetricsExporter> exporters) {
         this.trace = trace;
+        this.exporters = exporters;
     }
 
     /** The same, with the trace of messages that bring none: asked on the thread that writes. Stored where the table has columns for it. */
     public OutboxPublisher withTrace(Supplier<@Nullable TraceContext> trace) {
-        return new OutboxPublisher(Objects.requireNonNull(trace, "trace"));
+        return new OutboxPublisher(Objects.requireNonNull(trace, "trace"), exporters);
+    }
+
+    /**
+     * The same, and it tells the exporter about each event of the table that was committed; see {@link MetricsExporter#recordEnqueued}. Once per table that is counted.
+     *
+     * <p>Only events that are written with a {@link TxContext} are counted: of a mere connection nobody learns whether it commits.
+     *
+     * @param table as events are written to it
+     */
+    public OutboxPublisher countedBy(String table, MetricsExporter exporter) {
+        Map<String, MetricsExporter> all = new HashMap<>(exporters);
+        all.put(new TableName(table).value(), Objects.requireNonNull(exporter, "exporter"));
+        return new OutboxPublisher(trace, Map.copyOf(all));
     }
 
     /**
@@ -58,23 +75,44 @@ public final class OutboxPublisher {
             throw new TransactionStateException(
                     "Event " + message.eventId() + " needs a transaction: it would exist without what it tells of");
         }
-        return enqueue(transaction.currentConnection(), table, message);
+        Written written = write(transaction.currentConnection(), table, message);
+        MetricsExporter exporter = exporters.get(table);
+        if (exporter != null && written.isNew()) {
+            transaction.afterCommit(() -> count(exporter, message));
+        }
+        return written.sequence();
+    }
+
+    /** The transaction has committed: the caller must not take anything for a failure. */
+    private static void count(MetricsExporter exporter, OutboxMessage message) {
+        try {
+            exporter.recordEnqueued(message.topic());
+        } catch (RuntimeException | Error e) {
+            LOG.log(Level.WARNING, "An event that was written could not be counted", e);
+        }
     }
 
     /**
-     * Writes into the transaction of the given connection, which stays open.
+     * Writes into the transaction of the given connection, which stays open. Such events are not {@link #countedBy counted}.
      *
      * @param table with an optional schema, such as {@code public.org_outbox}
      * @return the sequence of the event, or of the one with its id that was there before
      */
     public long enqueue(Connection transaction, String table, OutboxMessage message) {
+        return write(transaction, table, message).sequence();
+    }
+
+    /** The number of an event, and whether it was written just now. */
+    private record Written(long sequence, boolean isNew) {}
+
+    private Written write(Connection transaction, String table, OutboxMessage message) {
         LayoutEventStore store = store(transaction, table);
         return store.run("write event " + message.eventId(), () -> {
             if (transaction.getAutoCommit()) {
                 throw new TransactionStateException("Event " + message.eventId()
                         + " needs a transaction, but the connection is in auto-commit mode");
             }
-            return enqueue(transaction, store, message);
+            return write(transaction, store, message);
         });
     }
 
@@ -98,18 +136,18 @@ public final class OutboxPublisher {
         }
     }
 
-    private long enqueue(Connection conn, LayoutEventStore store, OutboxMessage message) throws SQLException {
+    private Written write(Connection conn, LayoutEventStore store, OutboxMessage message) throws SQLException {
         for (int tries = 1; ; tries++) {
-            OptionalLong sequence =
-                    isPartitioned(conn, store) ? findLocked(conn, store, message) : OptionalLong.empty();
-            if (sequence.isEmpty()) {
-                sequence = insert(conn, store, message);
+            OptionalLong there = isPartitioned(conn, store) ? findLocked(conn, store, message) : OptionalLong.empty();
+            if (there.isEmpty()) {
+                OptionalLong written = insert(conn, store, message);
+                if (written.isPresent()) {
+                    return new Written(written.getAsLong(), true);
+                }
+                there = find(conn, store, message);
             }
-            if (sequence.isEmpty()) {
-                sequence = find(conn, store, message);
-            }
-            if (sequence.isPresent()) {
-                return sequence.getAsLong();
+            if (there.isPresent()) {
+                return new Written(there.getAsLong(), false);
             }
             if (tries == TRIES) { // each time it was there, and then purged
                 throw new EventStoreException(

@@ -21,7 +21,8 @@ import static org.awaitility.Awaitility.await;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LeaderCutOffTest {
 
-    private static final Duration TERM = Duration.ofMillis(200);
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
+    private static final Duration TERM = POLL_INTERVAL.dividedBy(2);
     private static final String TABLE = AbstractJdbcEventStore.DEFAULT_TABLE;
 
     @ParameterizedTest
@@ -39,11 +40,14 @@ class LeaderCutOffTest {
             assertThat(leader.lead()).isTrue();
             assertThat(standby.lead()).isFalse();
 
+            long cutOff = System.nanoTime();
             network.blackhole(Direction.TO_SERVER);
             network.blackhole(Direction.TO_CLIENT);
 
             await().atMost(TERM.plusSeconds(2)).until(() -> !leader.isLeader());
             await().atMost(10, TimeUnit.SECONDS).until(standby::lead); // the server ended the silent session
+            assertThat(Duration.ofNanos(System.nanoTime() - cutOff))
+                    .isLessThan(POLL_INTERVAL.multipliedBy(2).plusSeconds(1)); // slow machines
             assertThat(leader.isLeader()).isFalse();
             assertThat(leader.lead()).isFalse();
             await().atMost(10, TimeUnit.SECONDS)

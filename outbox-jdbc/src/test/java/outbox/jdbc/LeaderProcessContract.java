@@ -32,8 +32,9 @@ abstract class LeaderProcessContract {
     private record Published(String node, String aggregate, int number) {}
 
     private static final Duration START = Duration.ofSeconds(30);
-    private static final Duration TAKE_OVER =
-            LeaderNode.POLL_INTERVAL.multipliedBy(2).plusSeconds(8); // slow machines
+    private static final Duration TAKE_OVER = LeaderNode.POLL_INTERVAL
+            .multipliedBy(2)
+            .plusSeconds(8); // slow machines; the promised time is held by LeadershipContract
     private static final List<String> AGGREGATES = List.of("a", "b", "c");
 
     private final Databases database;

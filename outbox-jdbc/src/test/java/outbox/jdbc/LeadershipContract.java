@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
@@ -21,6 +22,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -31,6 +33,8 @@ import static org.awaitility.Awaitility.await;
 abstract class LeadershipContract {
 
     private static final Duration TERM = Duration.ofMillis(200);
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(1); // for the longest term that goes with it
+    private static final Duration SLOW_MACHINE = Duration.ofMillis(900); // less than another poll
     private static final String TABLE = AbstractJdbcEventStore.DEFAULT_TABLE;
 
     private final Databases database;
@@ -100,6 +104,32 @@ abstract class LeadershipContract {
     }
 
     @Test
+    void a_standby_that_asks_once_per_poll_interval_leads_within_two_of_them_after_a_close() {
+        assertTakenOverInTime(JdbcLeadership::close);
+    }
+
+    @Test
+    void a_standby_that_asks_once_per_poll_interval_leads_within_two_of_them_after_the_end_of_a_session() {
+        assertTakenOverInTime(leader -> locks.terminate());
+    }
+
+    private void assertTakenOverInTime(Consumer<JdbcLeadership> loss) {
+        JdbcLeadership leader = node(POLL_INTERVAL.dividedBy(2));
+        JdbcLeadership standby = node(POLL_INTERVAL.dividedBy(2));
+        assertThat(leader.lead()).isTrue();
+        assertThat(standby.lead()).isFalse(); // just before: so it waits as long as it can
+        long lost = System.nanoTime();
+        loss.accept(leader);
+
+        do {
+            await().pollDelay(POLL_INTERVAL).until(() -> true);
+        } while (!standby.lead());
+
+        assertThat(Duration.ofNanos(System.nanoTime() - lost))
+                .isLessThan(POLL_INTERVAL.multipliedBy(2).plus(SLOW_MACHINE));
+    }
+
+    @Test
     void however_often_it_was_asked_to_lead_one_close_frees_the_lock_and_the_connection_goes_back_as_it_came()
             throws SQLException {
         JdbcLeadership leader = node();
@@ -164,6 +194,20 @@ abstract class LeadershipContract {
         assertThat(leader.isLeader()).isFalse();
         standby.close();
         assertThat(leader.lead()).isTrue();
+    }
+
+    @Test
+    void a_connection_whose_abort_fails_is_closed_all_the_same() {
+        FaultyDataSource faulty = new FaultyDataSource(pool);
+        JdbcLeadership leader = JdbcLeadership.of(faulty, TABLE, TERM);
+        open.add(leader);
+        assertThat(leader.lead()).isTrue();
+        FaultyDataSource.Fault abort = faulty.failBefore(1, FaultyDataSource.Call.to("abort"), "08006");
+
+        locks.terminate();
+
+        await().atMost(5, TimeUnit.SECONDS).until(() -> faulty.openConnections() == 0);
+        assertThat(abort.happened()).isTrue();
     }
 
     @Test
@@ -291,7 +335,11 @@ abstract class LeadershipContract {
     }
 
     private JdbcLeadership node() {
-        JdbcLeadership node = JdbcLeadership.of(pool, TABLE, TERM);
+        return node(TERM);
+    }
+
+    private JdbcLeadership node(Duration term) {
+        JdbcLeadership node = JdbcLeadership.of(pool, TABLE, term);
         open.add(node);
         return node;
     }

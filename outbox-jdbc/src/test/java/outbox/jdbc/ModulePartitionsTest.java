@@ -3,7 +3,9 @@ package outbox.jdbc;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.purge.OutboxPurge;
 import outbox.relay.Relay;
+import outbox.testing.FaultyDataSource;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -105,6 +107,103 @@ class ModulePartitionsTest {
     }
 
     @Test
+    void a_relay_makes_days_ahead_and_drops_old_ones_instead_of_deleting_their_rows() {
+        LocalDate delivered = givenDay(10, "published_at = now() - interval '8 days'");
+        LocalDate today = givenDay(0, "published_at = NULL");
+        LocalDate kept = givenDay(8, "published_at = NULL, available_at = now() + interval '1 day'");
+        givenEvent(kept, "published_at = now() - interval '7 days 12 hours'"); // its day may go soon
+        LocalDate mixed = givenDay(12, "published_at = NULL, available_at = now() + interval '1 day'");
+        givenEvent(mixed, "published_at = now() - interval '11 days'"); // its day should have gone long ago
+
+        try (Relay relay = relay()) {
+            relay.start();
+            await().until(() -> exists(today.plusDays(7)) && !exists(delivered));
+            await().until(() -> inDay(mixed) == 1);
+        }
+
+        assertThat(exists(today.plusDays(8))).isFalse();
+        assertThat(inDay(kept)).isEqualTo(2);
+    }
+
+    @Test
+    void a_relay_keeps_partitions_at_every_run_of_its_purge() {
+        try (Relay relay = relay()) {
+            relay.start();
+            LocalDate today = today();
+            await().until(() -> exists(today.plusDays(7)));
+
+            db.execute("DROP TABLE billing." + name(today.plusDays(5)));
+
+            await().until(() -> exists(today.plusDays(5)));
+        }
+    }
+
+    @Test
+    void a_day_that_keeps_to_the_rest_does_not_lock_the_table_at_every_run() throws SQLException {
+        db.insert("{}");
+        partitions.createAhead(7);
+        FaultyDataSource watched = new FaultyDataSource(db.dataSource);
+        FaultyDataSource.Fault create =
+                watched.failBefore(1, call -> call.sql() != null && call.sql().startsWith("CREATE TABLE"), "42501");
+        try (Connection connection = watched.getConnection()) {
+            assertThat(db.store.keepPartitions(connection, Duration.ofDays(7))).isTrue();
+        }
+        assertThat(create.happened()).isFalse();
+    }
+
+    @Test
+    void partitions_of_another_make_and_plain_tables_are_left_alone() throws SQLException {
+        ModuleTable plain = new ModuleTable();
+        assertThat(kept(plain)).isFalse();
+
+        db.execute("ALTER TABLE billing.org_outbox_rest RENAME TO org_outbox_others");
+        assertThat(kept(db)).isFalse();
+        assertThat(db.number("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'billing.org_outbox'::regclass"))
+                .isEqualTo(1);
+    }
+
+    @Test
+    void without_the_right_to_make_partitions_rows_are_purged_all_the_same() {
+        LocalDate day = givenDay(10, "published_at = now() - interval '7 days 12 hours'");
+        db.execute("GRANT USAGE ON SCHEMA billing TO pg_monitor"); // a role that every server has
+        db.execute("GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA billing TO pg_monitor");
+
+        OutboxPurge purge = OutboxPurge.builder()
+                .connectionProvider(() -> {
+                    Connection connection = db.dataSource.getConnection();
+                    try (var statement = connection.createStatement()) {
+                        statement.execute("SET ROLE pg_monitor");
+                    }
+                    return connection;
+                })
+                .eventStore(db.store)
+                .build();
+
+        assertThat(purge.purge().done()).isEqualTo(1);
+        assertThat(exists(day)).isTrue();
+    }
+
+    private static boolean kept(ModuleTable table) throws SQLException {
+        try (Connection connection = table.dataSource.getConnection()) {
+            return table.store.keepPartitions(connection, Duration.ofDays(7));
+        }
+    }
+
+    private Relay relay() {
+        return Relay.builder()
+                .connectionProvider(db.dataSource::getConnection)
+                .eventStore(db.store)
+                .dispatcher(message -> {})
+                .purgeInterval(Duration.ofMillis(100))
+                .retention(Duration.ofDays(7))
+                .build();
+    }
+
+    private long inDay(LocalDate day) {
+        return db.number("SELECT COUNT(*) FROM billing." + name(day));
+    }
+
+    @Test
     void only_a_module_on_postgresql_has_partitions() {
         LayoutEventStore other =
                 LayoutEventStore.of(db.dataSource, TableLayout.textStatus("outbox_events"), new TestLead());
@@ -116,9 +215,18 @@ class ModulePartitionsTest {
 
     /** A partition of so many days ago with one event. */
     private LocalDate givenDay(int daysAgo, String set) {
-        LocalDate day = LocalDate.parse(db.text("SELECT CAST((now() AT TIME ZONE 'UTC') AS date) - " + daysAgo));
+        LocalDate day = today().minusDays(daysAgo);
         db.execute("CREATE TABLE billing." + name(day) + " PARTITION OF billing.org_outbox FOR VALUES FROM ('" + day
                 + " 00:00:00+00') TO ('" + day.plusDays(1) + " 00:00:00+00')");
+        givenEvent(day, set);
+        return day;
+    }
+
+    private LocalDate today() {
+        return LocalDate.parse(db.text("SELECT CAST((now() AT TIME ZONE 'UTC') AS date)"));
+    }
+
+    private void givenEvent(LocalDate day, String set) {
         UUID eventId = UUID.randomUUID();
         db.execute(
                 "INSERT INTO billing.org_outbox (tenant_id, topic, payload, event_id, created_at) VALUES (?, ?, '{}', ?, CAST(? AS timestamptz))",
@@ -127,7 +235,6 @@ class ModulePartitionsTest {
                 eventId,
                 day + " 12:00:00+00");
         db.execute("UPDATE billing.org_outbox SET " + set + " WHERE event_id = ?", eventId);
-        return day;
     }
 
     private static String name(LocalDate day) {

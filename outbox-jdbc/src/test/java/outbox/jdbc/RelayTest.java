@@ -13,6 +13,7 @@ import outbox.relay.TraceContext;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
+import outbox.spi.MetricsExporter;
 import outbox.testing.StoreFixture;
 
 import java.nio.charset.StandardCharsets;
@@ -148,6 +149,62 @@ class RelayTest {
         assertThat(db.count("1 = 1")).isEqualTo(1);
         assertThatThrownBy(() -> publisher.enqueue(context, db.table, message(UUID.randomUUID())))
                 .isInstanceOf(TransactionStateException.class);
+    }
+
+    @Test
+    void events_are_counted_when_their_transaction_commits_and_only_those_that_are_new() {
+        List<String> counted = new ArrayList<>();
+        MetricsExporter exporter = new Node.Counts() {
+            @Override
+            public void recordEnqueued(String eventType) {
+                counted.add(eventType);
+                throw new IllegalStateException("harms nobody");
+            }
+        };
+        OutboxPublisher publisher =
+                new OutboxPublisher().countedBy(db.table, exporter).withTrace(() -> null);
+        ThreadLocalTxContext context = new ThreadLocalTxContext();
+        JdbcTransactionManager transactions = new JdbcTransactionManager(db.dataSource::getConnection, context);
+        UUID eventId = UUID.randomUUID();
+        try (JdbcTransactionManager.Transaction transaction = transactions.begin()) {
+            publisher.enqueue(context, db.table, message(UUID.randomUUID()));
+            transaction.rollback();
+        }
+        try (JdbcTransactionManager.Transaction transaction = transactions.begin()) {
+            publisher.enqueue(context, db.table, message(eventId));
+            publisher.enqueue(context, db.table, message(eventId));
+            assertThat(counted).isEmpty();
+            transaction.commit();
+        }
+
+        assertThat(counted).containsExactly(ModuleTable.TOPIC);
+    }
+
+    @Test
+    void each_table_is_counted_by_its_own_exporter() {
+        ModuleTable other = new ModuleTable("public.hrm_outbox", 25);
+        OutboxPublisher publisher = new OutboxPublisher().countedBy(db.table, new Node.Counts() {
+            @Override
+            public void recordEnqueued(String eventType) {
+                throw new AssertionError("Another table was counted");
+            }
+        });
+        List<String> counted = new ArrayList<>();
+        ThreadLocalTxContext context = new ThreadLocalTxContext();
+        JdbcTransactionManager transactions = new JdbcTransactionManager(other.dataSource::getConnection, context);
+        try (JdbcTransactionManager.Transaction transaction = transactions.begin()) {
+            publisher
+                    .countedBy(other.table, new Node.Counts() {
+                        @Override
+                        public void recordEnqueued(String eventType) {
+                            counted.add(eventType);
+                        }
+                    })
+                    .enqueue(context, other.table, message(UUID.randomUUID()));
+            transaction.commit();
+        }
+
+        assertThat(counted).containsExactly(ModuleTable.TOPIC);
     }
 
     @Test

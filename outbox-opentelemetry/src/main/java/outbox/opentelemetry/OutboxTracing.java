@@ -1,9 +1,12 @@
 package outbox.opentelemetry;
 
 import io.opentelemetry.api.OpenTelemetry;
+import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.Tracer;
+import org.jspecify.annotations.Nullable;
 import outbox.WriteInterceptor;
 import outbox.dispatch.EventInterceptor;
+import outbox.relay.TraceContext;
 
 import java.util.Objects;
 
@@ -46,6 +49,11 @@ public final class OutboxTracing {
     /** For {@link outbox.OutboxWriter#interceptedBy}. */
     public WriteInterceptor writes() {
         return new WriteSpans(tracer);
+    }
+
+    /** The context of the thread's span, for what is written without a {@link #writes() span of its own}: {@code publisher.withTrace(OutboxTracing::currentContext)}. Null if there is no span. */
+    public static @Nullable TraceContext currentContext() {
+        return TraceHeaders.contextOf(Span.current());
     }
 
     /** For {@link outbox.dispatch.OutboxDispatcher.Builder#interceptor}; the first of them, so that a refusal of another one is on the span as well. One per dispatcher. */

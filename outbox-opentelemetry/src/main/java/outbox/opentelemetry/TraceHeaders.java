@@ -7,6 +7,7 @@ import io.opentelemetry.context.Context;
 import io.opentelemetry.context.propagation.TextMapGetter;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.relay.TraceContext;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -18,6 +19,7 @@ import java.util.Map;
 final class TraceHeaders {
 
     static final String TRACE_PARENT = "traceparent";
+    static final String TRACE_STATE = "tracestate";
 
     private static final W3CTraceContextPropagator W3C = W3CTraceContextPropagator.getInstance();
     private static final TextMapGetter<EventEnvelope> HEADERS = new TextMapGetter<>() {
@@ -43,6 +45,13 @@ final class TraceHeaders {
             }
         });
         return headers;
+    }
+
+    /** What the columns of a table take; null if the span has no context to tell about. */
+    static @Nullable TraceContext contextOf(Span span) {
+        Map<String, String> headers = of(span);
+        String parent = headers.get(TRACE_PARENT);
+        return parent == null ? null : new TraceContext(parent, headers.get(TRACE_STATE));
     }
 
     /** The context under which the event was written; without a span if its headers have none, or none that can be read. */

@@ -6,6 +6,8 @@ import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanId;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.TraceFlags;
+import io.opentelemetry.api.trace.TraceState;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.api.trace.TracerProvider;
 import io.opentelemetry.context.propagation.ContextPropagators;
@@ -21,6 +23,7 @@ import outbox.EventEnvelope;
 import outbox.InvalidEventException;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.OutboxDispatcher;
+import outbox.relay.TraceContext;
 
 import java.util.List;
 import java.util.Map;
@@ -130,6 +133,21 @@ class TracingTest {
                 .containsEntry("tracestate", "vendor=1");
         assertThat(links(span).get(0).getTraceId()).isEqualTo("0af7651916cd43dd8448eb211c80319c");
         assertThat(links(span).get(0).getTraceState().get("vendor")).isEqualTo("1");
+    }
+
+    @Test
+    @SuppressWarnings("try") // the scope is all that is wanted
+    void the_context_of_the_thread_can_be_stored_by_whoever_writes_without_a_span() {
+        SpanContext given = SpanContext.create(
+                "0af7651916cd43dd8448eb211c80319c",
+                "b7ad6b7169203331",
+                TraceFlags.getSampled(),
+                TraceState.builder().put("vendor", "1").build());
+        assertThat(OutboxTracing.currentContext()).isNull();
+
+        try (var scope = Span.wrap(given).makeCurrent()) {
+            assertThat(OutboxTracing.currentContext()).isEqualTo(new TraceContext(GIVEN, "vendor=1"));
+        }
     }
 
     @Test

@@ -1,0 +1,194 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import outbox.relay.Relay;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import java.util.stream.LongStream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** Two relays on a module's outbox that take turns by the advisory lock of PostgreSQL. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class LedRelayTest {
+
+    /** Who got which event. */
+    private record Delivery(String node, long sequence) {}
+
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(400);
+    private static final Duration TAKE_OVER = POLL_INTERVAL.multipliedBy(2).plusSeconds(2); // slow machines
+
+    private static final String HELD = "locktype = 'advisory' AND objsubid = 1 AND database = "
+            + "(SELECT oid FROM pg_database WHERE datname = current_database())";
+
+    private final List<Delivery> deliveries = new CopyOnWriteArrayList<>();
+    private final AtomicReference<String> delivering = new AtomicReference<>("");
+    private final AtomicBoolean together = new AtomicBoolean();
+    private final List<Relay> relays = new ArrayList<>();
+
+    @SuppressWarnings("NullAway.Init") // before each test
+    private ModuleTable db;
+
+    @BeforeEach
+    void freshTable() {
+        db = new ModuleTable();
+    }
+
+    @AfterEach
+    void closeRelays() {
+        relays.forEach(Relay::close);
+    }
+
+    @Test
+    void one_delivers_until_it_closes_and_then_the_other_does() {
+        Relay first = started("first");
+        await().atMost(TAKE_OVER).until(first::isActive);
+        Relay second = started("second");
+        writeAndAwait(30);
+        assertThat(second.isActive()).isFalse();
+
+        first.close();
+        assertThat(first.isActive()).isFalse();
+        await().atMost(TAKE_OVER).until(second::isActive);
+        writeAndAwait(30);
+
+        assertDelivered("first", 1, 30);
+        assertDelivered("second", 31, 60);
+        second.close();
+        assertThat(holders()).isZero();
+    }
+
+    /** Both polled by hand, so that it is known who asks for the lead next. */
+    @Test
+    void when_the_backend_of_the_leader_is_terminated_the_other_takes_over() {
+        Relay first = relay("first");
+        Relay second = relay("second");
+        pollUntil(first, first::isActive);
+        second.poll();
+        write(30);
+        pollUntil(first, this::allIsPublished);
+        second.poll();
+        assertThat(second.isActive()).isFalse();
+
+        terminateLeader();
+        await().atMost(TAKE_OVER).until(() -> !first.isActive());
+        pollUntil(second, second::isActive);
+        write(30);
+        first.poll();
+        first.poll(); // once to learn that the lead is lost, once to ask for it
+        assertThat(first.isActive()).isFalse();
+        pollUntil(second, this::allIsPublished);
+
+        assertDelivered("first", 1, 30);
+        assertDelivered("second", 31, 60);
+        assertThat(holders()).isEqualTo(1);
+        second.close();
+        pollUntil(first, first::isActive);
+    }
+
+    @Test
+    void whatever_is_done_to_the_leader_there_is_one_at_a_time_and_first_appearances_are_in_order() {
+        started("first");
+        started("second");
+        for (int round = 0; round < 3; round++) {
+            await().atMost(TAKE_OVER).until(() -> holders() == 1);
+            for (int i = 0; i < 40; i++) {
+                db.insert("{}");
+                if (i == 20) {
+                    terminateLeader();
+                }
+            }
+        }
+        await().atMost(TAKE_OVER.multipliedBy(3)).until(this::allIsPublished);
+
+        assertThat(together).isFalse();
+        assertThat(deliveries.stream().map(Delivery::sequence).distinct().toList())
+                .isEqualTo(LongStream.rangeClosed(1, 120).boxed().toList());
+    }
+
+    private long holders() {
+        return db.number("SELECT COUNT(*) FROM pg_locks WHERE " + HELD);
+    }
+
+    private void terminateLeader() {
+        assertThat(db.number("SELECT COUNT(pg_terminate_backend(pid)) FROM pg_locks WHERE " + HELD))
+                .isEqualTo(1);
+    }
+
+    private static void pollUntil(Relay relay, BooleanSupplier condition) {
+        await().atMost(TAKE_OVER).until(() -> {
+            relay.poll();
+            return condition.getAsBoolean();
+        });
+    }
+
+    private Relay started(String node) {
+        Relay relay = relay(node);
+        relay.start();
+        return relay;
+    }
+
+    private Relay relay(String node) {
+        Relay relay = Relay.builder()
+                .connectionProvider(db.dataSource::getConnection)
+                .eventStore(db.store(25))
+                .leadership(JdbcLeadership.of(db.dataSource, db.table, POLL_INTERVAL.dividedBy(2)))
+                .pollInterval(POLL_INTERVAL)
+                .dispatcher(message ->
+                        deliver(node, Objects.requireNonNull(message.meta().sequence())))
+                .build();
+        relays.add(relay);
+        return relay;
+    }
+
+    private void deliver(String node, long sequence) throws InterruptedException {
+        if (!delivering.compareAndSet("", node)) {
+            together.set(true);
+        }
+        deliveries.add(new Delivery(node, sequence));
+        try {
+            TimeUnit.MILLISECONDS.sleep(2); // long enough to meet the other
+        } finally {
+            delivering.set("");
+        }
+    }
+
+    private void writeAndAwait(int events) {
+        write(events);
+        await().atMost(10, TimeUnit.SECONDS).until(this::allIsPublished);
+    }
+
+    private void write(int events) {
+        for (int i = 0; i < events; i++) {
+            db.insert("{}");
+        }
+    }
+
+    private boolean allIsPublished() {
+        return db.count("published_at IS NULL") == 0;
+    }
+
+    private void assertDelivered(String node, long from, long to) {
+        List<Long> sequences = deliveries.stream()
+                .filter(delivery -> delivery.node().equals(node))
+                .map(Delivery::sequence)
+                .toList();
+        assertThat(new HashSet<>(sequences))
+                .containsExactlyInAnyOrderElementsOf(
+                        LongStream.rangeClosed(from, to).boxed().toList());
+        assertThat(together).isFalse();
+    }
+}
