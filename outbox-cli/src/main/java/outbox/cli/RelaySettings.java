@@ -125,7 +125,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         List<String> tables = settings.readOptional(Setting.CLEANER_TABLES, RelaySettings::tables)
                 .orElse(delivery == null ? List.of() : delivery.tables());
         Duration interval = settings.read(Setting.CLEANER_INTERVAL, RelaySettings::span);
-        Duration retention = settings.read(Setting.CLEANER_RETENTION, RelaySettings::retention);
+        Duration retention = settings.read(Setting.CLEANER_RETENTION, RelaySettings::doneRetention);
         Duration dead = settings.read(Setting.CLEANER_DEAD_RETENTION, RelaySettings::retention);
         if (enabled == null || interval == null || retention == null || dead == null) {
             return null;
@@ -216,6 +216,16 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         if (span.compareTo(SHORTEST) < 0 || span.compareTo(LONGEST) > 0) {
             throw new IllegalArgumentException(
                     "must be at least " + SHORTEST.toMillis() + "ms, but is '" + TextTable.oneLine(text) + "'");
+        }
+        return span;
+    }
+
+    /** Zero means "for ever" for dead events, so here it must not mean "at once". */
+    private static Duration doneRetention(String text) {
+        Duration span = retention(text);
+        if (span.isZero()) {
+            throw new IllegalArgumentException("must be more than 0; to keep delivered events for ever set "
+                    + Setting.CLEANER_ENABLED.key() + " to false");
         }
         return span;
     }

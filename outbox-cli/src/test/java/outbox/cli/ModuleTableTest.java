@@ -91,6 +91,21 @@ class ModuleTableTest {
     }
 
     @Test
+    void a_retention_of_zero_purges_nothing_and_tells_what_to_give_instead() throws Exception {
+        insert(DEAD);
+        insert("published_at = now() - INTERVAL '8 days'");
+
+        Run done = run("purge", "--retention", "0", "--reason", "x", "--yes");
+        Run dead = run("purge", "--retention", "1h", "--dead-retention", "0s", "--reason", "x", "--yes");
+
+        assertThat(done.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(done.err()).contains("--retention must be more than 0", "1ms");
+        assertThat(dead.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(dead.err()).contains("--dead-retention must be more than 0", "leave it out");
+        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox")).isEqualTo("2");
+    }
+
+    @Test
     void the_doctor_is_silent_about_a_healthy_one_and_names_faults() throws Exception {
         insert("");
         insert("published_at = now()");
