@@ -13,11 +13,13 @@ final class Meters implements AutoCloseable {
 
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
 
+    /** Where a table is shared there is no leader to tell of: many at a time would be an alarm. */
     MetricsExporter of(String table, OutboxAdmin admin, @Nullable Leadership leadership) {
-        return OutboxMeters.builder(registry, table)
-                .backlog(admin::backlog)
-                .relayLeader(leadership == null ? () -> true : leadership::isLeader)
-                .build();
+        OutboxMeters.Builder meters = OutboxMeters.builder(registry, table).backlog(admin::backlog);
+        if (leadership != null) {
+            meters.relayLeader(leadership::isLeader);
+        }
+        return meters.build();
     }
 
     String scrape() {
