@@ -120,4 +120,15 @@ class ModuleTableTest {
         assertThat(ill.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(ill.out()).contains("index: Table org_outbox has no index for the claim", "lease: 1 events");
     }
+
+    @Test
+    void the_doctor_names_topics_that_died_for_want_of_a_subscriber() throws Exception {
+        insert("attempts = 25, last_error = 'NoSubscriberException: Nobody has subscribed to topic"
+                + " org.organization.created.v1 on this event bus.'");
+
+        Run run = run("doctor");
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out()).contains("route: 1 events of the type org.organization.created.v1 are dead");
+    }
 }
