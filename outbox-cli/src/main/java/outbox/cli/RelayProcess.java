@@ -16,6 +16,8 @@ import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.Leadership;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
@@ -27,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * All that a relay process runs: a pool, a relay and a purge for each table, the transports, and the server of health and metrics.
@@ -47,21 +50,28 @@ final class RelayProcess implements AutoCloseable {
     private final RelaySettings settings;
     private final HikariDataSource pool;
     private final Meters meters;
+    private final StdoutTransport stdout;
     private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
     private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
     private @Nullable HealthServer server; // starting thread only
 
-    private RelayProcess(RelaySettings settings) throws SQLException {
+    private RelayProcess(RelaySettings settings, Consumer<String> onBroken) throws SQLException {
         this.settings = settings;
         this.pool = pool(settings);
         this.meters = new Meters();
+        this.stdout = new StdoutTransport(new FileOutputStream(FileDescriptor.out), onBroken);
         others.add(pool);
         others.add(meters);
     }
 
-    /** @throws SettingsException if a setting does not fit the database, or an address is in use */
-    static RelayProcess start(RelaySettings settings) throws SQLException {
-        RelayProcess process = new RelayProcess(settings);
+    /**
+     * Starts everything.
+     *
+     * @param onBroken told why the process can deliver nothing more, so that it should end; must not wait
+     * @throws SettingsException if a setting does not fit the database, or an address is in use
+     */
+    static RelayProcess start(RelaySettings settings, Consumer<String> onBroken) throws SQLException {
+        RelayProcess process = new RelayProcess(settings, onBroken);
         try {
             process.run();
             return process;
@@ -113,7 +123,7 @@ final class RelayProcess implements AutoCloseable {
         Leadership leadership = delivery.singleActive() ? leadership(table) : null;
         try {
             AdminEventStore store = store(table, kind, leadership);
-            Transport transport = Transport.to(settings, table);
+            Transport transport = Transport.to(settings, table, stdout);
             others.add(transport);
             Relay.Builder relay = Relay.builder()
                     .connectionProvider(connections())

@@ -4,8 +4,6 @@ import outbox.EventListener;
 import outbox.http.HttpTransport;
 import outbox.http.WebhookSecret;
 
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.net.URI;
 import java.time.Duration;
 
@@ -17,11 +15,11 @@ record Transport(EventListener listener, boolean isAsync) implements AutoCloseab
     private static final Duration AFTER_DRAIN =
             Duration.ofSeconds(1); // the dispatcher has waited for what is in flight
 
-    /** The settings are checked. */
-    static Transport to(RelaySettings settings, String table) {
+    /** The settings are checked. Standard output is one for all tables. */
+    static Transport to(RelaySettings settings, String table, StdoutTransport stdout) {
         RelaySettings.Transport transport = settings.transport();
         if (transport.endpoint().isEmpty()) {
-            return new Transport(new StdoutTransport(new FileOutputStream(FileDescriptor.out)), false);
+            return new Transport(stdout, false);
         }
         Duration limit = settings.delivery().dispatchTimeout();
         Duration request = limit.compareTo(LONGEST_REQUEST) > 0 ? LONGEST_REQUEST : limit;

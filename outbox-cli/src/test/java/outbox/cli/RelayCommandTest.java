@@ -2,13 +2,17 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import outbox.testing.ChildJvm;
 import outbox.testing.PostgresServer;
 
+import java.io.File;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -18,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -129,6 +134,44 @@ class RelayCommandTest {
             relay.terminate();
             assertThat(relay.waitFor(Duration.ofSeconds(30))).isZero();
         }
+    }
+
+    @Test
+    void a_standard_output_that_fails_ends_it_with_4_and_costs_no_attempt(@TempDir Path directory) throws Exception {
+        createTable();
+        insert("org.organization.created.v1", "{}");
+        Path log = directory.resolve("log");
+        Process relay = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx128m",
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "relay",
+                        "--url",
+                        url,
+                        "--tables",
+                        "org_outbox",
+                        "--max-attempts",
+                        "1",
+                        "--bind",
+                        "127.0.0.1:0",
+                        "--transport",
+                        "stdout")
+                .redirectOutput(new File("/dev/full")) // every write fails
+                .redirectError(log.toFile())
+                .start();
+        try {
+            assertThat(relay.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            relay.destroyForcibly();
+        }
+
+        assertThat(relay.exitValue()).isEqualTo(ExitCode.FAILED);
+        assertThat(Files.readString(log)).contains("Cannot write to standard output");
+        assertThat(published()).isZero();
+        assertThat(number("SELECT attempts FROM org_outbox")).isZero();
     }
 
     @Test
