@@ -130,6 +130,7 @@ final class RelayProcess implements AutoCloseable {
                     .eventStore(store)
                     .table(table)
                     .listener(transport.listener())
+                    .protection(transport.protection())
                     .pollInterval(delivery.pollInterval())
                     .batchSize(delivery.batchSize())
                     .lease(delivery.lockTtl())

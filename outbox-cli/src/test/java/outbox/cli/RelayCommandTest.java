@@ -7,6 +7,8 @@ import outbox.testing.ChildJvm;
 import outbox.testing.PostgresServer;
 
 import java.io.File;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -120,6 +122,27 @@ class RelayCommandTest {
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(8));
             assertThat(published()).isZero();
             assertThat(number("SELECT attempts FROM org_outbox")).isZero();
+        }
+    }
+
+    @Test
+    void an_endpoint_that_cannot_be_reached_costs_no_attempt() throws Exception {
+        createTable();
+        int port;
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = free.getLocalPort();
+        }
+        String endpoint = "http://127.0.0.1:" + port + "/events";
+        try (ChildJvm relay =
+                relay(url, "--http-endpoint", endpoint, "--max-attempts", "1", "--poll-interval", "100ms")) {
+            relay.awaitLine(LISTENING, START);
+            String eventId = insert("org.organization.created.v1", "{}");
+            relay.awaitLine("Circuit breaker http is open", START);
+
+            try (Receiver receiver = Receiver.answeringAt(port)) {
+                await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(1));
+                assertThat(receiver.posts()).extracting(Receiver.Post::id).contains(eventId);
+            }
         }
     }
 
