@@ -9,7 +9,6 @@ import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LayoutSchema;
 import outbox.jdbc.OutboxSchema;
-import outbox.jdbc.TableName;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -66,8 +65,8 @@ final class SchemaCommand implements Runnable {
                 description = "what the table must be able to do beyond the plain outbox: ${COMPLETION-CANDIDATES}")
         private Feature[] features = {};
 
-        String table() {
-            return new TableName(table).value();
+        String table(String product) {
+            return Database.table(product, table);
         }
 
         /** Refuses what does not fit the kind of table. */
@@ -84,10 +83,10 @@ final class SchemaCommand implements Runnable {
 
         Subject subject(Database database, int maxAttempts) throws SQLException {
             try (Connection connection = database.getConnection()) {
-                TableKind kind = layout != null
-                        ? layout
-                        : Doctor.kindOf(connection, table()).orElse(TableKind.named(table));
-                return Target.subject(database, table(), kind, maxAttempts);
+                String name = table(database.product());
+                TableKind kind =
+                        layout != null ? layout : Doctor.kindOf(connection, name).orElse(TableKind.named(name));
+                return Target.subject(database, name, kind, maxAttempts);
             }
         }
     }
@@ -123,7 +122,7 @@ final class SchemaCommand implements Runnable {
                                             "Name the database by --store postgresql, mysql or h2, or by --url.")))
                             .name();
             TableKind kind = table.kind();
-            io.out().println(SchemaScript.of(Database.store(name, table.table()), kind, table.features(kind)));
+            io.out().println(SchemaScript.of(Database.store(name, table.table(name)), kind, table.features(kind)));
             return ExitCode.OK;
         }
     }
@@ -153,7 +152,7 @@ final class SchemaCommand implements Runnable {
             List<String> expected = Feature.columns(table.features(subject.kind()), db.product());
             try (Connection connection = db.getConnection()) {
                 List<Finding> findings = Doctor.checkSchema(connection, subject, expected);
-                DoctorCommand.print(io, json, table.table(), findings, List.of());
+                DoctorCommand.print(io, json, subject.table(), findings, List.of());
                 return findings.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
             }
         }
@@ -185,7 +184,7 @@ final class SchemaCommand implements Runnable {
             Database db = database.database(io);
             Subject subject = table.subject(db, database.maxAttempts(io));
             List<Feature> features = table.features(subject.kind());
-            io.out().println(SchemaScript.of(db.store(table.table()), subject.kind(), features));
+            io.out().println(SchemaScript.of(db.store(subject.table()), subject.kind(), features));
             if (!yes && !asked()) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
                 return ExitCode.NOT_CONFIRMED;
@@ -193,11 +192,11 @@ final class SchemaCommand implements Runnable {
             if (subject.store() instanceof LayoutEventStore layout) {
                 LayoutSchema.create(db, layout);
             } else {
-                OutboxSchema.create(db, db.store(table.table()));
+                OutboxSchema.create(db, db.store(subject.table()));
             }
             features.forEach(feature -> feature.create(db, subject));
             io.out().println();
-            io.out().println("Done: " + table.table() + " in " + db + " is complete.");
+            io.out().println("Done: " + subject.table() + " in " + db + " is complete.");
             return ExitCode.OK;
         }
 

@@ -7,7 +7,6 @@ import outbox.cli.doctor.TableKind;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.TableLayout;
-import outbox.jdbc.TableName;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Leadership;
 
@@ -37,7 +36,8 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
     };
 
     /** @throws SettingsException if there is no such table, or it is no outbox that we know */
-    static Target of(Database database, String table, int maxAttempts) throws SQLException {
+    static Target of(Database database, String text, int maxAttempts) throws SQLException {
+        String table = database.table(text);
         TableKind kind = kind(database, table);
         Subject subject = subject(database, table, kind, maxAttempts);
         return new Target(
@@ -62,16 +62,15 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         return layout.withMaxAttempts(maxAttempts);
     }
 
-    /** What the columns of a table say that it is. */
+    /** What the columns of a table say that it is. Its name is checked. */
     static TableKind kind(DataSource database, String table) throws SQLException {
-        String name = new TableName(table).value();
         try (Connection connection = database.getConnection()) {
-            if (!Doctor.hasTable(connection, name)) {
+            if (!Doctor.hasTable(connection, table)) {
                 throw new SettingsException("There is no table " + table
                         + " in this database. Name another one by its schema and name, or create it: outbox schema apply"
                         + " --table " + table);
             }
-            return Doctor.kindOf(connection, name)
+            return Doctor.kindOf(connection, table)
                     .orElseThrow(() -> new SettingsException("Table " + table
                             + " is none of the outbox tables that are known. Name another one, or compare it with outbox"
                             + " schema print --layout EVENT, MODULE or TEXT_STATUS."));

@@ -131,4 +131,23 @@ class ModuleTableTest {
         assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(run.out()).contains("route: 1 events of the type org.organization.created.v1 are dead");
     }
+
+    @Test
+    void a_name_in_capitals_is_folded_as_in_plain_sql() throws Exception {
+        insert("published_at = now() - INTERVAL '8 days'");
+
+        Run applied = Run.of("schema", "apply", "--table", "Org_Outbox", "--yes", "--url", shop.url());
+        Run status = Run.of("status", "--table", "Org_Outbox", "--url", shop.url());
+        Run doctor = Run.of("doctor", "--table", "PUBLIC.ORG_OUTBOX", "--url", shop.url());
+        Run purged = Run.of(
+                "purge", "--table", "ORG_OUTBOX", "--retention", "1h", "--reason", "x", "--yes", "--url", shop.url());
+
+        assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM pg_class WHERE relname ILIKE 'org_outbox'"))
+                .isEqualTo("1");
+        assertThat(status.out()).contains("1 done");
+        assertThat(doctor.exitCode()).as(doctor.out() + doctor.err()).isEqualTo(ExitCode.OK);
+        assertThat(purged.exitCode()).as(purged.err()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox")).isEqualTo("0");
+    }
 }
