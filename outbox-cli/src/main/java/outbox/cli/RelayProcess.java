@@ -24,6 +24,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -83,11 +84,13 @@ final class RelayProcess implements AutoCloseable {
 
     private void run() throws SQLException {
         if (settings.delivery().enabled()) {
+            requireDifferent(settings.delivery().tables(), Setting.RELAY_TABLES);
             for (String table : settings.delivery().tables()) {
                 relays.put(table, relay(table, Target.kind(pool, table)));
             }
         }
         if (settings.cleaner().enabled()) {
+            requireDifferent(settings.cleaner().tables(), Setting.CLEANER_TABLES);
             for (String table : settings.cleaner().tables()) {
                 OutboxPurge purge = purge(table, Target.kind(pool, table));
                 others.add(purge);
@@ -96,6 +99,21 @@ final class RelayProcess implements AutoCloseable {
         }
         server = HealthServer.start(settings.server(), this::health, meters::scrape);
         relays.values().forEach(Relay::start);
+    }
+
+    private void requireDifferent(List<String> tables, Setting setting) throws SQLException {
+        Map<String, String> spellings = new HashMap<>(); // by what they mean
+        for (String table : tables) {
+            String other = spellings.put(qualified(table), table);
+            if (other != null) {
+                throw new SettingsException(
+                        setting.key() + " names one table twice, as " + other + " and as " + table + ": keep one.");
+            }
+        }
+    }
+
+    private String qualified(String table) throws SQLException {
+        return Target.qualified(pool, settings.database().product(), table);
     }
 
     /** Fails at once if the database cannot be reached: then there is nothing to relay. */
@@ -157,12 +175,15 @@ final class RelayProcess implements AutoCloseable {
         return drainTime.compareTo(rest.multipliedBy(2)) > 0 ? drainTime.minus(rest) : drainTime.dividedBy(2);
     }
 
-    /** A term of half the poll interval lets a standby take over within two intervals. Asked once here, so that what can never lead is refused at the start. */
+    /**
+     * A term of half the poll interval lets a standby take over within two intervals. The lock goes by the name with its schema, so that two spellings are one table. Asked once here, so that what
+     * can never lead is refused at the start.
+     */
     private Leadership leadership(String table) throws SQLException {
         requirePlaceForLeader(table);
         Duration half = settings.delivery().pollInterval().dividedBy(2);
         Duration term = half.compareTo(SHORTEST_TERM) < 0 ? SHORTEST_TERM : half;
-        Leadership leadership = JdbcLeadership.of(pool, table, term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term);
+        Leadership leadership = JdbcLeadership.of(pool, qualified(table), term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term);
         try {
             leadership.lead();
             return leadership;

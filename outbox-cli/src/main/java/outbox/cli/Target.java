@@ -11,6 +11,8 @@ import outbox.spi.AdminEventStore;
 import outbox.spi.Leadership;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
@@ -60,6 +62,22 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
             case TEXT_STATUS -> TableLayout.textStatus(table);
         };
         return layout.withMaxAttempts(maxAttempts);
+    }
+
+    /** The table by its schema and name, however it was spelled: on PostgreSQL the search path finds the schema. The table is there. */
+    static String qualified(DataSource database, String product, String table) throws SQLException {
+        if (!product.equals("postgresql")) {
+            return table;
+        }
+        String sql = "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                + " WHERE c.oid = to_regclass(?)";
+        try (Connection connection = database.getConnection();
+                PreparedStatement select = connection.prepareStatement(sql)) {
+            select.setString(1, table);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? row.getString(1) : table;
+            }
+        }
     }
 
     /** What the columns of a table say that it is. Its name is checked. */

@@ -36,6 +36,9 @@ class RelayCommandTest {
     private static final Duration START = Duration.ofSeconds(60);
     private static final String LISTENING = "health at http://";
 
+    /** 64-bit FNV-1a of outbox:public.org_outbox, as docs/leader.md has it. */
+    private static final long LOCK_OF_PUBLIC_ORG_OUTBOX = -385503054640916523L;
+
     private final String url = PostgresServer.shared().createDatabase();
 
     private static ChildJvm relay(String url, String... more) {
@@ -210,6 +213,10 @@ class RelayCommandTest {
             await().atMost(START)
                     .untilAsserted(
                             () -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
+            assertThat(
+                            number("SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
+                                    + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
+                    .isEqualTo(LOCK_OF_PUBLIC_ORG_OUTBOX);
             await().atMost(START)
                     .untilAsserted(() -> assertThat(get(health.replace("/health", "/debug/prometheus")))
                             .contains(
@@ -244,6 +251,25 @@ class RelayCommandTest {
         assertThat(retention.err()).contains("--cleaner-retention: must be a span of time such as");
         assertThat(bind.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(bind.err()).contains("set OUTBOX_SERVER_TOKEN", "or bind to 127.0.0.1");
+    }
+
+    @Test
+    void one_table_under_two_names_is_refused() {
+        createTable();
+
+        Run run = Run.of(
+                "relay",
+                "--url",
+                url,
+                "--tables",
+                "org_outbox,public.org_outbox",
+                "--transport",
+                "stdout",
+                "--bind",
+                "127.0.0.1:0");
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(run.err()).contains("OUTBOX_RELAY_TABLES names one table twice, as org_outbox and as public.org_outbox");
     }
 
     @Test
