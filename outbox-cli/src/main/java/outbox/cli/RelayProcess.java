@@ -46,7 +46,7 @@ final class RelayProcess implements AutoCloseable {
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
     private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
-    private static final Duration LONGEST_TERM = Duration.ofMinutes(10);
+    private static final Duration LONGEST_TERM = Duration.ofMinutes(1); // as JdbcLeadership has it
 
     private final RelaySettings settings;
     private final HikariDataSource pool;
@@ -181,9 +181,8 @@ final class RelayProcess implements AutoCloseable {
      */
     private Leadership leadership(String table) throws SQLException {
         requirePlaceForLeader(table);
-        Duration half = settings.delivery().pollInterval().dividedBy(2);
-        Duration term = half.compareTo(SHORTEST_TERM) < 0 ? SHORTEST_TERM : half;
-        Leadership leadership = JdbcLeadership.of(pool, qualified(table), term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term);
+        Leadership leadership = JdbcLeadership.of(
+                pool, qualified(table), term(settings.delivery().pollInterval()));
         try {
             leadership.lead();
             return leadership;
@@ -192,6 +191,12 @@ final class RelayProcess implements AutoCloseable {
             throw new SettingsException(e.getMessage() + " Change the URL, or set " + Setting.RELAY_SINGLE_ACTIVE.key()
                     + " to false on all nodes of this table.");
         }
+    }
+
+    static Duration term(Duration pollInterval) {
+        Duration half = pollInterval.dividedBy(2);
+        Duration term = half.compareTo(SHORTEST_TERM) < 0 ? SHORTEST_TERM : half;
+        return term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term;
     }
 
     /** H2 has no locks of sessions; its leader has a lease in a table. */

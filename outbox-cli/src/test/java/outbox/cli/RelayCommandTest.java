@@ -3,6 +3,7 @@ package outbox.cli;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import outbox.jdbc.JdbcLeadership;
 import outbox.testing.ChildJvm;
 import outbox.testing.PostgresServer;
 
@@ -251,6 +252,16 @@ class RelayCommandTest {
         assertThat(retention.err()).contains("--cleaner-retention: must be a span of time such as");
         assertThat(bind.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(bind.err()).contains("set OUTBOX_SERVER_TOKEN", "or bind to 127.0.0.1");
+    }
+
+    @Test
+    void any_poll_interval_has_a_term_that_a_leader_takes() {
+        for (String interval : List.of("PT0.01S", "PT1S", "PT10M", "PT24H")) {
+            Duration term = RelayProcess.term(Duration.parse(interval));
+
+            assertThat(JdbcLeadership.of(Shop.inMemory().dataSource(), "org_outbox", term))
+                    .isNotNull();
+        }
     }
 
     @Test
