@@ -8,6 +8,8 @@ import outbox.micrometer.OutboxMeters;
 import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
 
+import java.util.concurrent.CompletableFuture;
+
 /** The meters of all tables of the process, for Prometheus. */
 final class Meters implements AutoCloseable {
 
@@ -22,8 +24,14 @@ final class Meters implements AutoCloseable {
         return meters.build();
     }
 
+    /** The backlog of each table is waited for, up to two seconds if the database is silent: of all at the same time, so that the waits do not add up. */
     String scrape() {
-        return registry.scrape();
+        CompletableFuture.allOf(registry.find("outbox.pending").gauges().stream()
+                        .map(gauge -> CompletableFuture.runAsync(
+                                gauge::value, task -> new Thread(task, "outbox-relay-scrape").start()))
+                        .toArray(CompletableFuture<?>[]::new))
+                .join();
+        return registry.scrape(); // which finds what was read just now
     }
 
     @Override

@@ -52,6 +52,7 @@ final class RelayProcess implements AutoCloseable {
     private final HikariDataSource pool;
     private final Meters meters;
     private final StdoutTransport stdout;
+    private final Liveness database;
     private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
     private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
     private @Nullable HealthServer server; // starting thread only
@@ -61,8 +62,10 @@ final class RelayProcess implements AutoCloseable {
         this.pool = pool(settings);
         this.meters = new Meters();
         this.stdout = new StdoutTransport(new FileOutputStream(FileDescriptor.out), onBroken);
+        this.database = new Liveness(this::isDatabaseThere);
         others.add(pool);
         others.add(meters);
+        others.add(database);
     }
 
     /**
@@ -250,7 +253,7 @@ final class RelayProcess implements AutoCloseable {
     }
 
     private HealthServer.Health health() {
-        boolean isUp = isDatabaseThere();
+        boolean isUp = database.isThere();
         Map<String, String> tables = new LinkedHashMap<>();
         settings.delivery().tables().forEach(table -> tables.put(table, state(relays.get(table))));
         return new HealthServer.Health(
