@@ -10,6 +10,7 @@ import outbox.cli.doctor.TableKind;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LeadershipRefusedException;
+import outbox.jdbc.ModulePartitions;
 import outbox.purge.OutboxPurge;
 import outbox.relay.Relay;
 import outbox.spi.AdminEventStore;
@@ -26,8 +27,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -47,6 +51,9 @@ final class RelayProcess implements AutoCloseable {
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
     private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
     private static final Duration LONGEST_TERM = Duration.ofMinutes(1); // as JdbcLeadership has it
+
+    /** A day is dropped as a whole when its last event is past the retention; by then its first one is by a day. */
+    private static final Duration DROPPED_BEFORE_ROWS = Duration.ofDays(2);
 
     private final RelaySettings settings;
     private final HikariDataSource pool;
@@ -100,8 +107,34 @@ final class RelayProcess implements AutoCloseable {
                 purge.start();
             }
         }
+        keepPartitions();
         server = HealthServer.start(settings.server(), this::health, meters::scrape);
         relays.values().forEach(Relay::start);
+    }
+
+    /** Days ahead for what is delivered or purged, old days only for what is purged. */
+    private void keepPartitions() throws SQLException {
+        RelaySettings.Cleaner cleaner = settings.cleaner();
+        List<String> purged = cleaner.enabled() ? cleaner.tables() : List.of();
+        Set<String> tables = new LinkedHashSet<>(relays.keySet());
+        tables.addAll(purged);
+        for (String table : tables) {
+            if (isPartitioned(table, Target.kind(pool, table))) {
+                LayoutEventStore store = LayoutEventStore.of(
+                        pool,
+                        Target.layout(TableKind.MODULE, table, settings.delivery().maxAttempts()));
+                others.add(PartitionKeeper.start(
+                        table,
+                        new ModulePartitions(pool, store),
+                        purged.contains(table) ? Optional.of(cleaner.retention()) : Optional.empty(),
+                        cleaner.interval()));
+            }
+        }
+    }
+
+    private boolean isPartitioned(String table, TableKind kind) throws SQLException {
+        return kind == TableKind.MODULE
+                && Target.isPartitioned(pool, settings.database().product(), table);
     }
 
     private void requireDifferent(List<String> tables, Setting setting) throws SQLException {
@@ -232,8 +265,12 @@ final class RelayProcess implements AutoCloseable {
         return LayoutEventStore.of(pool, Target.layout(kind, table, maxAttempts));
     }
 
-    private OutboxPurge purge(String table, TableKind kind) {
+    /** Of a table in partitions, by rows only what a day that could not be dropped still has. */
+    private OutboxPurge purge(String table, TableKind kind) throws SQLException {
         RelaySettings.Cleaner cleaner = settings.cleaner();
+        Duration retention = isPartitioned(table, kind)
+                ? cleaner.retention().plus(DROPPED_BEFORE_ROWS)
+                : cleaner.retention();
         OutboxPurge.Builder purge = OutboxPurge.builder()
                 .connectionProvider(connections())
                 .eventStore(Target.subject(
@@ -243,7 +280,7 @@ final class RelayProcess implements AutoCloseable {
                                 settings.delivery().maxAttempts())
                         .store())
                 .interval(cleaner.interval())
-                .retention(cleaner.retention());
+                .retention(retention);
         cleaner.deadRetention().ifPresent(purge::deadRetention);
         return purge.build();
     }

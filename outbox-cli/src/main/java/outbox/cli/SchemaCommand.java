@@ -8,6 +8,7 @@ import outbox.cli.doctor.TableKind;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LayoutSchema;
+import outbox.jdbc.ModulePartitions;
 import outbox.jdbc.OutboxSchema;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -64,6 +65,20 @@ final class SchemaCommand implements Runnable {
                 paramLabel = "FEATURE",
                 description = "what the table must be able to do beyond the plain outbox: ${COMPLETION-CANDIDATES}")
         private Feature[] features = {};
+
+        @Option(
+                names = "--partitioned",
+                description = "a module's table in partitions by day, whose old days are dropped; PostgreSQL only")
+        private boolean partitioned;
+
+        /** Refuses partitions for what cannot have them. */
+        boolean isPartitioned(String product, TableKind kind) {
+            if (partitioned && (!product.equals("postgresql") || kind != TableKind.MODULE)) {
+                throw new SettingsException("Only a table of layout MODULE on PostgreSQL can have partitions. Leave out"
+                        + " --partitioned, or add --layout MODULE.");
+            }
+            return partitioned;
+        }
 
         String table(String product) {
             return Database.table(product, table);
@@ -122,7 +137,7 @@ final class SchemaCommand implements Runnable {
                                             "Name the database by --store postgresql, mysql or h2, or by --url.")))
                             .name();
             TableKind kind = table.kind();
-            io.out().println(SchemaScript.of(Database.store(name, table.table(name)), kind, table.features(kind)));
+            io.out().println(SchemaScript.of(Database.store(name, table.table(name)), kind, table.features(kind), table.isPartitioned(name, kind)));
             return ExitCode.OK;
         }
     }
@@ -184,12 +199,23 @@ final class SchemaCommand implements Runnable {
             Database db = database.database(io);
             Subject subject = table.subject(db, database.maxAttempts(io));
             List<Feature> features = table.features(subject.kind());
-            io.out().println(SchemaScript.of(db.store(subject.table()), subject.kind(), features));
+            boolean isPartitioned = table.isPartitioned(db.product(), subject.kind());
+            if (isPartitioned) {
+                requireRoomForPartitions(db, subject);
+            }
+            io.out().println(SchemaScript.of(db.store(subject.table()), subject.kind(), features, isPartitioned));
+            if (isPartitioned) {
+                io.out().println("-- and a partition for today and each of the " + PartitionKeeper.DAYS_AHEAD
+                        + " days after it; outbox relay makes the later ones");
+            }
             if (!yes && !asked()) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
                 return ExitCode.NOT_CONFIRMED;
             }
-            if (subject.store() instanceof LayoutEventStore layout) {
+            if (isPartitioned && subject.store() instanceof LayoutEventStore layout) {
+                LayoutSchema.createPartitioned(db, layout);
+                new ModulePartitions(db, layout).createAhead(PartitionKeeper.DAYS_AHEAD);
+            } else if (subject.store() instanceof LayoutEventStore layout) {
                 LayoutSchema.create(db, layout);
             } else {
                 OutboxSchema.create(db, db.store(subject.table()));
@@ -198,6 +224,17 @@ final class SchemaCommand implements Runnable {
             io.out().println();
             io.out().println("Done: " + subject.table() + " in " + db + " is complete.");
             return ExitCode.OK;
+        }
+
+        /** A table is made in partitions, or never has them. */
+        private static void requireRoomForPartitions(Database db, Subject subject) throws SQLException {
+            try (Connection connection = db.getConnection()) {
+                if (Doctor.hasTable(connection, subject.table())
+                        && !Target.isPartitioned(db, db.product(), subject.table())) {
+                    throw new SettingsException("Table " + subject.table() + " is there, without partitions. Rename it,"
+                            + " apply again, and copy its rows; or leave out --partitioned.");
+                }
+            }
         }
 
         private boolean asked() {

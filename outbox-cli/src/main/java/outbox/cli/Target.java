@@ -80,6 +80,21 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         }
     }
 
+    /** Whether a table that is there is one in partitions. */
+    static boolean isPartitioned(DataSource database, String product, String table) throws SQLException {
+        if (!product.equals("postgresql")) {
+            return false;
+        }
+        try (Connection connection = database.getConnection();
+                PreparedStatement select = connection.prepareStatement(
+                        "SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(?)")) {
+            select.setString(1, table);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() && row.getBoolean(1);
+            }
+        }
+    }
+
     /** What the columns of a table say that it is. Its name is checked. */
     static TableKind kind(DataSource database, String table) throws SQLException {
         try (Connection connection = database.getConnection()) {

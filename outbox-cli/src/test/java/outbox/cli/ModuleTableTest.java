@@ -150,4 +150,35 @@ class ModuleTableTest {
         assertThat(purged.exitCode()).as(purged.err()).isEqualTo(ExitCode.OK);
         assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox")).isEqualTo("0");
     }
+
+    @Test
+    void a_table_is_made_in_partitions_with_those_of_the_days_ahead() throws Exception {
+        Run printed = Run.of("schema", "print", "--store", "postgresql", "--table", "hr.hrm_outbox", "--partitioned");
+        Run applied = Run.of("schema", "apply", "--table", "hrm_outbox", "--partitioned", "--yes", "--url", shop.url());
+        Run again = Run.of("schema", "apply", "--table", "hrm_outbox", "--partitioned", "--yes", "--url", shop.url());
+        Run checked = Run.of("schema", "check", "--table", "hrm_outbox", "--url", shop.url());
+
+        assertThat(printed.out())
+                .contains(
+                        "PARTITION BY RANGE (created_at)",
+                        "CREATE TABLE hr.hrm_outbox_rest PARTITION OF hr.hrm_outbox DEFAULT");
+        assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
+        assertThat(again.exitCode()).as(again.err()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'hrm_outbox'::regclass"))
+                .isEqualTo("9"); // today, seven days, the rest
+        assertThat(checked.exitCode()).as(checked.out()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void partitions_are_refused_where_there_can_be_none() {
+        Run there = run("schema", "apply", "--partitioned", "--yes");
+        Run event = Run.of("schema", "print", "--store", "postgresql", "--table", "outbox_event", "--partitioned");
+        Run h2 = Run.of("schema", "print", "--store", "h2", "--table", "org_outbox", "--partitioned");
+
+        assertThat(there.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(there.err()).contains("org_outbox is there, without partitions");
+        assertThat(event.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(h2.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(h2.err()).contains("Only a table of layout MODULE on PostgreSQL can have partitions");
+    }
 }

@@ -237,6 +237,29 @@ class RelayCommandTest {
     }
 
     @Test
+    void partitions_are_made_ahead_and_dropped_when_they_are_old() throws Exception {
+        Run.of("schema", "apply", "--table", "org_outbox", "--partitioned", "--yes", "--url", url);
+        execute("DROP TABLE org_outbox_p" + number("SELECT to_char(now() AT TIME ZONE 'UTC' + INTERVAL '7 days', 'YYYYMMDD')"));
+        execute("CREATE TABLE org_outbox_p20200101 PARTITION OF org_outbox FOR VALUES FROM ('2020-01-01 00:00:00+00') TO"
+                + " ('2020-01-02 00:00:00+00')");
+        execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id, created_at, published_at) VALUES"
+                + " (gen_random_uuid(), 'org.a.b.v1', '{}', gen_random_uuid(), '2020-01-01 12:00:00+00', now() - INTERVAL '8 days')");
+        try (Receiver receiver = Receiver.answering();
+                ChildJvm relay = relay(url, "--http-endpoint", receiver.url())) {
+            relay.awaitLine(LISTENING, START);
+            insert("org.organization.created.v1", "{}");
+
+            await().atMost(START).untilAsserted(() -> {
+                assertThat(number("SELECT COUNT(*) FROM pg_class WHERE relname = 'org_outbox_p20200101'"))
+                        .isZero();
+                assertThat(number("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'org_outbox'::regclass"))
+                        .isEqualTo(9); // today, seven days, the rest
+                assertThat(published()).isEqualTo(1);
+            });
+        }
+    }
+
+    @Test
     void wrong_settings_end_with_2_and_say_what_to_change() {
         Run noTable = Run.of(
                 "relay", "--url", url, "--tables", "nobody_outbox", "--transport", "stdout", "--bind", "127.0.0.1:0");
