@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
@@ -42,18 +43,18 @@ final class Liveness implements AutoCloseable {
     }
 
     boolean isThere() {
-        CompletableFuture<Boolean> answer;
-        long left;
-        synchronized (this) {
-            answer = answer(System.nanoTime());
-            left = Math.max(0, limitNanos - (System.nanoTime() - askedNanos));
-        }
         try {
+            CompletableFuture<Boolean> answer;
+            long left;
+            synchronized (this) {
+                answer = answer(System.nanoTime());
+                left = Math.max(0, limitNanos - (System.nanoTime() - askedNanos));
+            }
             return answer.get(left, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;
-        } catch (ExecutionException | TimeoutException e) {
+        } catch (ExecutionException | TimeoutException | RejectedExecutionException e) { // the last one: closed
             return false;
         }
     }

@@ -70,8 +70,12 @@ final class PartitionKeeper implements AutoCloseable {
 
     /** Waits for the statement under way, but not for long: the database undoes what is not committed. */
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
         closing.countDown();
-        thread.join(CLOSE_LIMIT.toMillis());
+        try {
+            thread.join(CLOSE_LIMIT.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }
