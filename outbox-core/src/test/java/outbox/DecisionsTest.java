@@ -21,7 +21,9 @@ class DecisionsTest {
 
     private static List<Path> pages(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> file.toString().endsWith(".md")).sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".md"))
+                    .sorted()
+                    .toList();
         }
     }
 
@@ -29,7 +31,8 @@ class DecisionsTest {
     void each_has_the_next_number_in_its_name_and_heading() throws IOException {
         List<Path> records = pages(DOCS.resolve("adr"));
 
-        assertThat(records).extracting(record -> record.getFileName().toString().substring(0, 4))
+        assertThat(records)
+                .extracting(record -> record.getFileName().toString().substring(0, 4))
                 .containsExactlyElementsOf(IntStream.rangeClosed(1, records.size())
                         .mapToObj("%04d"::formatted)
                         .toList());
@@ -44,7 +47,9 @@ class DecisionsTest {
         for (Path page : pages(DOCS)) {
             Matcher link = LINK.matcher(Files.readString(page));
             while (link.find()) {
-                assertThat(DOCS.resolve("adr").resolve(link.group(2))).as(page.toString()).exists();
+                assertThat(DOCS.resolve("adr").resolve(link.group(2)))
+                        .as(page.toString())
+                        .exists();
                 assertThat(Integer.parseInt(link.group(3))).isEqualTo(Integer.parseInt(link.group(1)));
             }
         }

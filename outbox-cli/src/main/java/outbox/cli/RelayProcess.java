@@ -122,7 +122,8 @@ final class RelayProcess implements AutoCloseable {
             if (isPartitioned(table, Target.kind(pool, table))) {
                 LayoutEventStore store = LayoutEventStore.of(
                         pool,
-                        Target.layout(TableKind.MODULE, table, settings.delivery().maxAttempts()));
+                        Target.layout(
+                                TableKind.MODULE, table, settings.delivery().maxAttempts()));
                 others.add(PartitionKeeper.start(
                         table,
                         new ModulePartitions(pool, store),
@@ -268,9 +269,8 @@ final class RelayProcess implements AutoCloseable {
     /** Of a table in partitions, by rows only what a day that could not be dropped still has. */
     private OutboxPurge purge(String table, TableKind kind) throws SQLException {
         RelaySettings.Cleaner cleaner = settings.cleaner();
-        Duration retention = isPartitioned(table, kind)
-                ? cleaner.retention().plus(DROPPED_BEFORE_ROWS)
-                : cleaner.retention();
+        Duration retention =
+                isPartitioned(table, kind) ? cleaner.retention().plus(DROPPED_BEFORE_ROWS) : cleaner.retention();
         OutboxPurge.Builder purge = OutboxPurge.builder()
                 .connectionProvider(connections())
                 .eventStore(Target.subject(

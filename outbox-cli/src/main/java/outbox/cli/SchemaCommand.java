@@ -99,8 +99,9 @@ final class SchemaCommand implements Runnable {
         Subject subject(Database database, int maxAttempts) throws SQLException {
             try (Connection connection = database.getConnection()) {
                 String name = table(database.product());
-                TableKind kind =
-                        layout != null ? layout : Doctor.kindOf(connection, name).orElse(TableKind.named(name));
+                TableKind kind = layout != null
+                        ? layout
+                        : Doctor.kindOf(connection, name).orElse(TableKind.named(name));
                 return Target.subject(database, name, kind, maxAttempts);
             }
         }
@@ -137,7 +138,12 @@ final class SchemaCommand implements Runnable {
                                             "Name the database by --store postgresql, mysql or h2, or by --url.")))
                             .name();
             TableKind kind = table.kind();
-            io.out().println(SchemaScript.of(Database.store(name, table.table(name)), kind, table.features(kind), table.isPartitioned(name, kind)));
+            io.out()
+                    .println(SchemaScript.of(
+                            Database.store(name, table.table(name)),
+                            kind,
+                            table.features(kind),
+                            table.isPartitioned(name, kind)));
             return ExitCode.OK;
         }
     }
@@ -205,8 +211,9 @@ final class SchemaCommand implements Runnable {
             }
             io.out().println(SchemaScript.of(db.store(subject.table()), subject.kind(), features, isPartitioned));
             if (isPartitioned) {
-                io.out().println("-- and a partition for today and each of the " + PartitionKeeper.DAYS_AHEAD
-                        + " days after it; outbox relay makes the later ones");
+                io.out()
+                        .println("-- and a partition for today and each of the " + PartitionKeeper.DAYS_AHEAD
+                                + " days after it; outbox relay makes the later ones");
             }
             if (!yes && !asked()) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");

@@ -56,9 +56,7 @@ final class SchemaScript {
         String script = text(store, resource)
                 .replace("<schema>", table.substring(0, table.indexOf('.') + 1))
                 .replaceAll("(?:<module>_outbox|\\boutbox_events)_", simple + "_")
-                .replaceAll(
-                        "(?:<module>_outbox|\\boutbox_events)\\b",
-                        Matcher.quoteReplacement(table));
+                .replaceAll("(?:<module>_outbox|\\boutbox_events)\\b", Matcher.quoteReplacement(table));
         return Arrays.stream(script.split(";"))
                 .map(String::strip)
                 .filter(statement -> !statement.isEmpty())

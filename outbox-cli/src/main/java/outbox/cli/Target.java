@@ -69,8 +69,9 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         if (!product.equals("postgresql")) {
             return table;
         }
-        String sql = "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-                + " WHERE c.oid = to_regclass(?)";
+        String sql =
+                "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                        + " WHERE c.oid = to_regclass(?)";
         try (Connection connection = database.getConnection();
                 PreparedStatement select = connection.prepareStatement(sql)) {
             select.setString(1, table);
@@ -86,8 +87,8 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
             return false;
         }
         try (Connection connection = database.getConnection();
-                PreparedStatement select = connection.prepareStatement(
-                        "SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(?)")) {
+                PreparedStatement select =
+                        connection.prepareStatement("SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(?)")) {
             select.setString(1, table);
             try (ResultSet row = select.executeQuery()) {
                 return row.next() && row.getBoolean(1);

@@ -144,7 +144,8 @@ class RelayCommandTest {
             relay.awaitLine("Circuit breaker http is open", START);
 
             try (Receiver receiver = Receiver.answeringAt(port)) {
-                await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(1));
+                await().atMost(START)
+                        .untilAsserted(() -> assertThat(published()).isEqualTo(1));
                 assertThat(receiver.posts()).extracting(Receiver.Post::id).contains(eventId);
             }
         }
@@ -214,9 +215,8 @@ class RelayCommandTest {
             await().atMost(START)
                     .untilAsserted(
                             () -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
-            assertThat(
-                            number("SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
-                                    + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
+            assertThat(number("SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
+                            + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
                     .isEqualTo(LOCK_OF_PUBLIC_ORG_OUTBOX);
             await().atMost(START)
                     .untilAsserted(() -> assertThat(get(health.replace("/health", "/debug/prometheus")))
@@ -239,11 +239,14 @@ class RelayCommandTest {
     @Test
     void partitions_are_made_ahead_and_dropped_when_they_are_old() throws Exception {
         Run.of("schema", "apply", "--table", "org_outbox", "--partitioned", "--yes", "--url", url);
-        execute("DROP TABLE org_outbox_p" + number("SELECT to_char(now() AT TIME ZONE 'UTC' + INTERVAL '7 days', 'YYYYMMDD')"));
-        execute("CREATE TABLE org_outbox_p20200101 PARTITION OF org_outbox FOR VALUES FROM ('2020-01-01 00:00:00+00') TO"
-                + " ('2020-01-02 00:00:00+00')");
-        execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id, created_at, published_at) VALUES"
-                + " (gen_random_uuid(), 'org.a.b.v1', '{}', gen_random_uuid(), '2020-01-01 12:00:00+00', now() - INTERVAL '8 days')");
+        execute("DROP TABLE org_outbox_p"
+                + number("SELECT to_char(now() AT TIME ZONE 'UTC' + INTERVAL '7 days', 'YYYYMMDD')"));
+        execute(
+                "CREATE TABLE org_outbox_p20200101 PARTITION OF org_outbox FOR VALUES FROM ('2020-01-01 00:00:00+00') TO"
+                        + " ('2020-01-02 00:00:00+00')");
+        execute(
+                "INSERT INTO org_outbox (tenant_id, topic, payload, event_id, created_at, published_at) VALUES"
+                        + " (gen_random_uuid(), 'org.a.b.v1', '{}', gen_random_uuid(), '2020-01-01 12:00:00+00', now() - INTERVAL '8 days')");
         try (Receiver receiver = Receiver.answering();
                 ChildJvm relay = relay(url, "--http-endpoint", receiver.url())) {
             relay.awaitLine(LISTENING, START);
@@ -303,7 +306,8 @@ class RelayCommandTest {
                 "127.0.0.1:0");
 
         assertThat(run.exitCode()).isEqualTo(ExitCode.USAGE);
-        assertThat(run.err()).contains("OUTBOX_RELAY_TABLES names one table twice, as org_outbox and as public.org_outbox");
+        assertThat(run.err())
+                .contains("OUTBOX_RELAY_TABLES names one table twice, as org_outbox and as public.org_outbox");
     }
 
     @Test

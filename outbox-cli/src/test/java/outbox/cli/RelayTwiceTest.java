@@ -108,17 +108,15 @@ class RelayTwiceTest {
         await().atMost(TAKE_OVER)
                 .untilAsserted(() -> assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox WHERE published_at IS NULL"))
                         .isEqualTo("0"));
-        await().atMost(TAKE_OVER).until(() -> relays.stream().anyMatch(relay -> numbers(relay)
-                .contains(written)));
+        await().atMost(TAKE_OVER)
+                .until(() -> relays.stream().anyMatch(relay -> numbers(relay).contains(written)));
     }
 
     /** Who delivered the latest event. */
     private ChildJvm leader() {
         return relays.stream()
-                .max(Comparator.comparing(relay -> numbers(relay).stream()
-                        .mapToInt(number -> number)
-                        .max()
-                        .orElse(0)))
+                .max(Comparator.comparing(relay ->
+                        numbers(relay).stream().mapToInt(number -> number).max().orElse(0)))
                 .orElseThrow();
     }
 

@@ -117,7 +117,8 @@ final class RouteCheck implements Check {
                         "%" + NO_SUBSCRIBER + "%");
         return examination.queries().rows(sql).stream()
                 .map(row -> finding(
-                        row.get(1) + " events of the type " + row.get(0) + " are dead because no listener or subscriber was there.",
+                        row.get(1) + " events of the type " + row.get(0)
+                                + " are dead because no listener or subscriber was there.",
                         (REMEDY + row.get(0)).strip()))
                 .toList();
     }
