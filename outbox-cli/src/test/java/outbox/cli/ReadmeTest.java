@@ -39,7 +39,7 @@ class ReadmeTest {
     }
 
     private static List<String> arguments(String command) {
-        List<String> words = new ArrayList<>(List.of(command.split(" +")));
+        List<String> words = new ArrayList<>(List.of(command.split(" +", -1)));
         assertThat(words.remove(0)).isEqualTo("./outbox");
         return words;
     }

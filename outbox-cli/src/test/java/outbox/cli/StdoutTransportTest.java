@@ -86,7 +86,7 @@ class StdoutTransportTest {
             @Override
             public void write(int b) {
                 lines.write(b);
-                Thread.yield();
+                Thread.onSpinWait();
             }
         };
         StdoutTransport transport = new StdoutTransport(oneByOne, why -> {});
