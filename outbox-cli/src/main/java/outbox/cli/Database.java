@@ -6,6 +6,7 @@ import outbox.jdbc.H2EventStore;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.MySqlEventStore;
 import outbox.jdbc.PostgresEventStore;
+import outbox.jdbc.TableName;
 
 import java.io.PrintWriter;
 import java.sql.Connection;
@@ -13,6 +14,7 @@ import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.util.Locale;
 import java.util.Properties;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
@@ -96,6 +98,17 @@ final class Database implements DataSource {
     /** The name of its store: h2, mysql or postgresql. */
     String product() {
         return JdbcEventStores.detect(url).name();
+    }
+
+    /** The checked name of a table of this database. */
+    String table(String text) {
+        return table(product(), text);
+    }
+
+    /** The checked name of a table, as the database keeps it: PostgreSQL folds what is not in quotes, and the library's own SQL has quotes. */
+    static String table(String product, String text) {
+        String name = new TableName(text).value();
+        return product.equals("postgresql") ? name.toLowerCase(Locale.ROOT) : name;
     }
 
     /** The store for a table of this database that is of the shipped kind. */

@@ -7,7 +7,6 @@ import outbox.cli.doctor.Limits;
 import outbox.cli.doctor.Report;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
-import outbox.jdbc.TableName;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -85,9 +84,9 @@ final class DoctorCommand implements Callable<Integer> {
                 types,
                 Feature.columns(List.of(expected), db.product()));
         try (Connection connection = db.getConnection()) {
-            TableKind kind =
-                    Doctor.kindOf(connection, new TableName(table).value()).orElse(TableKind.named(table));
-            Subject subject = Target.subject(db, table, kind, database.maxAttempts(io));
+            String name = db.table(table);
+            TableKind kind = Doctor.kindOf(connection, name).orElse(TableKind.named(name));
+            Subject subject = Target.subject(db, name, kind, database.maxAttempts(io));
             Report report = new Doctor(limits, io.clock()).examine(connection, subject);
             print(io, json, table, report.findings(), report.notChecked());
             if (report.findings().isEmpty()) {

@@ -74,8 +74,10 @@ final class PurgeCommand implements Callable<Integer> {
         if (batchSize < 1 || batchSize > 10_000) {
             throw new SettingsException("--batch-size must be between 1 and 10000, but is " + batchSize);
         }
-        Duration keepDone = Durations.parse("--retention", retention);
-        Duration keepDead = deadRetention == null ? null : Durations.parse("--dead-retention", deadRetention);
+        Duration keepDone = positive("--retention", retention, "to delete delivered events of any age give 1ms");
+        Duration keepDead = deadRetention == null
+                ? null
+                : positive("--dead-retention", deadRetention, "leave it out to keep dead events for ever");
         Target target = database.target(io, table);
         try (Connection connection = target.database().getConnection()) {
             Map<EventStatus, Instant> ends = new LinkedHashMap<>();
@@ -91,6 +93,15 @@ final class PurgeCommand implements Callable<Integer> {
             }
             return purge(target.subject().store(), connection, ends, plan);
         }
+    }
+
+    /** Zero means "for ever" elsewhere, so here it must not mean "everything". */
+    private static Duration positive(String flag, String text, String instead) {
+        Duration span = Durations.parse(flag, text);
+        if (span.isZero()) {
+            throw new SettingsException(flag + " must be more than 0; " + instead);
+        }
+        return span;
     }
 
     private Plan plan(Subject subject, Connection connection, Map<EventStatus, Instant> ends) throws SQLException {

@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -15,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** The relay as a process of its own, until SIGTERM or SIGINT. */
 @Command(
@@ -73,20 +75,26 @@ final class RelayCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         RelaySettings settings = RelaySettings.of(database.settings(io, flags()), io.secrets());
         CountDownLatch stop = new CountDownLatch(1);
+        AtomicReference<@Nullable String> broken = new AtomicReference<>(); // why it ends by itself
         CompletableFuture<Integer> exitCode = new CompletableFuture<>();
         Thread hook = new Thread(() -> end(stop, exitCode, settings.delivery().drainTime()), "outbox-relay-stop");
         Runtime.getRuntime().addShutdownHook(hook);
-        try (RelayProcess process = RelayProcess.start(settings)) {
+        try (RelayProcess process = RelayProcess.start(settings, why -> {
+            broken.set(why);
+            stop.countDown();
+        })) {
             io.err().println("Relay: " + process);
             stop.await();
-            io.err().println("Relay: told to stop");
+            String why = broken.get();
+            io.err().println("Relay: " + (why == null ? "told to stop" : why + "; it ends, and no attempt counts"));
         } catch (Throwable e) {
             withdraw(hook, exitCode);
             throw e;
         }
         io.err().println("Relay: stopped");
-        exitCode.complete(ExitCode.OK);
-        return ExitCode.OK;
+        int code = broken.get() == null ? ExitCode.OK : ExitCode.FAILED;
+        exitCode.complete(code);
+        return code;
     }
 
     private Map<Setting, String> flags() {

@@ -16,17 +16,21 @@ import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.Leadership;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * All that a relay process runs: a pool, a relay and a purge for each table, the transports, and the server of health and metrics.
@@ -42,26 +46,36 @@ final class RelayProcess implements AutoCloseable {
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
     private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
-    private static final Duration LONGEST_TERM = Duration.ofMinutes(10);
+    private static final Duration LONGEST_TERM = Duration.ofMinutes(1); // as JdbcLeadership has it
 
     private final RelaySettings settings;
     private final HikariDataSource pool;
     private final Meters meters;
+    private final StdoutTransport stdout;
+    private final Liveness database;
     private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
     private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
     private @Nullable HealthServer server; // starting thread only
 
-    private RelayProcess(RelaySettings settings) throws SQLException {
+    private RelayProcess(RelaySettings settings, Consumer<String> onBroken) throws SQLException {
         this.settings = settings;
         this.pool = pool(settings);
         this.meters = new Meters();
+        this.stdout = new StdoutTransport(new FileOutputStream(FileDescriptor.out), onBroken);
+        this.database = new Liveness(this::isDatabaseThere);
         others.add(pool);
         others.add(meters);
+        others.add(database);
     }
 
-    /** @throws SettingsException if a setting does not fit the database, or an address is in use */
-    static RelayProcess start(RelaySettings settings) throws SQLException {
-        RelayProcess process = new RelayProcess(settings);
+    /**
+     * Starts everything.
+     *
+     * @param onBroken told why the process can deliver nothing more, so that it should end; must not wait
+     * @throws SettingsException if a setting does not fit the database, or an address is in use
+     */
+    static RelayProcess start(RelaySettings settings, Consumer<String> onBroken) throws SQLException {
+        RelayProcess process = new RelayProcess(settings, onBroken);
         try {
             process.run();
             return process;
@@ -73,11 +87,13 @@ final class RelayProcess implements AutoCloseable {
 
     private void run() throws SQLException {
         if (settings.delivery().enabled()) {
+            requireDifferent(settings.delivery().tables(), Setting.RELAY_TABLES);
             for (String table : settings.delivery().tables()) {
                 relays.put(table, relay(table, Target.kind(pool, table)));
             }
         }
         if (settings.cleaner().enabled()) {
+            requireDifferent(settings.cleaner().tables(), Setting.CLEANER_TABLES);
             for (String table : settings.cleaner().tables()) {
                 OutboxPurge purge = purge(table, Target.kind(pool, table));
                 others.add(purge);
@@ -86,6 +102,21 @@ final class RelayProcess implements AutoCloseable {
         }
         server = HealthServer.start(settings.server(), this::health, meters::scrape);
         relays.values().forEach(Relay::start);
+    }
+
+    private void requireDifferent(List<String> tables, Setting setting) throws SQLException {
+        Map<String, String> spellings = new HashMap<>(); // by what they mean
+        for (String table : tables) {
+            String other = spellings.put(qualified(table), table);
+            if (other != null) {
+                throw new SettingsException(
+                        setting.key() + " names one table twice, as " + other + " and as " + table + ": keep one.");
+            }
+        }
+    }
+
+    private String qualified(String table) throws SQLException {
+        return Target.qualified(pool, settings.database().product(), table);
     }
 
     /** Fails at once if the database cannot be reached: then there is nothing to relay. */
@@ -113,13 +144,14 @@ final class RelayProcess implements AutoCloseable {
         Leadership leadership = delivery.singleActive() ? leadership(table) : null;
         try {
             AdminEventStore store = store(table, kind, leadership);
-            Transport transport = Transport.to(settings, table);
+            Transport transport = Transport.to(settings, table, stdout);
             others.add(transport);
             Relay.Builder relay = Relay.builder()
                     .connectionProvider(connections())
                     .eventStore(store)
                     .table(table)
                     .listener(transport.listener())
+                    .protection(transport.protection())
                     .pollInterval(delivery.pollInterval())
                     .batchSize(delivery.batchSize())
                     .lease(delivery.lockTtl())
@@ -146,12 +178,14 @@ final class RelayProcess implements AutoCloseable {
         return drainTime.compareTo(rest.multipliedBy(2)) > 0 ? drainTime.minus(rest) : drainTime.dividedBy(2);
     }
 
-    /** A term of half the poll interval lets a standby take over within two intervals. Asked once here, so that what can never lead is refused at the start. */
+    /**
+     * A term of half the poll interval lets a standby take over within two intervals. The lock goes by the name with its schema, so that two spellings are one table. Asked once here, so that what
+     * can never lead is refused at the start.
+     */
     private Leadership leadership(String table) throws SQLException {
         requirePlaceForLeader(table);
-        Duration half = settings.delivery().pollInterval().dividedBy(2);
-        Duration term = half.compareTo(SHORTEST_TERM) < 0 ? SHORTEST_TERM : half;
-        Leadership leadership = JdbcLeadership.of(pool, table, term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term);
+        Leadership leadership = JdbcLeadership.of(
+                pool, qualified(table), term(settings.delivery().pollInterval()));
         try {
             leadership.lead();
             return leadership;
@@ -160,6 +194,12 @@ final class RelayProcess implements AutoCloseable {
             throw new SettingsException(e.getMessage() + " Change the URL, or set " + Setting.RELAY_SINGLE_ACTIVE.key()
                     + " to false on all nodes of this table.");
         }
+    }
+
+    static Duration term(Duration pollInterval) {
+        Duration half = pollInterval.dividedBy(2);
+        Duration term = half.compareTo(SHORTEST_TERM) < 0 ? SHORTEST_TERM : half;
+        return term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term;
     }
 
     /** H2 has no locks of sessions; its leader has a lease in a table. */
@@ -192,7 +232,8 @@ final class RelayProcess implements AutoCloseable {
         return LayoutEventStore.of(pool, Target.layout(kind, table, maxAttempts));
     }
 
-    private OutboxPurge purge(String table, TableKind kind) {
+    /** Of a table in partitions, by rows only what a day that could not be dropped still has. */
+    private OutboxPurge purge(String table, TableKind kind) throws SQLException {
         RelaySettings.Cleaner cleaner = settings.cleaner();
         OutboxPurge.Builder purge = OutboxPurge.builder()
                 .connectionProvider(connections())
@@ -213,7 +254,7 @@ final class RelayProcess implements AutoCloseable {
     }
 
     private HealthServer.Health health() {
-        boolean isUp = isDatabaseThere();
+        boolean isUp = database.isThere();
         Map<String, String> tables = new LinkedHashMap<>();
         settings.delivery().tables().forEach(table -> tables.put(table, state(relays.get(table))));
         return new HealthServer.Health(

@@ -2,7 +2,6 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.http.WebhookSecret;
-import outbox.jdbc.TableName;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -58,8 +57,9 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     /** @throws SettingsException that tells all that is wrong */
     static RelaySettings of(Settings settings, Secrets secrets) {
         Database database = Database.of(settings, secrets);
-        Delivery delivery = delivery(settings);
-        Cleaner cleaner = cleaner(settings, delivery);
+        String product = database == null ? "" : database.product();
+        Delivery delivery = delivery(settings, product);
+        Cleaner cleaner = cleaner(settings, product, delivery);
         Transport transport = transport(settings, delivery != null && delivery.enabled());
         Server server = server(settings);
         transport.secret().ifPresent(secrets::add);
@@ -84,9 +84,9 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     }
 
     /** Null if something is wrong; it has been told then, as everywhere here. */
-    private static @Nullable Delivery delivery(Settings settings) {
+    private static @Nullable Delivery delivery(Settings settings, String product) {
         Boolean enabled = settings.read(Setting.RELAY_ENABLED, RelaySettings::truth);
-        List<String> tables = settings.readOptional(Setting.RELAY_TABLES, RelaySettings::tables)
+        List<String> tables = settings.readOptional(Setting.RELAY_TABLES, text -> tables(product, text))
                 .orElse(List.of());
         Boolean singleActive = settings.read(Setting.RELAY_SINGLE_ACTIVE, RelaySettings::truth);
         Duration pollInterval = settings.read(Setting.RELAY_POLL_INTERVAL, RelaySettings::span);
@@ -120,12 +120,12 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 lastErrorMaxBytes);
     }
 
-    private static @Nullable Cleaner cleaner(Settings settings, @Nullable Delivery delivery) {
+    private static @Nullable Cleaner cleaner(Settings settings, String product, @Nullable Delivery delivery) {
         Boolean enabled = settings.read(Setting.CLEANER_ENABLED, RelaySettings::truth);
-        List<String> tables = settings.readOptional(Setting.CLEANER_TABLES, RelaySettings::tables)
+        List<String> tables = settings.readOptional(Setting.CLEANER_TABLES, text -> tables(product, text))
                 .orElse(delivery == null ? List.of() : delivery.tables());
         Duration interval = settings.read(Setting.CLEANER_INTERVAL, RelaySettings::span);
-        Duration retention = settings.read(Setting.CLEANER_RETENTION, RelaySettings::retention);
+        Duration retention = settings.read(Setting.CLEANER_RETENTION, RelaySettings::doneRetention);
         Duration dead = settings.read(Setting.CLEANER_DEAD_RETENTION, RelaySettings::retention);
         if (enabled == null || interval == null || retention == null || dead == null) {
             return null;
@@ -197,10 +197,10 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 "must be " + String.join(" or ", allowed) + ", but is '" + TextTable.oneLine(text) + "'");
     }
 
-    private static List<String> tables(String text) {
+    private static List<String> tables(String product, String text) {
         Set<String> names = new LinkedHashSet<>();
         for (String part : text.split(",", -1)) {
-            String name = new TableName(part.strip()).value();
+            String name = Database.table(product, part.strip());
             if (!names.add(name)) {
                 throw new IllegalArgumentException("names " + name + " twice");
             }
@@ -216,6 +216,16 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         if (span.compareTo(SHORTEST) < 0 || span.compareTo(LONGEST) > 0) {
             throw new IllegalArgumentException(
                     "must be at least " + SHORTEST.toMillis() + "ms, but is '" + TextTable.oneLine(text) + "'");
+        }
+        return span;
+    }
+
+    /** Zero means "for ever" for dead events, so here it must not mean "at once". */
+    private static Duration doneRetention(String text) {
+        Duration span = retention(text);
+        if (span.isZero()) {
+            throw new IllegalArgumentException("must be more than 0; to keep delivered events for ever set "
+                    + Setting.CLEANER_ENABLED.key() + " to false");
         }
         return span;
     }

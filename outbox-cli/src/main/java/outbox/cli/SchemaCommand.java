@@ -8,8 +8,8 @@ import outbox.cli.doctor.TableKind;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LayoutSchema;
+import outbox.jdbc.ModulePartitions;
 import outbox.jdbc.OutboxSchema;
-import outbox.jdbc.TableName;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -66,8 +66,22 @@ final class SchemaCommand implements Runnable {
                 description = "what the table must be able to do beyond the plain outbox: ${COMPLETION-CANDIDATES}")
         private Feature[] features = {};
 
-        String table() {
-            return new TableName(table).value();
+        @Option(
+                names = "--partitioned",
+                description = "a module's table in partitions by day, whose old days are dropped; PostgreSQL only")
+        private boolean partitioned;
+
+        /** Refuses partitions for what cannot have them. */
+        boolean isPartitioned(String product, TableKind kind) {
+            if (partitioned && (!product.equals("postgresql") || kind != TableKind.MODULE)) {
+                throw new SettingsException("Only a table of layout MODULE on PostgreSQL can have partitions. Leave out"
+                        + " --partitioned, or add --layout MODULE.");
+            }
+            return partitioned;
+        }
+
+        String table(String product) {
+            return Database.table(product, table);
         }
 
         /** Refuses what does not fit the kind of table. */
@@ -84,10 +98,11 @@ final class SchemaCommand implements Runnable {
 
         Subject subject(Database database, int maxAttempts) throws SQLException {
             try (Connection connection = database.getConnection()) {
+                String name = table(database.product());
                 TableKind kind = layout != null
                         ? layout
-                        : Doctor.kindOf(connection, table()).orElse(TableKind.named(table));
-                return Target.subject(database, table(), kind, maxAttempts);
+                        : Doctor.kindOf(connection, name).orElse(TableKind.named(name));
+                return Target.subject(database, name, kind, maxAttempts);
             }
         }
     }
@@ -123,7 +138,12 @@ final class SchemaCommand implements Runnable {
                                             "Name the database by --store postgresql, mysql or h2, or by --url.")))
                             .name();
             TableKind kind = table.kind();
-            io.out().println(SchemaScript.of(Database.store(name, table.table()), kind, table.features(kind)));
+            io.out()
+                    .println(SchemaScript.of(
+                            Database.store(name, table.table(name)),
+                            kind,
+                            table.features(kind),
+                            table.isPartitioned(name, kind)));
             return ExitCode.OK;
         }
     }
@@ -153,7 +173,7 @@ final class SchemaCommand implements Runnable {
             List<String> expected = Feature.columns(table.features(subject.kind()), db.product());
             try (Connection connection = db.getConnection()) {
                 List<Finding> findings = Doctor.checkSchema(connection, subject, expected);
-                DoctorCommand.print(io, json, table.table(), findings, List.of());
+                DoctorCommand.print(io, json, subject.table(), findings, List.of());
                 return findings.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
             }
         }
@@ -164,6 +184,8 @@ final class SchemaCommand implements Runnable {
             mixinStandardHelpOptions = true,
             description = "Creates what is missing, after showing the DDL and asking.")
     static final class Apply implements Callable<Integer> {
+
+        private static final int DAYS_AHEAD = 7; // as many as a purge keeps
 
         private final Io io;
 
@@ -185,20 +207,43 @@ final class SchemaCommand implements Runnable {
             Database db = database.database(io);
             Subject subject = table.subject(db, database.maxAttempts(io));
             List<Feature> features = table.features(subject.kind());
-            io.out().println(SchemaScript.of(db.store(table.table()), subject.kind(), features));
+            boolean isPartitioned = table.isPartitioned(db.product(), subject.kind());
+            if (isPartitioned) {
+                requireRoomForPartitions(db, subject);
+            }
+            io.out().println(SchemaScript.of(db.store(subject.table()), subject.kind(), features, isPartitioned));
+            if (isPartitioned) {
+                io.out()
+                        .println("-- and a partition for today and each of the " + DAYS_AHEAD
+                                + " days after it; outbox relay makes the later ones");
+            }
             if (!yes && !asked()) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
                 return ExitCode.NOT_CONFIRMED;
             }
-            if (subject.store() instanceof LayoutEventStore layout) {
+            if (isPartitioned && subject.store() instanceof LayoutEventStore layout) {
+                LayoutSchema.createPartitioned(db, layout);
+                new ModulePartitions(db, layout).createAhead(DAYS_AHEAD);
+            } else if (subject.store() instanceof LayoutEventStore layout) {
                 LayoutSchema.create(db, layout);
             } else {
-                OutboxSchema.create(db, db.store(table.table()));
+                OutboxSchema.create(db, db.store(subject.table()));
             }
             features.forEach(feature -> feature.create(db, subject));
             io.out().println();
-            io.out().println("Done: " + table.table() + " in " + db + " is complete.");
+            io.out().println("Done: " + subject.table() + " in " + db + " is complete.");
             return ExitCode.OK;
+        }
+
+        /** A table is made in partitions, or never has them. */
+        private static void requireRoomForPartitions(Database db, Subject subject) throws SQLException {
+            try (Connection connection = db.getConnection()) {
+                if (Doctor.hasTable(connection, subject.table())
+                        && !Target.isPartitioned(db, db.product(), subject.table())) {
+                    throw new SettingsException("Table " + subject.table() + " is there, without partitions. Rename it,"
+                            + " apply again, and copy its rows; or leave out --partitioned.");
+                }
+            }
         }
 
         private boolean asked() {

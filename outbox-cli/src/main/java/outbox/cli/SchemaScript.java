@@ -21,21 +21,27 @@ final class SchemaScript {
     private SchemaScript() {}
 
     /** Complete, with the audit table beside it. */
-    static String of(AbstractJdbcEventStore store, TableKind kind, List<Feature> features) {
+    static String of(AbstractJdbcEventStore store, TableKind kind, List<Feature> features, boolean isPartitioned) {
         List<String> statements = new ArrayList<>();
         if (kind == TableKind.EVENT) {
             statements.addAll(OutboxSchema.statements(store));
         } else {
-            String file = kind == TableKind.MODULE
-                    ? "schema-module/%s/V1__module_outbox.sql"
-                    : "schema-text-status/%s/V1__outbox_events.sql";
-            statements.addAll(read(store, file));
+            statements.addAll(read(store, file(kind, isPartitioned)));
             OutboxSchema.statements(store).stream()
                     .filter(statement -> statement.contains("outbox_audit"))
                     .forEach(statements::add);
         }
         features.forEach(feature -> statements.addAll(feature.statements(store)));
         return String.join(";\n\n", statements) + ";";
+    }
+
+    private static String file(TableKind kind, boolean isPartitioned) {
+        if (kind == TableKind.TEXT_STATUS) {
+            return "schema-text-status/%s/V1__outbox_events.sql";
+        }
+        return isPartitioned
+                ? "schema-module/%s/V1__module_outbox_partitioned.sql"
+                : "schema-module/%s/V1__module_outbox.sql";
     }
 
     static List<String> trace(AbstractJdbcEventStore store) {
@@ -46,11 +52,11 @@ final class SchemaScript {
     private static List<String> read(AbstractJdbcEventStore store, String file) {
         String resource = DIRECTORY + file.formatted(store.name());
         String simple = Matcher.quoteReplacement(store.table().simpleName());
+        String table = store.table().value();
         String script = text(store, resource)
+                .replace("<schema>", table.substring(0, table.indexOf('.') + 1))
                 .replaceAll("(?:<module>_outbox|\\boutbox_events)_", simple + "_")
-                .replaceAll(
-                        "(?:<module>_outbox|\\boutbox_events)\\b",
-                        Matcher.quoteReplacement(store.table().value()));
+                .replaceAll("(?:<module>_outbox|\\boutbox_events)\\b", Matcher.quoteReplacement(table));
         return Arrays.stream(script.split(";"))
                 .map(String::strip)
                 .filter(statement -> !statement.isEmpty())

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
+import outbox.RetryLaterException;
 
 import java.io.IOException;
 import java.io.OutputStream;
@@ -14,17 +15,29 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Map;
+import java.util.function.Consumer;
 
-/** Writes each event as a line of JSON. It is delivered when the line is written and flushed; a pipe that broke is a failed attempt. Thread-safe. */
+/**
+ * Writes each event as a line of JSON. It is delivered when the line is written and flushed. One for the whole process, so that no line is torn by that of another table.
+ *
+ * <p>A stream that failed once is not written to again, and its reader is told by the end of the process: no event is to blame, so no attempt counts. Thread-safe.
+ */
 final class StdoutTransport implements EventListener {
 
     private static final JsonFactory JSON = new JsonFactory();
 
     private final OutputStream out;
+    private final Consumer<String> onBroken;
+    private boolean broken; // guarded by this, as the stream
 
-    /** The stream must tell failures, which a PrintStream does not. */
-    StdoutTransport(OutputStream out) {
+    /**
+     * On the stream, which must tell failures, as a PrintStream does not.
+     *
+     * @param onBroken told once why the stream can no longer be written to; must not wait
+     */
+    StdoutTransport(OutputStream out, Consumer<String> onBroken) {
         this.out = out;
+        this.onBroken = onBroken;
     }
 
     @Override
@@ -34,11 +47,25 @@ final class StdoutTransport implements EventListener {
 
     @Override
     public void onEvent(EventEnvelope event) throws IOException {
-        byte[] line = (line(event) + "\n").getBytes(StandardCharsets.UTF_8);
-        synchronized (out) { // a line is never torn by another
+        write((line(event) + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+
+    private synchronized void write(byte[] line) {
+        if (broken) {
+            throw later("Standard output broke before", null);
+        }
+        try {
             out.write(line);
             out.flush();
+        } catch (IOException e) {
+            broken = true; // part of the line may be out
+            onBroken.accept("Cannot write to standard output: " + e.getMessage());
+            throw later("Cannot write to standard output", e);
         }
+    }
+
+    private static RetryLaterException later(String why, @Nullable IOException cause) {
+        return new RetryLaterException(RetryLaterException.SHORTEST_UNCOUNTED, why, false, cause);
     }
 
     private static String line(EventEnvelope event) throws IOException {

@@ -7,11 +7,12 @@ import outbox.cli.doctor.TableKind;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.TableLayout;
-import outbox.jdbc.TableName;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Leadership;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
@@ -37,7 +38,8 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
     };
 
     /** @throws SettingsException if there is no such table, or it is no outbox that we know */
-    static Target of(Database database, String table, int maxAttempts) throws SQLException {
+    static Target of(Database database, String text, int maxAttempts) throws SQLException {
+        String table = database.table(text);
         TableKind kind = kind(database, table);
         Subject subject = subject(database, table, kind, maxAttempts);
         return new Target(
@@ -62,16 +64,47 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         return layout.withMaxAttempts(maxAttempts);
     }
 
-    /** What the columns of a table say that it is. */
+    /** The table by its schema and name, however it was spelled: on PostgreSQL the search path finds the schema. The table is there. */
+    static String qualified(DataSource database, String product, String table) throws SQLException {
+        if (!product.equals("postgresql")) {
+            return table;
+        }
+        String sql =
+                "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                        + " WHERE c.oid = to_regclass(?)";
+        try (Connection connection = database.getConnection();
+                PreparedStatement select = connection.prepareStatement(sql)) {
+            select.setString(1, table);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? row.getString(1) : table;
+            }
+        }
+    }
+
+    /** Whether a table that is there is one in partitions. */
+    static boolean isPartitioned(DataSource database, String product, String table) throws SQLException {
+        if (!product.equals("postgresql")) {
+            return false;
+        }
+        try (Connection connection = database.getConnection();
+                PreparedStatement select =
+                        connection.prepareStatement("SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(?)")) {
+            select.setString(1, table);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() && row.getBoolean(1);
+            }
+        }
+    }
+
+    /** What the columns of a table say that it is. Its name is checked. */
     static TableKind kind(DataSource database, String table) throws SQLException {
-        String name = new TableName(table).value();
         try (Connection connection = database.getConnection()) {
-            if (!Doctor.hasTable(connection, name)) {
+            if (!Doctor.hasTable(connection, table)) {
                 throw new SettingsException("There is no table " + table
                         + " in this database. Name another one by its schema and name, or create it: outbox schema apply"
                         + " --table " + table);
             }
-            return Doctor.kindOf(connection, name)
+            return Doctor.kindOf(connection, table)
                     .orElseThrow(() -> new SettingsException("Table " + table
                             + " is none of the outbox tables that are known. Name another one, or compare it with outbox"
                             + " schema print --layout EVENT, MODULE or TEXT_STATUS."));

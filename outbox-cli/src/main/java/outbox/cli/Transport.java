@@ -1,38 +1,45 @@
 package outbox.cli;
 
 import outbox.EventListener;
+import outbox.dispatch.CircuitBreaker;
+import outbox.dispatch.Protection;
 import outbox.http.HttpTransport;
 import outbox.http.WebhookSecret;
 
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
 import java.net.URI;
 import java.time.Duration;
 
-/** Where the events of one table go. */
-record Transport(EventListener listener, boolean isAsync) implements AutoCloseable {
+/** Where the events of one table go, and what keeps them away while nobody is there. */
+record Transport(EventListener listener, boolean isAsync, Protection protection) implements AutoCloseable {
+
+    private static final String HTTP = "http";
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(5);
     private static final Duration LONGEST_REQUEST = Duration.ofMinutes(10);
     private static final Duration AFTER_DRAIN =
             Duration.ofSeconds(1); // the dispatcher has waited for what is in flight
 
-    /** The settings are checked. */
-    static Transport to(RelaySettings settings, String table) {
+    /** The settings are checked. Standard output is one for all tables. */
+    static Transport to(RelaySettings settings, String table, StdoutTransport stdout) {
         RelaySettings.Transport transport = settings.transport();
         if (transport.endpoint().isEmpty()) {
-            return new Transport(new StdoutTransport(new FileOutputStream(FileDescriptor.out)), false);
+            return new Transport(stdout, false, Protection.none());
         }
         Duration limit = settings.delivery().dispatchTimeout();
         Duration request = limit.compareTo(LONGEST_REQUEST) > 0 ? LONGEST_REQUEST : limit;
-        HttpTransport.Builder http = HttpTransport.named("http")
+        CircuitBreaker breaker = CircuitBreaker.named(HTTP).build();
+        HttpTransport.Builder http = HttpTransport.named(HTTP)
+                .breaker(breaker)
                 .endpoint(transport.endpoint().get())
                 .source(URI.create("/outbox/" + table))
                 .requestTimeLimit(request)
                 .drainTime(AFTER_DRAIN)
                 .connectTimeLimit(request.compareTo(CONNECT_LIMIT) < 0 ? request : CONNECT_LIMIT);
         transport.secret().map(WebhookSecret::parse).ifPresent(http::signWith);
-        return new Transport(http.build(), true);
+        return new Transport(
+                http.build(),
+                true,
+                Protection.builder().breakerForListener(HTTP, breaker).build());
     }
 
     /** The time limit of the dispatcher: later than that of a transport that has its own. */

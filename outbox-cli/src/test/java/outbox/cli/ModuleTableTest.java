@@ -91,6 +91,21 @@ class ModuleTableTest {
     }
 
     @Test
+    void a_retention_of_zero_purges_nothing_and_tells_what_to_give_instead() throws Exception {
+        insert(DEAD);
+        insert("published_at = now() - INTERVAL '8 days'");
+
+        Run done = run("purge", "--retention", "0", "--reason", "x", "--yes");
+        Run dead = run("purge", "--retention", "1h", "--dead-retention", "0s", "--reason", "x", "--yes");
+
+        assertThat(done.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(done.err()).contains("--retention must be more than 0", "1ms");
+        assertThat(dead.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(dead.err()).contains("--dead-retention must be more than 0", "leave it out");
+        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox")).isEqualTo("2");
+    }
+
+    @Test
     void the_doctor_is_silent_about_a_healthy_one_and_names_faults() throws Exception {
         insert("");
         insert("published_at = now()");
@@ -104,5 +119,66 @@ class ModuleTableTest {
         assertThat(healthy.exitCode()).isEqualTo(ExitCode.OK);
         assertThat(ill.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(ill.out()).contains("index: Table org_outbox has no index for the claim", "lease: 1 events");
+    }
+
+    @Test
+    void the_doctor_names_topics_that_died_for_want_of_a_subscriber() throws Exception {
+        insert("attempts = 25, last_error = 'NoSubscriberException: Nobody has subscribed to topic"
+                + " org.organization.created.v1 on this event bus.'");
+
+        Run run = run("doctor");
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out()).contains("route: 1 events of the type org.organization.created.v1 are dead");
+    }
+
+    @Test
+    void a_name_in_capitals_is_folded_as_in_plain_sql() throws Exception {
+        insert("published_at = now() - INTERVAL '8 days'");
+
+        Run applied = Run.of("schema", "apply", "--table", "Org_Outbox", "--yes", "--url", shop.url());
+        Run status = Run.of("status", "--table", "Org_Outbox", "--url", shop.url());
+        Run doctor = Run.of("doctor", "--table", "PUBLIC.ORG_OUTBOX", "--url", shop.url());
+        Run purged = Run.of(
+                "purge", "--table", "ORG_OUTBOX", "--retention", "1h", "--reason", "x", "--yes", "--url", shop.url());
+
+        assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM pg_class WHERE relname ILIKE 'org_outbox'"))
+                .isEqualTo("1");
+        assertThat(status.out()).contains("1 done");
+        assertThat(doctor.exitCode()).as(doctor.out() + doctor.err()).isEqualTo(ExitCode.OK);
+        assertThat(purged.exitCode()).as(purged.err()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox")).isEqualTo("0");
+    }
+
+    @Test
+    void a_table_is_made_in_partitions_with_those_of_the_days_ahead() throws Exception {
+        Run printed = Run.of("schema", "print", "--store", "postgresql", "--table", "hr.hrm_outbox", "--partitioned");
+        Run applied = Run.of("schema", "apply", "--table", "hrm_outbox", "--partitioned", "--yes", "--url", shop.url());
+        Run again = Run.of("schema", "apply", "--table", "hrm_outbox", "--partitioned", "--yes", "--url", shop.url());
+        Run checked = Run.of("schema", "check", "--table", "hrm_outbox", "--url", shop.url());
+
+        assertThat(printed.out())
+                .contains(
+                        "PARTITION BY RANGE (created_at)",
+                        "CREATE TABLE hr.hrm_outbox_rest PARTITION OF hr.hrm_outbox DEFAULT");
+        assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
+        assertThat(again.exitCode()).as(again.err()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'hrm_outbox'::regclass"))
+                .isEqualTo("9"); // today, seven days, the rest
+        assertThat(checked.exitCode()).as(checked.out()).isEqualTo(ExitCode.OK);
+    }
+
+    @Test
+    void partitions_are_refused_where_there_can_be_none() {
+        Run there = run("schema", "apply", "--partitioned", "--yes");
+        Run event = Run.of("schema", "print", "--store", "postgresql", "--table", "outbox_event", "--partitioned");
+        Run h2 = Run.of("schema", "print", "--store", "h2", "--table", "org_outbox", "--partitioned");
+
+        assertThat(there.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(there.err()).contains("org_outbox is there, without partitions");
+        assertThat(event.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(h2.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(h2.err()).contains("Only a table of layout MODULE on PostgreSQL can have partitions");
     }
 }

@@ -131,8 +131,8 @@ class PostgresDoctorTest {
     @Test
     void types_that_nobody_takes_while_others_flow_are_named() throws Exception {
         String id = shop.write("order.lost");
-        shop.execute(
-                "UPDATE outbox_event SET available_at = now() - INTERVAL '1 minute' WHERE event_id = '" + id + "'");
+        shop.execute("UPDATE outbox_event SET available_at = now() - INTERVAL '1 minute', created_at = now() -"
+                + " INTERVAL '1 minute' WHERE event_id = '" + id + "'");
 
         assertFound(doctor(), "route", "nobody takes them");
     }

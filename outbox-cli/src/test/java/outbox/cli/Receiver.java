@@ -25,8 +25,8 @@ final class Receiver implements AutoCloseable {
     private final List<Post> posts = new CopyOnWriteArrayList<>();
     private final CountDownLatch open = new CountDownLatch(1); // answers wait for it
 
-    private Receiver(boolean answers) throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    private Receiver(int port, boolean answers) throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
         server.setExecutor(threads);
         server.createContext("/events", this::receive);
         server.start();
@@ -36,12 +36,16 @@ final class Receiver implements AutoCloseable {
     }
 
     static Receiver answering() throws IOException {
-        return new Receiver(true);
+        return answeringAt(0);
+    }
+
+    static Receiver answeringAt(int port) throws IOException {
+        return new Receiver(port, true);
     }
 
     /** Takes requests, and answers none before its close. */
     static Receiver hanging() throws IOException {
-        return new Receiver(false);
+        return new Receiver(0, false);
     }
 
     private void receive(HttpExchange exchange) throws IOException {

@@ -2,13 +2,20 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import outbox.jdbc.JdbcLeadership;
 import outbox.testing.ChildJvm;
 import outbox.testing.PostgresServer;
 
+import java.io.File;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -18,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -28,6 +36,9 @@ class RelayCommandTest {
 
     private static final Duration START = Duration.ofSeconds(60);
     private static final String LISTENING = "health at http://";
+
+    /** 64-bit FNV-1a of outbox:public.org_outbox, as docs/leader.md has it. */
+    private static final long LOCK_OF_PUBLIC_ORG_OUTBOX = -385503054640916523L;
 
     private final String url = PostgresServer.shared().createDatabase();
 
@@ -119,6 +130,28 @@ class RelayCommandTest {
     }
 
     @Test
+    void an_endpoint_that_cannot_be_reached_costs_no_attempt() throws Exception {
+        createTable();
+        int port;
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = free.getLocalPort();
+        }
+        String endpoint = "http://127.0.0.1:" + port + "/events";
+        try (ChildJvm relay =
+                relay(url, "--http-endpoint", endpoint, "--max-attempts", "1", "--poll-interval", "100ms")) {
+            relay.awaitLine(LISTENING, START);
+            String eventId = insert("org.organization.created.v1", "{}");
+            relay.awaitLine("Circuit breaker http is open", START);
+
+            try (Receiver receiver = Receiver.answeringAt(port)) {
+                await().atMost(START)
+                        .untilAsserted(() -> assertThat(published()).isEqualTo(1));
+                assertThat(receiver.posts()).extracting(Receiver.Post::id).contains(eventId);
+            }
+        }
+    }
+
+    @Test
     void events_go_to_standard_output_too() throws Exception {
         createTable();
         String eventId = insert("org.organization.created.v1", "{\"name\": \"a\"}");
@@ -129,6 +162,44 @@ class RelayCommandTest {
             relay.terminate();
             assertThat(relay.waitFor(Duration.ofSeconds(30))).isZero();
         }
+    }
+
+    @Test
+    void a_standard_output_that_fails_ends_it_with_4_and_costs_no_attempt(@TempDir Path directory) throws Exception {
+        createTable();
+        insert("org.organization.created.v1", "{}");
+        Path log = directory.resolve("log");
+        Process relay = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx128m",
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "relay",
+                        "--url",
+                        url,
+                        "--tables",
+                        "org_outbox",
+                        "--max-attempts",
+                        "1",
+                        "--bind",
+                        "127.0.0.1:0",
+                        "--transport",
+                        "stdout")
+                .redirectOutput(new File("/dev/full")) // every write fails
+                .redirectError(log.toFile())
+                .start();
+        try {
+            assertThat(relay.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            relay.destroyForcibly();
+        }
+
+        assertThat(relay.exitValue()).isEqualTo(ExitCode.FAILED);
+        assertThat(Files.readString(log)).contains("Cannot write to standard output");
+        assertThat(published()).isZero();
+        assertThat(number("SELECT attempts FROM org_outbox")).isZero();
     }
 
     @Test
@@ -144,6 +215,9 @@ class RelayCommandTest {
             await().atMost(START)
                     .untilAsserted(
                             () -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
+            assertThat(number("SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
+                            + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
+                    .isEqualTo(LOCK_OF_PUBLIC_ORG_OUTBOX);
             await().atMost(START)
                     .untilAsserted(() -> assertThat(get(health.replace("/health", "/debug/prometheus")))
                             .contains(
@@ -163,6 +237,32 @@ class RelayCommandTest {
     }
 
     @Test
+    void partitions_are_made_ahead_and_dropped_when_they_are_old() throws Exception {
+        Run.of("schema", "apply", "--table", "org_outbox", "--partitioned", "--yes", "--url", url);
+        execute("DROP TABLE org_outbox_p"
+                + number("SELECT to_char(now() AT TIME ZONE 'UTC' + INTERVAL '7 days', 'YYYYMMDD')"));
+        execute(
+                "CREATE TABLE org_outbox_p20200101 PARTITION OF org_outbox FOR VALUES FROM ('2020-01-01 00:00:00+00') TO"
+                        + " ('2020-01-02 00:00:00+00')");
+        execute(
+                "INSERT INTO org_outbox (tenant_id, topic, payload, event_id, created_at, published_at) VALUES"
+                        + " (gen_random_uuid(), 'org.a.b.v1', '{}', gen_random_uuid(), '2020-01-01 12:00:00+00', now() - INTERVAL '8 days')");
+        try (Receiver receiver = Receiver.answering();
+                ChildJvm relay = relay(url, "--http-endpoint", receiver.url())) {
+            relay.awaitLine(LISTENING, START);
+            insert("org.organization.created.v1", "{}");
+
+            await().atMost(START).untilAsserted(() -> {
+                assertThat(number("SELECT COUNT(*) FROM pg_class WHERE relname = 'org_outbox_p20200101'"))
+                        .isZero();
+                assertThat(number("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'org_outbox'::regclass"))
+                        .isEqualTo(9); // today, seven days, the rest
+                assertThat(published()).isEqualTo(1);
+            });
+        }
+    }
+
+    @Test
     void wrong_settings_end_with_2_and_say_what_to_change() {
         Run noTable = Run.of(
                 "relay", "--url", url, "--tables", "nobody_outbox", "--transport", "stdout", "--bind", "127.0.0.1:0");
@@ -178,6 +278,36 @@ class RelayCommandTest {
         assertThat(retention.err()).contains("--cleaner-retention: must be a span of time such as");
         assertThat(bind.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(bind.err()).contains("set OUTBOX_SERVER_TOKEN", "or bind to 127.0.0.1");
+    }
+
+    @Test
+    void any_poll_interval_has_a_term_that_a_leader_takes() {
+        for (String interval : List.of("PT0.01S", "PT1S", "PT10M", "PT24H")) {
+            Duration term = RelayProcess.term(Duration.parse(interval));
+
+            assertThat(JdbcLeadership.of(Shop.inMemory().dataSource(), "org_outbox", term))
+                    .isNotNull();
+        }
+    }
+
+    @Test
+    void one_table_under_two_names_is_refused() {
+        createTable();
+
+        Run run = Run.of(
+                "relay",
+                "--url",
+                url,
+                "--tables",
+                "org_outbox,public.org_outbox",
+                "--transport",
+                "stdout",
+                "--bind",
+                "127.0.0.1:0");
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(run.err())
+                .contains("OUTBOX_RELAY_TABLES names one table twice, as org_outbox and as public.org_outbox");
     }
 
     @Test

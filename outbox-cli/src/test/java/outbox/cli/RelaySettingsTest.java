@@ -105,6 +105,7 @@ class RelaySettingsTest {
     @Test
     void wrong_values_are_refused_by_name() {
         assertRefused("OUTBOX_CLEANER_RETENTION: must be a span of time", "OUTBOX_CLEANER_RETENTION", "-1h");
+        assertRefused("set OUTBOX_CLEANER_ENABLED to false", "OUTBOX_CLEANER_RETENTION", "0");
         assertRefused("OUTBOX_RELAY_BATCH_SIZE: must be a whole number from 1", "OUTBOX_RELAY_BATCH_SIZE", "0");
         assertRefused("OUTBOX_RELAY_POLL_INTERVAL: must be at least", "OUTBOX_RELAY_POLL_INTERVAL", "0");
         assertRefused("OUTBOX_RELAY_ENABLED: must be true or false", "OUTBOX_RELAY_ENABLED", "yes");

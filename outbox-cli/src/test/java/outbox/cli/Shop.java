@@ -50,6 +50,10 @@ final class Shop {
         return url;
     }
 
+    Database dataSource() {
+        return database;
+    }
+
     Connection connect() throws SQLException {
         return database.getConnection();
     }

@@ -49,4 +49,19 @@ class TextStatusTableTest {
         assertThat(shared.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(shared.err()).contains("has no place for claims", "OUTBOX_RELAY_SINGLE_ACTIVE");
     }
+
+    @Test
+    void the_doctor_tells_young_events_from_those_that_nobody_takes() throws Exception {
+        Run.of("schema", "apply", "--table", "outbox_events", "--yes", "--url", shop.url());
+        insert("e1", "SENT");
+        insert("e2", "NEW");
+        shop.execute("UPDATE outbox_events SET event_type = 'order.lost' WHERE event_id = 'e2'");
+
+        Run young = Run.of("doctor", "--table", "outbox_events", "--url", shop.url());
+        shop.execute("UPDATE outbox_events SET create_time = DATEADD('HOUR', -1, create_time) WHERE event_id = 'e2'");
+        Run old = Run.of("doctor", "--table", "outbox_events", "--url", shop.url());
+
+        assertThat(young.out()).isEmpty();
+        assertThat(old.out()).contains("route: 1 events of the type order.lost", "nobody takes them");
+    }
 }

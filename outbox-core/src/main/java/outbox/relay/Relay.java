@@ -5,6 +5,7 @@ import outbox.EventListener;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
 import outbox.internal.ListenerSettings;
@@ -58,6 +59,7 @@ public final class Relay implements AutoCloseable {
                 .listenerTimeLimit(builder.dispatchTimeout)
                 .drainTimeoutMs(builder.drainTimeout.toMillis())
                 .errorText(new SafeErrorText(builder.lastErrorMaxBytes))
+                .protection(builder.protection)
                 .interceptors(builder.interceptors)
                 .metrics(builder.metrics);
         OutboxPoller.Builder polling = OutboxPoller.builder()
@@ -156,6 +158,7 @@ public final class Relay implements AutoCloseable {
         private Duration drainTimeout = Duration.ofSeconds(5);
         private RetryPolicy retryPolicy =
                 RetryPolicies.exponential(Duration.ofSeconds(1), Duration.ofSeconds(60), Duration.ofMillis(200));
+        private Protection protection = Protection.none();
         private final List<EventInterceptor> interceptors = new ArrayList<>();
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private @Nullable String ownerId;
@@ -241,6 +244,12 @@ public final class Relay implements AutoCloseable {
         /** How long an event waits after a failed attempt; default 1 s, doubled each time up to 60 s, plus up to 200 ms. */
         public Builder retryPolicy(RetryPolicy retryPolicy) {
             this.retryPolicy = Objects.requireNonNull(retryPolicy, "retryPolicy");
+            return this;
+        }
+
+        /** What keeps events away from a destination that is down or busy; default: nothing. */
+        public Builder protection(Protection protection) {
+            this.protection = Objects.requireNonNull(protection, "protection");
             return this;
         }
 

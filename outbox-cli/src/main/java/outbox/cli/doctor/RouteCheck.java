@@ -15,7 +15,8 @@ import java.util.stream.Collectors;
  */
 final class RouteCheck implements Check {
 
-    private static final String NO_LISTENER = "No listener is registered for ";
+    private static final String NO_LISTENER = "No listener is registered for "; // of the dispatcher
+    private static final String NO_SUBSCRIBER = "Nobody has subscribed to topic "; // of the event bus
     private static final String REMEDY =
             " Register a listener for it in the nodes that serve this table; replay what is dead by then: outbox replay --type ";
 
@@ -50,7 +51,7 @@ final class RouteCheck implements Check {
                 .toList();
     }
 
-    /** Binds: latest due time. */
+    /** An event without a due time is due from the start. Binds: latest due time, latest time of creation. */
     private List<Finding> ignored(Examination examination) throws SQLException {
         Queries queries = examination.queries();
         TableKind kind = examination.kind();
@@ -58,7 +59,7 @@ final class RouteCheck implements Check {
         String sql = """
                 SELECT %1$s, COUNT(*)
                   FROM %2$s
-                 WHERE %3$s AND %4$s AND %5$s = 0 %6$s
+                 WHERE %3$s AND %4$s AND %7$s <= ? AND %5$s = 0 %6$s
                  GROUP BY %1$s
                 """.formatted(
                         kind.type(),
@@ -66,8 +67,9 @@ final class RouteCheck implements Check {
                         examination.pending(),
                         examination.due(),
                         kind.attempts(),
-                        kind.hasClaims() ? "AND locked_at IS NULL" : "");
-        var late = queries.rows(sql, queries.time(kind.due(), since));
+                        kind.hasClaims() ? "AND locked_at IS NULL" : "",
+                        kind.created());
+        var late = queries.rows(sql, queries.time(kind.due(), since), queries.time(kind.created(), since));
         Set<String> flowing = late.isEmpty() ? Set.of() : flowing(examination, since);
         if (flowing.isEmpty()) { // nothing flows at all: that is for another check
             return List.of();
@@ -105,16 +107,18 @@ final class RouteCheck implements Check {
         String sql = """
                 SELECT %1$s, COUNT(*)
                   FROM %2$s
-                 WHERE %3$s AND last_error LIKE '%4$s'
+                 WHERE %3$s AND (last_error LIKE '%4$s' OR last_error LIKE '%5$s')
                  GROUP BY %1$s
                 """.formatted(
                         kind.type(),
                         examination.table(),
                         kind.is(EventStatus.DEAD, examination.subject().maxAttempts()),
-                        "%" + NO_LISTENER + "%");
+                        "%" + NO_LISTENER + "%",
+                        "%" + NO_SUBSCRIBER + "%");
         return examination.queries().rows(sql).stream()
                 .map(row -> finding(
-                        row.get(1) + " events of the type " + row.get(0) + " are dead because no listener was there.",
+                        row.get(1) + " events of the type " + row.get(0)
+                                + " are dead because no listener or subscriber was there.",
                         (REMEDY + row.get(0)).strip()))
                 .toList();
     }
