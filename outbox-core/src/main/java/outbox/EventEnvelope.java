@@ -39,6 +39,18 @@ public final class EventEnvelope {
     public static final int MAX_DEDUP_KEY_LENGTH = 128;
     public static final int MAX_PRIORITY = 9;
 
+    /** Of a correlation or causation id. */
+    public static final int MAX_LINK_LENGTH = 128;
+
+    /** The header that holds {@link #schemaVersion}, unless it is 1. */
+    public static final String SCHEMA_VERSION_HEADER = EventRules.RESERVED_HEADER_PREFIX + "schema-version";
+
+    /** The header that holds {@link #correlationId}. */
+    public static final String CORRELATION_HEADER = EventRules.RESERVED_HEADER_PREFIX + "correlation-id";
+
+    /** The header that holds {@link #causationId}. */
+    public static final String CAUSATION_HEADER = EventRules.RESERVED_HEADER_PREFIX + "causation-id";
+
     private final String eventId;
     private final String eventType;
     private final Instant occurredAt;
@@ -297,6 +309,34 @@ public final class EventEnvelope {
         return expireAfter;
     }
 
+    /**
+     * The version of the payload's form, 1 unless the builder said otherwise.
+     *
+     * @throws InvalidEventException if another program wrote something else than a positive number into its header
+     */
+    public int schemaVersion() {
+        String version = headers.get(SCHEMA_VERSION_HEADER);
+        if (version == null) {
+            return 1;
+        }
+        try {
+            return EventRules.checkSchemaVersion(Integer.parseInt(version));
+        } catch (NumberFormatException e) {
+            throw new InvalidEventException("Header " + SCHEMA_VERSION_HEADER + " of event " + eventId
+                    + " is not a version: " + EventRules.show(version));
+        }
+    }
+
+    /** What the event belongs to, such as the request that all of it began with. */
+    public @Nullable String correlationId() {
+        return headers.get(CORRELATION_HEADER);
+    }
+
+    /** What the event follows from, such as the id of another event. */
+    public @Nullable String causationId() {
+        return headers.get(CAUSATION_HEADER);
+    }
+
     /** Equal when everything that is stored, and stays as it is, is equal. */
     @Override
     public boolean equals(@Nullable Object other) {
@@ -454,6 +494,57 @@ public final class EventEnvelope {
             return this;
         }
 
+        /** The version of the payload's form; at least 1, the default. */
+        public Builder schemaVersion(int schemaVersion) {
+            EventRules.checkSchemaVersion(schemaVersion);
+            return reserved(SCHEMA_VERSION_HEADER, schemaVersion == 1 ? null : Integer.toString(schemaVersion));
+        }
+
+        /** What the event belongs to; default nothing. At most {@value EventEnvelope#MAX_LINK_LENGTH} characters. */
+        public Builder correlationId(@Nullable String correlationId) {
+            return reserved(CORRELATION_HEADER, checkLink("correlationId", correlationId));
+        }
+
+        /** What the event follows from; default nothing. At most {@value EventEnvelope#MAX_LINK_LENGTH} characters. */
+        public Builder causationId(@Nullable String causationId) {
+            return reserved(CAUSATION_HEADER, checkLink("causationId", causationId));
+        }
+
+        private static @Nullable String checkLink(String field, @Nullable String value) {
+            return value == null ? null : checkName(field, value, MAX_LINK_LENGTH);
+        }
+
+        private Builder reserved(String name, @Nullable String value) {
+            if (value == null) {
+                headers.remove(name);
+            } else {
+                headers.put(name, value);
+            }
+            return this;
+        }
+
+        /**
+         * Like {@link #build}, with {@code type:aggregateId:schemaVersion} as the {@code dedupKey} if none was given. Refused without an aggregate id, since all events of the type would
+         * be one.
+         */
+        public EventEnvelope buildKeyed() {
+            if (dedupKey != null) {
+                return build();
+            }
+            if (aggregateId == null) {
+                throw new InvalidEventException("An event of type " + EventRules.show(eventType)
+                        + " has no aggregateId, so it has no default dedupKey. Give one of the two.");
+            }
+            String version = headers.getOrDefault(SCHEMA_VERSION_HEADER, "1");
+            dedupKey = DedupKeys.version(eventType, aggregateId, version);
+            try {
+                return build();
+            } finally {
+                dedupKey = null; // the next event of this builder may have another aggregate
+            }
+        }
+
+        /** The event; without a {@code dedupKey} unless one was given. */
         public EventEnvelope build() {
             refuseBoth("availableAt", availableAt, "deliverAfter", deliverAfter);
             refuseBoth("expiresAt", expiresAt, "expireAfter", expireAfter);

@@ -67,6 +67,14 @@ public final class RetryPolicies {
         return attempts -> waits.get(Math.min(Math.max(1, attempts), waits.size()) - 1);
     }
 
+    /** The same from a list, such as one that was read from a setting; refused if it is empty. */
+    public static RetryPolicy series(List<Duration> waits) {
+        if (waits.isEmpty()) {
+            throw new IllegalArgumentException("waits must not be empty");
+        }
+        return series(waits.get(0), waits.subList(1, waits.size()).toArray(Duration[]::new));
+    }
+
     /** At least a millisecond; saturates. */
     private static long millis(String setting, Duration value) {
         if (value.compareTo(Duration.ofMillis(1)) < 0) {

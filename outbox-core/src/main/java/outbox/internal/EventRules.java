@@ -85,6 +85,13 @@ public final class EventRules {
         return priority;
     }
 
+    public static int checkSchemaVersion(int version) {
+        if (version < 1) {
+            throw new InvalidEventException("schemaVersion must be at least 1: " + version);
+        }
+        return version;
+    }
+
     public static String checkHeaderName(String name) {
         if (name.isEmpty() || name.length() > MAX_HEADER_NAME_LENGTH) {
             throw new InvalidEventException(

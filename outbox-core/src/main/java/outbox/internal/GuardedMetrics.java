@@ -113,6 +113,11 @@ public final class GuardedMetrics implements MetricsExporter {
         guard(() -> exporter.recordDead(eventType));
     }
 
+    @Override
+    public void recordDropped(String eventType) {
+        guard(() -> exporter.recordDropped(eventType));
+    }
+
     private void guard(Runnable call) {
         try {
             call.run();

@@ -68,6 +68,9 @@ public interface MetricsExporter {
      */
     default void recordDead(@Nullable String eventType) {}
 
+    /** A store in memory had no room for an event of this type, and was told to drop such events. Told by the write, whatever becomes of its transaction. */
+    default void recordDropped(String eventType) {}
+
     /** Discards everything. */
     final class Noop implements MetricsExporter {
 

@@ -3,6 +3,7 @@ package outbox.spi;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 
@@ -17,12 +18,13 @@ public final class TxCallbacks {
     private final List<Runnable> beforeCommit = new ArrayList<>();
     private final List<Runnable> afterCommit = new ArrayList<>();
     private final List<Runnable> afterRollback = new ArrayList<>();
+    private final List<Runnable> whenUndone = new ArrayList<>();
     private final IdentityHashMap<Object, Mark> savepoints = new IdentityHashMap<>();
     private Object scope = new Object();
     private boolean checked; // the callbacks before the commit have run
 
     /** How many callbacks there were when a savepoint was set. */
-    private record Mark(int beforeCommit, int afterCommit) {}
+    private record Mark(int beforeCommit, int afterCommit, int whenUndone) {}
 
     /** Answers false, and does not keep the callback, once {@link #committing} has run. */
     public boolean beforeCommit(Runnable callback) {
@@ -37,17 +39,31 @@ public final class TxCallbacks {
         afterRollback.add(callback);
     }
 
+    /** See {@link TxContext#whenUndone}. */
+    public void whenUndone(Runnable callback) {
+        whenUndone.add(callback);
+    }
+
     public void savepoint(Object savepoint) {
-        savepoints.put(savepoint, new Mark(beforeCommit.size(), afterCommit.size()));
+        savepoints.put(savepoint, new Mark(beforeCommit.size(), afterCommit.size(), whenUndone.size()));
         scope = new Object();
     }
 
     /** A savepoint that is not known was set before anything was registered. */
     public void savepointRollback(Object savepoint) {
-        Mark mark = savepoints.getOrDefault(savepoint, new Mark(0, 0));
+        Mark mark = savepoints.getOrDefault(savepoint, new Mark(0, 0, 0));
         dropFrom(beforeCommit, mark.beforeCommit);
         dropFrom(afterCommit, mark.afterCommit);
+        undoFrom(mark.whenUndone);
         scope = new Object();
+    }
+
+    private void undoFrom(int from) {
+        List<Runnable> undone =
+                new ArrayList<>(whenUndone.subList(Math.min(from, whenUndone.size()), whenUndone.size()));
+        Collections.reverse(undone);
+        dropFrom(whenUndone, from);
+        runAll(undone);
     }
 
     private static void dropFrom(List<Runnable> callbacks, int from) {
@@ -74,6 +90,7 @@ public final class TxCallbacks {
     }
 
     public void rolledBack() {
+        undoFrom(0);
         runAll(afterRollback);
     }
 
@@ -83,7 +100,7 @@ public final class TxCallbacks {
             try {
                 callback.run();
             } catch (Throwable e) {
-                LOG.log(Level.ERROR, "A callback failed after the end of its transaction", e);
+                LOG.log(Level.ERROR, "A callback failed after the end of its transaction or savepoint", e);
             }
         }
     }

@@ -36,6 +36,16 @@ public interface TxContext {
     }
 
     /**
+     * Runs the callback when what the transaction has done since now is undone: by a rollback to a savepoint that was set before, or by that of the whole transaction. Several run in reverse
+     * order. For what a transaction changes outside of its database.
+     *
+     * @return false if this context cannot tell, and the callback will not run
+     */
+    default boolean whenUndone(Runnable callback) {
+        return false;
+    }
+
+    /**
      * Names the part of the transaction that the thread is in: another object in every transaction, and after each savepoint that is set or rolled back.
      *
      * @return null if this context cannot tell

@@ -46,6 +46,12 @@ public final class ThreadLocalTxContext implements TxContext {
     }
 
     @Override
+    public boolean whenUndone(Runnable callback) {
+        current().callbacks().whenUndone(callback);
+        return true;
+    }
+
+    @Override
     public Object scope() {
         return current().callbacks().scope();
     }

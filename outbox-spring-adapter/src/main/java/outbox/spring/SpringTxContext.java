@@ -87,6 +87,13 @@ public final class SpringTxContext implements TxContext {
         return callbacks().beforeCommit(callback);
     }
 
+    @Override
+    public boolean whenUndone(Runnable callback) {
+        requireTransaction();
+        callbacks().whenUndone(callback);
+        return true;
+    }
+
     /** Only where it is sure that our callback before the commit will run: one that is registered while such callbacks run already never does. */
     @Override
     public @Nullable Object scope() {

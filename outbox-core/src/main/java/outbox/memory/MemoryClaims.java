@@ -1,0 +1,187 @@
+package outbox.memory;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.admin.BlockedAggregate;
+import outbox.model.EventStatus;
+import outbox.order.Ordering;
+import outbox.order.WhenDead;
+import outbox.spi.Position;
+import outbox.spi.Withheld;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/**
+ * Which events may be taken, and where they stand in their order. Each question is one walk over the rows, which are in the order of their numbers. With the lock of the table.
+ */
+final class MemoryClaims {
+
+    /** The largest priority first, then the oldest due time. */
+    static final Comparator<RowState> URGENT_FIRST = Comparator.<RowState>comparingInt(
+                    state -> -state.event().priority())
+            .thenComparing(RowState::availableAt)
+            .thenComparingLong(state -> Math.abs(state.number()));
+
+    static final Comparator<RowState> OLDEST_FIRST =
+            Comparator.comparing(RowState::availableAt).thenComparingLong(state -> Math.abs(state.number()));
+
+    /** The events of an aggregate, which may have an order. */
+    private record Aggregate(String type, String id) {
+
+        static @Nullable Aggregate of(EventEnvelope event) {
+            String id = event.aggregateId();
+            return id == null ? null : new Aggregate(event.aggregateType(), id);
+        }
+    }
+
+    private final MemoryTable table;
+
+    MemoryClaims(MemoryTable table) {
+        this.table = table;
+    }
+
+    /** Events that fulfil the condition, are next in their order, not withheld, and not being changed by others. */
+    List<Row> next(MemoryTx tx, Ordering ordering, Withheld withheld, Predicate<RowState> condition) {
+        List<Row> found = new ArrayList<>();
+        Set<Aggregate> waiting = new HashSet<>();
+        for (Row row : table.rows()) {
+            RowState state = row.seenBy(tx);
+            if (state == null) {
+                continue;
+            }
+            boolean isNext = !isOrdered(state, ordering) || !waiting.contains(Aggregate.of(state.event()));
+            if (isOrdered(state, ordering) && keepsOthersWaiting(state, ordering)) {
+                waiting.add(Aggregate.of(state.event()));
+            }
+            if (isNext && !row.isLockedFor(tx) && condition.test(state) && !isWithheld(state.event(), withheld)) {
+                found.add(row);
+            }
+        }
+        return found;
+    }
+
+    private static boolean isOrdered(RowState state, Ordering ordering) {
+        return state.number() > 0 && ordering.appliesTo(state.event());
+    }
+
+    private static boolean keepsOthersWaiting(RowState state, Ordering ordering) {
+        return state.isPending() || state.status() == EventStatus.DEAD && ordering.whenDead() == WhenDead.BLOCK;
+    }
+
+    private static boolean isWithheld(EventEnvelope event, Withheld withheld) {
+        if (withheld.isNothing()) {
+            return false;
+        }
+        String route = event.aggregateType() + ":" + event.eventType();
+        Set<String> known = withheld.known();
+        return withheld.types().contains(event.eventType())
+                || withheld.routes().contains(route)
+                || event.tenantId() != null && withheld.tenants().contains(event.tenantId())
+                || known != null && !known.contains(route);
+    }
+
+    /** The first of the rows, as they are for the transaction. */
+    static List<Row> first(List<Row> rows, MemoryTx tx, Comparator<RowState> order, int limit) {
+        record Seen(Row row, RowState state) {}
+        List<Seen> seen = new ArrayList<>();
+        for (Row row : rows) {
+            RowState state = row.seenBy(tx);
+            if (state != null) {
+                seen.add(new Seen(row, state));
+            }
+        }
+        return seen.stream()
+                .sorted((one, other) -> order.compare(one.state(), other.state()))
+                .limit(limit)
+                .map(Seen::row)
+                .toList();
+    }
+
+    Map<String, Position> positions(MemoryTx tx, Collection<String> eventIds, Ordering ordering) {
+        Set<String> asked = new HashSet<>(eventIds);
+        Map<Aggregate, Long> unfinished = new HashMap<>();
+        Map<Aggregate, Long> dead = new HashMap<>();
+        Map<String, Position> positions = new HashMap<>();
+        for (Row row : table.rows()) {
+            RowState state = row.seenBy(tx);
+            if (state == null) {
+                continue;
+            }
+            Aggregate aggregate = Aggregate.of(state.event());
+            if (asked.contains(row.eventId())) {
+                boolean alone = aggregate == null || state.number() < 0;
+                positions.put(
+                        row.eventId(),
+                        alone
+                                ? new Position(state.number(), 0, 0)
+                                : new Position(
+                                        state.number(),
+                                        unfinished.getOrDefault(aggregate, 0L),
+                                        dead.getOrDefault(aggregate, 0L)));
+            }
+            if (aggregate != null && isOrdered(state, ordering) && state.status() != EventStatus.DONE) {
+                (state.isPending() ? unfinished : dead).put(aggregate, state.number());
+            }
+        }
+        return positions;
+    }
+
+    List<BlockedAggregate> blocked(MemoryTx tx, int limit) {
+        Map<Aggregate, List<RowState>> behind = new LinkedHashMap<>(); // the first is the dead one
+        for (Row row : table.rows()) {
+            RowState state = row.seenBy(tx);
+            Aggregate aggregate = state == null ? null : Aggregate.of(state.event());
+            if (state == null || aggregate == null || state.number() < 0) {
+                continue;
+            }
+            List<RowState> known = behind.get(aggregate);
+            if (known != null) {
+                known.add(state);
+            } else if (state.status() == EventStatus.DEAD) {
+                behind.put(aggregate, new ArrayList<>(List.of(state)));
+            }
+        }
+        return behind.values().stream()
+                .sorted(Comparator.<List<RowState>, Instant>comparing(states -> since(states.get(0)))
+                        .thenComparing(states -> states.get(0).number()))
+                .limit(limit)
+                .map(MemoryClaims::blocked)
+                .toList();
+    }
+
+    private static Instant since(RowState dead) {
+        Instant doneAt = dead.doneAt();
+        return doneAt == null ? dead.createdAt() : doneAt;
+    }
+
+    private static BlockedAggregate blocked(List<RowState> states) {
+        RowState dead = states.get(0);
+        List<RowState> later = states.subList(1, states.size());
+        return new BlockedAggregate(
+                dead.event().aggregateType(),
+                String.valueOf(dead.event().aggregateId()),
+                dead.eventId(),
+                dead.event().eventType(),
+                dead.doneAt(),
+                dead.lastError(),
+                later.stream().filter(RowState::isPending).count(),
+                later.stream()
+                        .filter(state -> state.status() == EventStatus.DEAD)
+                        .count(),
+                later.stream()
+                        .filter(RowState::isPending)
+                        .map(RowState::createdAt)
+                        .min(Instant::compareTo)
+                        .orElse(null));
+    }
+}

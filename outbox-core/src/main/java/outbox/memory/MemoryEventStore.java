@@ -1,0 +1,783 @@
+package outbox.memory;
+
+import org.jspecify.annotations.Nullable;
+import outbox.DuplicateKeyException;
+import outbox.EventEnvelope;
+import outbox.EventRef;
+import outbox.InvalidEventException;
+import outbox.OutboxException;
+import outbox.admin.AuditEntry;
+import outbox.admin.Backlog;
+import outbox.admin.BlockedAggregate;
+import outbox.admin.EventDetails;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
+import outbox.admin.Pause;
+import outbox.admin.PauseScope;
+import outbox.admin.TypeCount;
+import outbox.internal.GuardedMetrics;
+import outbox.internal.QuietLog;
+import outbox.internal.SystemTime;
+import outbox.model.EventStatus;
+import outbox.model.OutboxEvent;
+import outbox.order.Ordering;
+import outbox.spi.AdminEventStore;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.ControlledEventStore;
+import outbox.spi.ErrorText;
+import outbox.spi.Mark;
+import outbox.spi.MetricsExporter;
+import outbox.spi.OrderedEventStore;
+import outbox.spi.Position;
+import outbox.spi.Replay;
+import outbox.spi.TxContext;
+import outbox.spi.Withheld;
+import outbox.spi.WithholdingEventStore;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/**
+ * Keeps events in the memory of this process. They are gone when it ends: what was committed and not delivered by then is lost, unless a reconciliation writes it again. No other node sees them.
+ *
+ * <p>It joins the transaction of the given {@link TxContext}, be it of a database or of {@link MemoryTransactions}: what is written counts once that has committed, and is dropped with it or with its
+ * savepoint. On any other connection that is not one of {@link #connections} each call counts at once. A commit of which nobody knows whether it took effect drops its events after an hour.
+ *
+ * <p>Bounded by number and by bytes. Finished events are kept as long as nobody else needs the room; then the oldest go first, apart from those that still keep a key. A claim goes by priority, then by due
+ * time, without the share by age of the stores on a database. There is no history of attempts. Thread-safe.
+ */
+public final class MemoryEventStore
+        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore {
+
+    private static final Logger LOG = System.getLogger(MemoryEventStore.class.getName());
+
+    private final MemoryTable table;
+    private final MemoryClaims claims;
+    private final MemoryAdmin admin;
+    private final @Nullable JoinedTx joined;
+    private final WhenFull whenFull;
+    private final String bounds;
+    private final MetricsExporter metrics;
+    private final QuietLog drops = new QuietLog(LOG);
+
+    /** A store with the default bounds, which joins the transactions of the context. */
+    public MemoryEventStore(TxContext txContext) {
+        this(builder().joining(txContext));
+    }
+
+    private MemoryEventStore(Builder builder) {
+        table = new MemoryTable(builder.maxEvents, builder.maxBytes, builder.longestTx);
+        claims = new MemoryClaims(table);
+        admin = new MemoryAdmin(table);
+        joined = builder.txContext == null ? null : new JoinedTx(builder.txContext, table);
+        whenFull = builder.whenFull;
+        bounds = builder.maxEvents + " events and " + builder.maxBytes + " bytes";
+        metrics = GuardedMetrics.of(builder.metrics);
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Connections for the dispatcher and the poller, which have transactions and no statements. Those of a database do as well, for nothing. */
+    public ConnectionProvider connections() {
+        return () -> MemoryConnection.open(table);
+    }
+
+    /** How many events are NEW or RETRY, those of open transactions not counted. */
+    public int pending() {
+        return table.alone(() -> (int) table.rows().stream()
+                .filter(row -> row.committed != null && row.committed.isPending())
+                .count());
+    }
+
+    /** Does something in the transaction of the connection, as a whole or not at all. */
+    private <T> T in(Connection conn, Function<MemoryTx, T> work) {
+        MemoryConnection ours = MemoryConnection.of(conn, table);
+        if (ours != null) {
+            if (ours.isClosed()) {
+                throw new OutboxException("The connection is closed", null);
+            }
+            return ours.isAutoCommit() ? atOnce(work) : run(ours.tx(), work);
+        }
+        JoinedTx business = joined;
+        if (business == null || !business.isCurrent(conn)) {
+            return atOnce(work);
+        }
+        MemoryTx tx = business.of(conn);
+        int before = tx.size();
+        T answer = run(tx, work);
+        if (tx.size() > before) {
+            business.changed(conn, tx, before);
+        }
+        return answer;
+    }
+
+    private <T> T atOnce(Function<MemoryTx, T> work) {
+        MemoryTx tx = new MemoryTx();
+        T answer = run(tx, work);
+        table.commit(tx);
+        return answer;
+    }
+
+    private <T> T run(MemoryTx tx, Function<MemoryTx, T> work) {
+        return table.alone(() -> {
+            int before = tx.size();
+            try {
+                return work.apply(tx);
+            } catch (RuntimeException | Error e) {
+                table.undoTo(tx, before);
+                throw e;
+            }
+        });
+    }
+
+    @Override
+    public Instant now(Connection conn) {
+        return SystemTime.now();
+    }
+
+    @Override
+    public void prepare(Connection conn) {}
+
+    @Override
+    public void checkCommit(Connection conn) {
+        MemoryTx tx = joined == null ? null : joined.known(conn);
+        if (tx != null) {
+            table.requireOpen(tx);
+        }
+    }
+
+    // ---- writing ----
+
+    @Override
+    public void insertNew(Connection conn, EventEnvelope event) {
+        insertAll(conn, List.of(event), null);
+    }
+
+    @Override
+    public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+        in(conn, tx -> insert(tx, events, birth, true));
+    }
+
+    @Override
+    public Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+        return in(conn, tx -> insert(tx, events, birth, false));
+    }
+
+    private Map<String, String> insert(
+            MemoryTx tx, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
+        for (EventEnvelope event : events) {
+            if (event.deliverAfter() != null || event.expireAfter() != null) {
+                throw new InvalidEventException(
+                        "Event " + event.eventId() + " has a time relative to its write. Write it by an OutboxWriter.");
+            }
+        }
+        Instant now = SystemTime.now();
+        Map<String, String> leftOut = new HashMap<>();
+        for (EventEnvelope event : events) {
+            Row place = table.place(tx, event.eventId());
+            if (place == null) {
+                throw new OutboxException("There is an event " + event.eventId() + " already", null);
+            }
+            String key = event.dedupKey();
+            Row holder = key == null ? null : table.holderOf(tx, key, now);
+            if (holder == null) {
+                insert(tx, place, event, birth, now);
+            } else if (refuseTaken) {
+                throw new DuplicateKeyException(Objects.requireNonNull(key), holder.eventId());
+            } else {
+                leftOut.put(event.eventId(), holder.eventId());
+            }
+        }
+        return leftOut;
+    }
+
+    private void insert(MemoryTx tx, Row place, EventEnvelope event, @Nullable Claim birth, Instant now) {
+        RowState state = RowState.written(event, place.number(), now);
+        if (birth != null && event.availableAt() == null) {
+            state = state.lockedBy(birth.token(), now);
+        }
+        if (table.makeRoom(state.bytes(), now)) {
+            table.insert(tx, place, state);
+            return;
+        }
+        String full = "There is no room in memory for event " + event.eventId() + ": the store is bounded by " + bounds
+                + " and has " + table.size() + " events with about " + table.bytes() + " bytes";
+        if (whenFull == WhenFull.REFUSE) {
+            throw new MemoryFullException(full + ". Roll back, or deliver faster.");
+        }
+        metrics.recordDropped(event.eventType());
+        drops.log(Level.WARNING, full + "; it is dropped", null);
+    }
+
+    // ---- marks of the specification: by event id ----
+
+    @Override
+    public int markDone(Connection conn, String eventId) {
+        return markById(conn, eventId, state -> state.done(SystemTime.now()));
+    }
+
+    @Override
+    public int markRetry(Connection conn, String eventId, Instant nextAt, String error) {
+        return markById(conn, eventId, state -> state.counted().retry(nextAt, ErrorText.clean(error)));
+    }
+
+    @Override
+    public int markDead(Connection conn, String eventId, String error) {
+        return markById(conn, eventId, state -> state.dead(SystemTime.now(), ErrorText.clean(error)));
+    }
+
+    private int markById(Connection conn, String eventId, UnaryOperator<RowState> change) {
+        return changeAll(conn, List.of(eventId), state -> state.status() != EventStatus.DONE, change)
+                .size();
+    }
+
+    /** Changes those of the events that fulfil the condition once nobody else is changing them; null deletes. */
+    private Set<String> changeAll(
+            Connection conn,
+            Collection<String> eventIds,
+            Predicate<RowState> condition,
+            Function<RowState, @Nullable RowState> change) {
+        return in(conn, tx -> {
+            Set<String> changed = new HashSet<>();
+            for (String eventId : eventIds) {
+                if (change(tx, eventId, condition, change)) {
+                    changed.add(eventId);
+                }
+            }
+            return changed;
+        });
+    }
+
+    private boolean change(
+            MemoryTx tx, String eventId, Predicate<RowState> condition, Function<RowState, @Nullable RowState> change) {
+        Row row = table.row(eventId);
+        if (row == null || row.isLockedFor(tx) && row.committed == null) {
+            return false; // not there for us
+        }
+        table.await(tx, row);
+        RowState state = row.seenBy(tx);
+        if (state == null || !condition.test(state)) {
+            return false;
+        }
+        table.change(tx, row, change.apply(state));
+        return true;
+    }
+
+    // ---- reading and claiming ----
+
+    @Override
+    public List<OutboxEvent> pollPending(Connection conn, Instant now, Duration skipRecent, int limit) {
+        return in(conn, tx -> {
+            List<Row> due = claims.next(
+                    tx, Ordering.off(), Withheld.NOTHING, state -> isDue(state, now, skipRecent) && state.isPending());
+            return states(tx, MemoryClaims.first(due, tx, MemoryClaims.OLDEST_FIRST, limit)).stream()
+                    .map(RowState::row)
+                    .toList();
+        });
+    }
+
+    @Override
+    public List<OutboxEvent> claimPending(
+            Connection conn, String ownerId, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        return claim(conn, new Claim(ownerId, Long.MAX_VALUE), now, lockExpiry, skipRecent, limit).stream()
+                .map(ClaimedEvent::event)
+                .toList();
+    }
+
+    @Override
+    public List<ClaimedEvent> claim(
+            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        return claimInOrder(conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off());
+    }
+
+    @Override
+    public List<ClaimedEvent> claimInOrder(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering) {
+        return claimExcept(conn, claim, now, lockExpiry, skipRecent, limit, ordering, Withheld.NOTHING);
+    }
+
+    @Override
+    public List<ClaimedEvent> claimExcept(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering,
+            Withheld withheld) {
+        return in(conn, tx -> {
+            List<Row> due = claims.next(
+                    tx,
+                    ordering,
+                    withheld,
+                    state -> state.isPending() && isDue(state, now, skipRecent) && state.isFree(lockExpiry));
+            List<ClaimedEvent> claimed = new ArrayList<>();
+            for (Row row : MemoryClaims.first(due, tx, MemoryClaims.URGENT_FIRST, limit)) {
+                RowState state = Objects.requireNonNull(row.seenBy(tx));
+                table.change(tx, row, state.lockedBy(claim.token(), now));
+                claimed.add(new ClaimedEvent(state.row(), claim, state.lockedBy() != null));
+            }
+            return claimed;
+        });
+    }
+
+    private static boolean isDue(RowState state, Instant now, Duration skipRecent) {
+        return !state.availableAt().isAfter(now)
+                && (skipRecent.isZero() || !state.createdAt().isAfter(now.minus(skipRecent)));
+    }
+
+    private static List<RowState> states(MemoryTx tx, List<Row> rows) {
+        return rows.stream().map(row -> Objects.requireNonNull(row.seenBy(tx))).toList();
+    }
+
+    @Override
+    public Optional<ClaimedEvent> claimOne(
+            Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held) {
+        String ours = held == null ? "" : held.token();
+        return in(conn, tx -> {
+            Row row = table.row(eventId);
+            RowState state = row == null || row.isLockedFor(tx) ? null : row.seenBy(tx);
+            if (row == null
+                    || state == null
+                    || !state.isPending()
+                    || !(ours.equals(state.lockedBy())
+                            || isDue(state, now, Duration.ZERO) && state.isFree(lockExpiry))) {
+                return Optional.empty();
+            }
+            table.change(tx, row, state.lockedBy(claim.token(), now));
+            boolean suspect = state.lockedBy() != null && !ours.equals(state.lockedBy());
+            return Optional.of(new ClaimedEvent(state.row(), claim, suspect));
+        });
+    }
+
+    // ---- events that a claim holds ----
+
+    @Override
+    public boolean recordRun(Connection conn, String token, String eventId) {
+        return !changeAll(conn, List.of(eventId), state -> state.isHeldBy(token), RowState::counted)
+                .isEmpty();
+    }
+
+    @Override
+    public Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now) {
+        return changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, now));
+    }
+
+    @Override
+    public int release(Connection conn, String token, Collection<String> eventIds) {
+        return changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(null, null))
+                .size();
+    }
+
+    @Override
+    public int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
+        return changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, Instant.EPOCH))
+                .size();
+    }
+
+    @Override
+    public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
+        return in(conn, tx -> {
+            Set<String> written = new HashSet<>();
+            for (Mark mark : marks) {
+                if (change(
+                        tx, mark.eventId(), state -> state.isHeldBy(mark.token()), state -> marked(state, mark, now))) {
+                    written.add(mark.eventId());
+                }
+            }
+            return written;
+        });
+    }
+
+    private static RowState marked(RowState state, Mark mark, Instant now) {
+        RowState counted = mark.countsAttempt() ? state.counted() : state;
+        String error = ErrorText.clean(mark.error());
+        return switch (mark.status()) {
+            case DONE -> counted.done(now);
+            case DEAD -> counted.dead(now, error);
+            default -> counted.retry(now.plus(mark.retryAfter()), error);
+        };
+    }
+
+    @Override
+    public Set<String> remove(Connection conn, List<Mark> done) {
+        return in(conn, tx -> {
+            Set<String> removed = new HashSet<>();
+            for (Mark mark : done) {
+                if (change(tx, mark.eventId(), state -> state.isHeldBy(mark.token()), state -> null)) {
+                    removed.add(mark.eventId());
+                }
+            }
+            return removed;
+        });
+    }
+
+    // ---- order ----
+
+    @Override
+    public void requireOrder(Connection conn) {}
+
+    @Override
+    public Map<String, Position> positions(Connection conn, Collection<String> eventIds, Ordering ordering) {
+        return in(conn, tx -> claims.positions(tx, eventIds, ordering));
+    }
+
+    @Override
+    public List<BlockedAggregate> blockedAggregates(Connection conn, int limit) {
+        return in(conn, tx -> claims.blocked(tx, limit));
+    }
+
+    @Override
+    public int skip(Connection conn, Collection<String> eventIds) {
+        return changeAll(
+                        conn,
+                        eventIds,
+                        state -> state.status() == EventStatus.DEAD
+                                && state.number() > 0
+                                && state.event().aggregateId() != null,
+                        RowState::skipped)
+                .size();
+    }
+
+    // ---- control ----
+
+    @Override
+    public Optional<Pending> find(Connection conn, EventRef event, boolean latest) {
+        return in(conn, tx -> {
+            RowState state = find(tx, event, latest);
+            return state == null
+                    ? Optional.empty()
+                    : Optional.of(new Pending(state.eventId(), state.status(), state.lockedBy()));
+        });
+    }
+
+    private @Nullable RowState find(MemoryTx tx, EventRef event, boolean latest) {
+        String key = event.dedupKey();
+        Instant now = SystemTime.now();
+        if (key != null && !latest) {
+            return table.seenHolder(tx, key, now);
+        }
+        Row row = key != null ? table.holderOf(tx, key, now) : table.row(Objects.requireNonNull(event.eventId()));
+        if (row == null) {
+            return null;
+        }
+        if (latest) {
+            table.await(tx, row);
+        }
+        return row.seenBy(tx);
+    }
+
+    @Override
+    public boolean cancel(Connection conn, Pending found) {
+        return !changeAll(conn, List.of(found.eventId()), state -> isAsFound(state, found), state -> null)
+                .isEmpty();
+    }
+
+    @Override
+    public boolean reschedule(Connection conn, Pending found, Instant availableAt) {
+        return !changeAll(
+                        conn,
+                        List.of(found.eventId()),
+                        state -> isAsFound(state, found),
+                        state -> state.dueAt(availableAt))
+                .isEmpty();
+    }
+
+    private static boolean isAsFound(RowState state, Pending found) {
+        return state.isPending() && Objects.equals(state.lockedBy(), found.lockedBy());
+    }
+
+    @Override
+    public Optional<Instant> nextDue(Connection conn, Instant now) {
+        return in(
+                conn,
+                tx -> table.rows().stream()
+                        .map(row -> row.seenBy(tx))
+                        .flatMap(Stream::ofNullable)
+                        .filter(state -> state.isPending() && state.lockedBy() == null)
+                        .map(RowState::availableAt)
+                        .filter(due -> due.isAfter(now))
+                        .min(Instant::compareTo));
+    }
+
+    @Override
+    public List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+        return in(conn, tx -> {
+            List<String> expired = new ArrayList<>();
+            for (EventStatus status : List.of(EventStatus.NEW, EventStatus.RETRY)) {
+                expired.addAll(end(
+                        tx,
+                        claims.next(
+                                tx,
+                                Ordering.off(),
+                                Withheld.NOTHING,
+                                state -> state.status() == status
+                                        && state.expiresAt() != null
+                                        && state.expiresAt().isBefore(now)
+                                        && state.isFree(lockExpiry)),
+                        limit,
+                        now,
+                        reason));
+            }
+            return expired;
+        });
+    }
+
+    @Override
+    public List<String> endUntaken(
+            Connection conn,
+            Instant now,
+            Instant dueBefore,
+            Instant lockExpiry,
+            int limit,
+            Ordering ordering,
+            Withheld except,
+            String reason) {
+        return in(
+                conn,
+                tx -> end(
+                        tx,
+                        claims.next(
+                                tx,
+                                ordering,
+                                except,
+                                state -> state.status() == EventStatus.NEW
+                                        && state.attempts() == 0
+                                        && isDue(state, dueBefore, Duration.ZERO)
+                                        && state.isFree(lockExpiry)),
+                        limit,
+                        now,
+                        reason));
+    }
+
+    private List<String> end(MemoryTx tx, List<Row> rows, int limit, Instant now, String reason) {
+        List<String> ended = new ArrayList<>();
+        for (Row row : MemoryClaims.first(rows, tx, MemoryClaims.OLDEST_FIRST, limit)) {
+            RowState state = Objects.requireNonNull(row.seenBy(tx));
+            table.change(tx, row, state.dead(now, reason));
+            ended.add(row.eventId());
+        }
+        return ended;
+    }
+
+    // ---- pauses ----
+
+    @Override
+    public boolean hasPauses(Connection conn) {
+        return true;
+    }
+
+    @Override
+    public List<Pause> pauses(Connection conn) {
+        return in(conn, tx -> admin.pauses());
+    }
+
+    @Override
+    public boolean pause(Connection conn, Pause pause) {
+        return in(conn, tx -> admin.pause(tx, pause));
+    }
+
+    @Override
+    public boolean resume(Connection conn, PauseScope scope, String name) {
+        return in(conn, tx -> admin.resume(tx, scope, name));
+    }
+
+    // ---- administration ----
+
+    @Override
+    public List<TypeCount> countByType(Connection conn) {
+        return in(conn, admin::countByType);
+    }
+
+    @Override
+    public Optional<Instant> oldestPending(Connection conn) {
+        return in(conn, tx -> Optional.ofNullable(admin.oldestPending(tx)));
+    }
+
+    @Override
+    public Backlog backlog(Connection conn) {
+        return in(conn, tx -> admin.backlog(tx, SystemTime.now()));
+    }
+
+    @Override
+    public Optional<EventDetails> find(Connection conn, String eventId) {
+        return in(conn, tx -> {
+            Row row = table.row(eventId);
+            RowState state = row == null ? null : row.seenBy(tx);
+            return state == null
+                    ? Optional.empty()
+                    : Optional.of(new EventDetails(state.summary(), state.row(), state.lastError(), List.of()));
+        });
+    }
+
+    @Override
+    public List<EventSummary> find(Connection conn, EventQuery query) {
+        return in(conn, tx -> admin.find(tx, query));
+    }
+
+    @Override
+    public long count(Connection conn, EventFilter filter) {
+        return in(conn, tx -> admin.count(tx, filter));
+    }
+
+    @Override
+    public List<String> findIds(Connection conn, EventFilter filter, int limit) {
+        return in(conn, tx -> admin.findIds(tx, filter, limit));
+    }
+
+    @Override
+    public int replay(Connection conn, List<String> eventIds, Replay how) {
+        return in(conn, tx -> {
+            int replayed = 0;
+            for (int i = 0; i < eventIds.size(); i++) {
+                Instant due = how.dueAt(i);
+                replayed += change(
+                                tx,
+                                eventIds.get(i),
+                                state -> how.from().contains(state.status()) && isKeyFree(tx, state),
+                                state -> state.replayed(due, how.mark(state.headersJson())))
+                        ? 1
+                        : 0;
+            }
+            return replayed;
+        });
+    }
+
+    private boolean isKeyFree(MemoryTx tx, RowState state) {
+        String key = state.event().dedupKey();
+        Row holder = key == null ? null : table.holderOf(tx, key, SystemTime.now());
+        return holder == null || holder.eventId().equals(state.eventId());
+    }
+
+    @Override
+    public int discard(Connection conn, Collection<String> eventIds) {
+        return changeAll(conn, eventIds, state -> state.status() == EventStatus.DEAD, state -> null)
+                .size();
+    }
+
+    @Override
+    public int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
+        if (!terminal.isTerminal()) {
+            throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
+        }
+        Instant now = SystemTime.now();
+        return in(conn, tx -> {
+            List<Row> over = claims.next(
+                    tx,
+                    Ordering.off(),
+                    Withheld.NOTHING,
+                    state -> state.status() == terminal
+                            && state.doneAt() != null
+                            && state.doneAt().isBefore(doneBefore)
+                            && !state.hasKey(now));
+            List<Row> some = MemoryClaims.first(over, tx, Comparator.comparing(RowState::eventId), limit);
+            some.forEach(row -> table.change(tx, row, null));
+            return some.size();
+        });
+    }
+
+    @Override
+    public Optional<AuditEntry> audit(Connection conn, String requestId) {
+        return in(conn, tx -> Optional.ofNullable(admin.audit(requestId)));
+    }
+
+    @Override
+    public boolean beginAudit(Connection conn, AuditEntry entry) {
+        return in(conn, tx -> admin.beginAudit(tx, entry));
+    }
+
+    @Override
+    public void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt) {
+        in(conn, tx -> {
+            admin.progressAudit(tx, requestId, affected, finishedAt);
+            return requestId;
+        });
+    }
+
+    /** Collects the settings of a store; every setter refuses a wrong value. */
+    public static final class Builder {
+
+        private @Nullable TxContext txContext;
+        private int maxEvents = 10_000;
+        private long maxBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 16);
+        private WhenFull whenFull = WhenFull.REFUSE;
+        private MetricsExporter metrics = MetricsExporter.NOOP;
+        private Duration longestTx = MemoryTable.LONGEST_TX;
+
+        private Builder() {}
+
+        /** Whose transactions the writes belong to; default: those of {@link MemoryTransactions} only. */
+        public Builder joining(TxContext txContext) {
+            this.txContext = Objects.requireNonNull(txContext, "txContext");
+            return this;
+        }
+
+        /** How many events there is room for, finished ones included; default 10,000. */
+        public Builder maxEvents(int maxEvents) {
+            if (maxEvents < 1) {
+                throw new IllegalArgumentException("maxEvents must be positive: " + maxEvents);
+            }
+            this.maxEvents = maxEvents;
+            return this;
+        }
+
+        /** How much memory they may take, about: payload, headers and 512 bytes each; default 64 MiB, at most a sixteenth of the heap. */
+        public Builder maxBytes(long maxBytes) {
+            if (maxBytes < 1) {
+                throw new IllegalArgumentException("maxBytes must be positive: " + maxBytes);
+            }
+            this.maxBytes = maxBytes;
+            return this;
+        }
+
+        /** Default: {@link WhenFull#REFUSE}. */
+        public Builder whenFull(WhenFull whenFull) {
+            this.whenFull = Objects.requireNonNull(whenFull, "whenFull");
+            return this;
+        }
+
+        /** Is told about events that were dropped; default: nobody. */
+        public Builder metrics(MetricsExporter metrics) {
+            this.metrics = Objects.requireNonNull(metrics, "metrics");
+            return this;
+        }
+
+        Builder longestTx(Duration longest) {
+            this.longestTx = longest;
+            return this;
+        }
+
+        public MemoryEventStore build() {
+            return new MemoryEventStore(this);
+        }
+    }
+}

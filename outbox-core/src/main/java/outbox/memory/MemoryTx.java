@@ -1,0 +1,58 @@
+package outbox.memory;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** What one transaction has done, so that it can be taken back, as a whole or from a savepoint on. Guarded by the lock of its {@link MemoryTable}. */
+final class MemoryTx {
+
+    /**
+     * How a row was before a change; or how to take back a change of something else.
+     *
+     * @param row null if it was something else
+     */
+    record Undo(@Nullable Row row, @Nullable RowState before, Runnable otherwise) {}
+
+    private final List<Undo> log = new ArrayList<>();
+    private final long startNanos = System.nanoTime();
+    private volatile boolean ended; // the only field that is read without the lock
+
+    void add(Row row, @Nullable RowState before) {
+        log.add(new Undo(row, before, () -> {}));
+    }
+
+    /** Something that is no row was changed. */
+    void add(Runnable undo) {
+        log.add(new Undo(null, null, undo));
+    }
+
+    int size() {
+        return log.size();
+    }
+
+    Undo removeLast() {
+        return log.remove(log.size() - 1);
+    }
+
+    Set<Row> rows() {
+        return log.stream().map(Undo::row).filter(Objects::nonNull).collect(Collectors.toSet());
+    }
+
+    long ageNanos() {
+        return System.nanoTime() - startNanos;
+    }
+
+    boolean isEnded() {
+        return ended;
+    }
+
+    void end() {
+        ended = true;
+        log.clear();
+    }
+}
