@@ -16,6 +16,7 @@ import outbox.admin.EventSummary;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
+import outbox.internal.EventRules;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.QuietLog;
 import outbox.internal.SystemTime;
@@ -177,58 +178,83 @@ public final class MemoryEventStore
 
     @Override
     public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
-        in(conn, tx -> insert(tx, events, birth, true));
+        insert(conn, events, birth, true);
     }
 
     @Override
     public Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
-        return in(conn, tx -> insert(tx, events, birth, false));
+        return insert(conn, events, birth, false);
     }
 
+    /** What became of the events of a write. */
+    private record Written(Map<String, String> leftOut, List<EventEnvelope> dropped) {}
+
     private Map<String, String> insert(
-            MemoryTx tx, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
+            Connection conn, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
         for (EventEnvelope event : events) {
             if (event.deliverAfter() != null || event.expireAfter() != null) {
                 throw new InvalidEventException(
                         "Event " + event.eventId() + " has a time relative to its write. Write it by an OutboxWriter.");
             }
         }
-        Instant now = SystemTime.now();
-        Map<String, String> leftOut = new HashMap<>();
-        for (EventEnvelope event : events) {
-            Row place = table.place(tx, event.eventId());
-            if (place == null) {
-                throw new OutboxException("There is an event " + event.eventId() + " already", null);
-            }
-            String key = event.dedupKey();
-            Row holder = key == null ? null : table.holderOf(tx, key, now);
-            if (holder == null) {
-                insert(tx, place, event, birth, now);
-            } else if (refuseTaken) {
-                throw new DuplicateKeyException(Objects.requireNonNull(key), holder.eventId());
-            } else {
-                leftOut.put(event.eventId(), holder.eventId());
-            }
+        Written written = in(conn, tx -> insert(tx, events, birth, refuseTaken));
+        for (EventEnvelope event : written.dropped()) {
+            metrics.recordDropped(event.eventType());
+            drops.log(Level.WARNING, noRoomFor(event) + "; it is dropped", null);
         }
-        return leftOut;
+        return written.leftOut();
     }
 
-    private void insert(MemoryTx tx, Row place, EventEnvelope event, @Nullable Claim birth, Instant now) {
+    private Written insert(MemoryTx tx, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
+        Written written = new Written(new HashMap<>(), new ArrayList<>());
+        for (EventEnvelope event : events) {
+            String holder = insert(tx, event, birth, written.dropped());
+            if (holder != null && refuseTaken) {
+                throw new DuplicateKeyException(Objects.requireNonNull(event.dedupKey()), holder);
+            }
+            if (holder != null) {
+                written.leftOut().put(event.eventId(), holder);
+            }
+        }
+        return written;
+    }
+
+    /** Answers who has the key; null if this event has it now. */
+    private @Nullable String insert(
+            MemoryTx tx, EventEnvelope event, @Nullable Claim birth, List<EventEnvelope> dropped) {
+        Instant now = SystemTime.now();
+        String key = event.dedupKey();
+        Row place;
+        Row holder;
+        long waits;
+        do {
+            waits = table.waits();
+            holder = key == null ? null : table.holderOf(tx, key, now);
+            place = table.place(tx, event.eventId());
+        } while (waits != table.waits());
+        if (place == null) {
+            throw new OutboxException("There is an event " + event.eventId() + " already", null);
+        }
+        if (holder != null) {
+            return holder.eventId();
+        }
         RowState state = RowState.written(event, place.number(), now);
         if (birth != null && event.availableAt() == null) {
             state = state.lockedBy(birth.token(), now);
         }
         if (table.makeRoom(state.bytes(), now)) {
             table.insert(tx, place, state);
-            return;
+        } else if (whenFull == WhenFull.DROP) {
+            dropped.add(event);
+        } else {
+            throw new MemoryFullException(noRoomFor(event) + ". Roll back, or deliver faster.");
         }
-        String full = "There is no room in memory for event " + event.eventId() + ": the store is bounded by " + bounds
-                + " and has " + table.size() + " events with about " + table.bytes() + " bytes";
-        if (whenFull == WhenFull.REFUSE) {
-            throw new MemoryFullException(full + ". Roll back, or deliver faster.");
-        }
-        metrics.recordDropped(event.eventType());
-        drops.log(Level.WARNING, full + "; it is dropped", null);
+        return null;
+    }
+
+    private String noRoomFor(EventEnvelope event) {
+        return "There is no room in memory for event " + event.eventId() + " (type "
+                + EventRules.show(event.eventType()) + "): the store is bounded by " + bounds;
     }
 
     // ---- marks of the specification: by event id ----
@@ -660,22 +686,37 @@ public final class MemoryEventStore
             int replayed = 0;
             for (int i = 0; i < eventIds.size(); i++) {
                 Instant due = how.dueAt(i);
-                replayed += change(
+                String eventId = eventIds.get(i);
+                if (isKeyFree(tx, eventId)
+                        && change(
                                 tx,
-                                eventIds.get(i),
-                                state -> how.from().contains(state.status()) && isKeyFree(tx, state),
-                                state -> state.replayed(due, how.mark(state.headersJson())))
-                        ? 1
-                        : 0;
+                                eventId,
+                                state -> how.from().contains(state.status()),
+                                state -> state.replayed(due, how.mark(state.headersJson())))) {
+                    replayed++;
+                }
             }
             return replayed;
         });
     }
 
-    private boolean isKeyFree(MemoryTx tx, RowState state) {
-        String key = state.event().dedupKey();
-        Row holder = key == null ? null : table.holderOf(tx, key, SystemTime.now());
-        return holder == null || holder.eventId().equals(state.eventId());
+    /** Looks again as long as it had to wait for others. */
+    private boolean isKeyFree(MemoryTx tx, String eventId) {
+        boolean free;
+        long waits;
+        do {
+            waits = table.waits();
+            Row row = table.row(eventId);
+            if (row == null) {
+                return false;
+            }
+            table.await(tx, row);
+            RowState state = row.seenBy(tx);
+            String key = state == null ? null : state.event().dedupKey();
+            Row holder = key == null ? null : table.holderOf(tx, key, SystemTime.now());
+            free = holder == null || holder == row;
+        } while (waits != table.waits());
+        return free;
     }
 
     @Override

@@ -50,6 +50,7 @@ final class MemoryTable {
     private final Duration longestTx;
     private long bytes;
     private long lastNumber;
+    private long waits; // how often the lock was given up by who waited for another transaction
 
     MemoryTable(int maxEvents, long maxBytes, Duration longestTx) {
         this.maxEvents = maxEvents;
@@ -76,6 +77,11 @@ final class MemoryTable {
     @Nullable
     Row row(String eventId) {
         return rows.get(eventId);
+    }
+
+    /** Changes whenever somebody waited: what was seen before may not hold any more. */
+    long waits() {
+        return waits;
     }
 
     int size() {
@@ -201,6 +207,7 @@ final class MemoryTable {
                 if (left <= 0) {
                     throw busy(row);
                 }
+                waits++;
                 try {
                     left = ended.awaitNanos(left);
                 } catch (InterruptedException e) {

@@ -21,14 +21,9 @@ import outbox.spi.WithholdingEventStore;
 import outbox.testing.DeliveryModel.Event;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.LocalDateTime;
-import java.time.OffsetDateTime;
-import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -75,10 +70,8 @@ final class ModelRun {
         model = new DeliveryModel(ordered);
         writer = new OutboxWriter(tx, store);
         now = db.now().plus(Duration.ofDays(1)).truncatedTo(ChronoUnit.SECONDS);
+        db.clear();
         db.inTransaction(connection -> {
-            try (PreparedStatement delete = connection.prepareStatement("DELETE FROM " + db.table())) {
-                delete.executeUpdate();
-            }
             for (Pause pause : withholding.pauses(connection)) {
                 withholding.resume(connection, pause.scope(), pause.name());
             }
@@ -447,7 +440,7 @@ final class ModelRun {
     String look() {
         Map<String, String> expected = new TreeMap<>();
         model.events().values().forEach(event -> expected.put(event.id, event + due(event.availableAt)));
-        Map<String, String> rows = db.call(this::rows);
+        Map<String, String> rows = rows();
         String difference = expected.equals(rows)
                 ? null
                 : Stream.concat(expected.keySet().stream(), rows.keySet().stream())
@@ -466,24 +459,16 @@ final class ModelRun {
         return availableAt == null ? "" : ", due at " + availableAt;
     }
 
-    private Map<String, String> rows(Connection connection) throws SQLException {
+    private Map<String, String> rows() {
         Map<String, String> rows = new TreeMap<>();
-        String sql = "SELECT event_id, status, attempts, locked_by, available_at FROM " + db.table();
-        try (PreparedStatement select = connection.prepareStatement(sql);
-                ResultSet row = select.executeQuery()) {
-            while (row.next()) {
-                String id = row.getString(1);
-                Event event = model.events().get(id);
-                Instant due = db.zonedTimes()
-                        ? row.getObject(5, OffsetDateTime.class).toInstant()
-                        : row.getObject(5, LocalDateTime.class).toInstant(ZoneOffset.UTC);
-                rows.put(
-                        id,
-                        "%s %s, %d attempts, held by %s"
-                                        .formatted(id, EventStatus.of(row.getInt(2)), row.getInt(3), row.getString(4))
-                                + due(event == null || event.availableAt == null ? null : due));
-            }
-        }
+        db.all().forEach((id, placed) -> {
+            Event event = model.events().get(id);
+            StoreFixture.Row row = placed.row();
+            rows.put(
+                    id,
+                    "%s %s, %d attempts, held by %s".formatted(id, row.status(), row.attempts(), row.lockedBy())
+                            + due(event == null || event.availableAt == null ? null : placed.availableAt()));
+        });
         return rows;
     }
 }

@@ -17,7 +17,9 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import javax.sql.DataSource;
 
@@ -49,6 +51,16 @@ public record StoreFixture(
         Set<String> lockedBy(Connection connection, String token) throws SQLException;
 
         void makeDue(Connection connection, String eventId, Instant at) throws SQLException;
+
+        /** All rows by their ids, for those who compare them with a model. */
+        default Map<String, PlacedRow> all(Connection connection) throws SQLException {
+            throw new UnsupportedOperationException("These rows cannot be listed");
+        }
+
+        /** Deletes all rows. */
+        default void clear(Connection connection) throws SQLException {
+            throw new UnsupportedOperationException("These rows cannot be deleted");
+        }
     }
 
     /** What matters of a row. */
@@ -57,6 +69,9 @@ public record StoreFixture(
             int attempts,
             @Nullable String lastError,
             @Nullable String lockedBy) {}
+
+    /** A row, and when it is due. */
+    public record PlacedRow(Row row, Instant availableAt) {}
 
     /** Something done on a connection. */
     @FunctionalInterface
@@ -216,6 +231,50 @@ public record StoreFixture(
                 update.setObject(1, zonedTimes ? utc : local);
                 update.setString(2, eventId);
                 update.executeUpdate();
+            }
+        });
+    }
+
+    /** All rows by their ids. */
+    Map<String, PlacedRow> all() {
+        Rows others = rows;
+        if (others != null) {
+            return call(others::all);
+        }
+        return call(connection -> {
+            Map<String, PlacedRow> all = new TreeMap<>();
+            String sql = "SELECT event_id, status, attempts, last_error, locked_by, available_at FROM " + table;
+            try (PreparedStatement select = connection.prepareStatement(sql);
+                    ResultSet row = select.executeQuery()) {
+                while (row.next()) {
+                    Instant due = zonedTimes
+                            ? row.getObject(6, OffsetDateTime.class).toInstant()
+                            : row.getObject(6, LocalDateTime.class).toInstant(ZoneOffset.UTC);
+                    all.put(
+                            row.getString(1),
+                            new PlacedRow(
+                                    new Row(
+                                            EventStatus.of(row.getInt(2)),
+                                            row.getInt(3),
+                                            row.getString(4),
+                                            row.getString(5)),
+                                    due));
+                }
+            }
+            return all;
+        });
+    }
+
+    /** Deletes all rows. */
+    void clear() {
+        Rows others = rows;
+        inTransaction(connection -> {
+            if (others != null) {
+                others.clear(connection);
+                return;
+            }
+            try (PreparedStatement delete = connection.prepareStatement("DELETE FROM " + table)) {
+                delete.executeUpdate();
             }
         });
     }

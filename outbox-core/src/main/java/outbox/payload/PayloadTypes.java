@@ -1,0 +1,191 @@
+package outbox.payload;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.EventListener;
+import outbox.GiveUpException;
+import outbox.RetryLaterException;
+import outbox.internal.EventRules;
+import outbox.internal.SystemTime;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+
+/**
+ * Which Java type the payload of an event type has, in its current version and in older ones, and how the older become the current.
+ *
+ * <pre>{@code
+ * PayloadTypes types = PayloadTypes.builder(codec)
+ *         .type("OrderPlaced", 2, OrderPlaced.class)
+ *         .upcast("OrderPlaced", 1, OrderPlacedV1.class, old -> new OrderPlaced(old.id(), "EUR"))
+ *         .build();
+ * writer.write(types.event("OrderPlaced", order).aggregateId("7").build()); // version 2
+ * registry.register("OrderPlaced", types.listener("OrderPlaced", OrderPlaced.class, (order, event) -> …)); // of version 1 too
+ * }</pre>
+ *
+ * <p>Immutable and thread-safe.
+ */
+public final class PayloadTypes {
+
+    private static final Duration LOOK_AGAIN = Duration.ofSeconds(30);
+
+    private final PayloadCodec codec;
+    private final Map<String, PayloadVersions> byEventType;
+    private final Duration newerLimit;
+
+    private PayloadTypes(Builder builder) {
+        codec = builder.codec;
+        Map<String, PayloadVersions> all = new HashMap<>();
+        builder.byEventType.forEach(
+                (type, versions) -> all.put(type, versions.copy().checked()));
+        byEventType = Map.copyOf(all);
+        newerLimit = builder.newerLimit;
+    }
+
+    public static Builder builder(PayloadCodec codec) {
+        return new Builder(codec);
+    }
+
+    /**
+     * An event with the value as its payload, in the current version.
+     *
+     * @throws IllegalArgumentException if the event type is not known, or the value is not of its type
+     */
+    public EventEnvelope.Builder event(String eventType, Object payload) {
+        PayloadVersions versions = versionsOf(eventType);
+        if (!versions.currentType().isInstance(payload)) {
+            throw new IllegalArgumentException("The payload of event type " + EventRules.show(eventType) + " is a "
+                    + versions.currentType().getName() + ", not a "
+                    + payload.getClass().getName());
+        }
+        return EventEnvelope.builder(eventType)
+                .schemaVersion(versions.current())
+                .payloadJson(codec.write(payload));
+    }
+
+    /**
+     * A listener that receives payloads in their current version.
+     *
+     * <p>A payload that is not of its form makes its event DEAD at once: no attempt would change it. One of a version that this node does not know yet is left for a node that does: its event is tried
+     * again every 30 s, without counting, until it is older than {@link Builder#newerLimit}; then it is DEAD.
+     *
+     * @throws IllegalArgumentException if the event type is not known, or its payload is of another type
+     */
+    public <T> EventListener listener(String eventType, Class<T> type, TypedEventListener<? super T> listener) {
+        Objects.requireNonNull(listener, "listener");
+        PayloadVersions versions = versionsOf(eventType);
+        if (!type.isAssignableFrom(versions.currentType())) {
+            throw new IllegalArgumentException("The payload of event type " + EventRules.show(eventType) + " is a "
+                    + versions.currentType().getName() + ", not a " + type.getName());
+        }
+        return event -> listener.onEvent(type.cast(readToDeliver(event)), event);
+    }
+
+    /**
+     * The payload of an event, in the current version.
+     *
+     * @throws PayloadException if it is not of its form, or of a version that is not known
+     */
+    public <T> T read(EventEnvelope event, Class<T> type) {
+        Object value = versionsOf(event.eventType()).read(codec, event.payloadJson(), event.schemaVersion());
+        if (!type.isInstance(value)) {
+            throw new IllegalArgumentException("The payload of event type " + EventRules.show(event.eventType())
+                    + " is a " + value.getClass().getName() + ", not a " + type.getName());
+        }
+        return type.cast(value);
+    }
+
+    private Object readToDeliver(EventEnvelope event) {
+        PayloadVersions versions = versionsOf(event.eventType());
+        int version = event.schemaVersion();
+        if (version > versions.current()) {
+            throw newer(event, version, versions.current());
+        }
+        try {
+            return versions.read(codec, event.payloadJson(), version);
+        } catch (PayloadException e) {
+            throw new GiveUpException(
+                    "The payload of event " + event.eventId() + " (type " + EventRules.show(event.eventType())
+                            + ", version " + version + ") cannot be read: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    private RuntimeException newer(EventEnvelope event, int version, int current) {
+        String what = "Event " + event.eventId() + " (type " + EventRules.show(event.eventType()) + ") has version "
+                + version + " of its payload, and this node knows " + current;
+        boolean waits = event.occurredAt().plus(newerLimit).isAfter(SystemTime.now());
+        return waits
+                ? new RetryLaterException(LOOK_AGAIN, what + "; it is left for a newer node")
+                : new GiveUpException(
+                        what + ". No newer node has taken it within " + newerLimit + ". Deploy one, then replay it.");
+    }
+
+    private PayloadVersions versionsOf(String eventType) {
+        PayloadVersions versions = byEventType.get(eventType);
+        if (versions == null) {
+            throw new IllegalArgumentException(
+                    "No payload type is registered for event type " + EventRules.show(eventType));
+        }
+        return versions;
+    }
+
+    /** Collects the types; every setter refuses a wrong value. Not thread-safe. */
+    public static final class Builder {
+
+        private static final Duration LONGEST = Duration.ofDays(365);
+
+        private final PayloadCodec codec;
+        private final Map<String, PayloadVersions> byEventType = new HashMap<>();
+        private Duration newerLimit = Duration.ofHours(1);
+
+        private Builder(PayloadCodec codec) {
+            this.codec = Objects.requireNonNull(codec, "codec");
+        }
+
+        /** The type of an event type that has had one version only. */
+        public Builder type(String eventType, Class<?> type) {
+            return type(eventType, 1, type);
+        }
+
+        /** The type of the current version. */
+        public Builder type(String eventType, int version, Class<?> type) {
+            return add(eventType, version, type, null);
+        }
+
+        /** The type of an older version, and what makes the next version of it. What it throws is a failed attempt. */
+        public <T> Builder upcast(String eventType, int version, Class<T> type, Function<? super T, ?> upcaster) {
+            Objects.requireNonNull(upcaster, "upcaster");
+            return add(eventType, version, type, value -> upcaster.apply(type.cast(value)));
+        }
+
+        private Builder add(String eventType, int version, Class<?> type, @Nullable Function<Object, ?> upcaster) {
+            Objects.requireNonNull(type, "type");
+            byEventType
+                    .computeIfAbsent(Objects.requireNonNull(eventType, "eventType"), PayloadVersions::new)
+                    .add(version, type, upcaster);
+            return this;
+        }
+
+        /** How old an event may become, counted from {@link EventEnvelope#occurredAt}, while it waits for a node that knows its version; default an hour. */
+        public Builder newerLimit(Duration newerLimit) {
+            if (newerLimit.isNegative() || newerLimit.isZero() || newerLimit.compareTo(LONGEST) > 0) {
+                throw new IllegalArgumentException("newerLimit must be positive and at most a year: " + newerLimit);
+            }
+            this.newerLimit = newerLimit;
+            return this;
+        }
+
+        /**
+         * The types.
+         *
+         * @throws IllegalArgumentException if the versions of an event type have a gap, or no current one
+         */
+        public PayloadTypes build() {
+            return new PayloadTypes(this);
+        }
+    }
+}

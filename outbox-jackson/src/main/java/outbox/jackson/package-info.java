@@ -1,0 +1,5 @@
+/** Payloads by Jackson. */
+@NullMarked
+package outbox.jackson;
+
+import org.jspecify.annotations.NullMarked;

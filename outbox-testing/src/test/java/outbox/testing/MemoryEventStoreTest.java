@@ -1,0 +1,9 @@
+package outbox.testing;
+
+class MemoryEventStoreTest extends EventStoreContract {
+
+    @Override
+    protected StoreFixture createFixture() {
+        return MemoryFixture.create();
+    }
+}
