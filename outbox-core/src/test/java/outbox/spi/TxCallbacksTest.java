@@ -50,6 +50,31 @@ class TxCallbacksTest {
     }
 
     @Test
+    void what_is_undone_is_told_once_in_reverse_order_with_its_savepoint_or_with_the_transaction() {
+        Object savepoint = new Object();
+        callbacks.whenUndone(() -> ran.add("before"));
+        callbacks.savepoint(savepoint);
+        callbacks.whenUndone(() -> ran.add("inside"));
+        callbacks.whenUndone(() -> ran.add("later"));
+
+        callbacks.savepointRollback(savepoint);
+        assertThat(ran).containsExactly("later", "inside");
+
+        callbacks.afterRollback(() -> ran.add("rollback"));
+        callbacks.rolledBack();
+        assertThat(ran).containsExactly("later", "inside", "before", "rollback");
+    }
+
+    @Test
+    void what_was_committed_is_not_undone() {
+        callbacks.whenUndone(() -> ran.add("undone"));
+
+        callbacks.committed();
+
+        assertThat(ran).isEmpty();
+    }
+
+    @Test
     void a_savepoint_set_before_anything_was_registered_forgets_everything() {
         callbacks.afterCommit(() -> ran.add("inside"));
 

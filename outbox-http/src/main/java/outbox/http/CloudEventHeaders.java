@@ -52,6 +52,9 @@ final class CloudEventHeaders {
             }
         });
         put(headers, "tenantid", event.tenantId()); // after the headers: the word of envelope and table counts
+        put(headers, "schemaversion", event.headers().get(EventEnvelope.SCHEMA_VERSION_HEADER));
+        put(headers, "correlationid", event.correlationId());
+        put(headers, "causationid", event.causationId());
         put(headers, "sequence", event.headers().get(Meta.SEQUENCE_HEADER));
         putTrace(headers, event);
         return headers;

@@ -15,13 +15,10 @@ import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.Mark;
 import outbox.spi.Replay;
-import outbox.spi.TxContext;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 import outbox.testing.DeliveryModel.Event;
 
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -54,7 +51,7 @@ final class ModelRun {
     private final AdminEventStore admin;
     private final Ordering ordering;
     private final DeliveryModel model;
-    private final Tx tx = new Tx();
+    private final StepTx tx = new StepTx();
     private final OutboxWriter writer;
     private final List<Held> claims = new ArrayList<>();
     private Instant now;
@@ -76,30 +73,6 @@ final class ModelRun {
                 withholding.resume(connection, pause.scope(), pause.name());
             }
         });
-    }
-
-    /** The transaction of the step. */
-    private static final class Tx implements TxContext {
-        private @Nullable Connection connection;
-
-        @Override
-        public boolean isTransactionActive() {
-            return connection != null;
-        }
-
-        @Override
-        public Connection currentConnection() {
-            if (connection == null) {
-                throw new IllegalStateException("No transaction");
-            }
-            return connection;
-        }
-
-        @Override
-        public void afterCommit(Runnable callback) {}
-
-        @Override
-        public void afterRollback(Runnable callback) {}
     }
 
     /** The difference that the step brought to light, or null. */
@@ -132,20 +105,7 @@ final class ModelRun {
 
     /** In a transaction that may come to nothing. */
     private <T> T inTransaction(ModelStep step, Function<OutboxWriter, T> work) {
-        try (Connection connection = db.open()) {
-            tx.connection = connection;
-            T answer = work.apply(writer);
-            if (step.rolledBack()) {
-                connection.rollback();
-            } else {
-                connection.commit();
-            }
-            return answer;
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        } finally {
-            tx.connection = null;
-        }
+        return tx.in(db, step.rolledBack(), () -> work.apply(writer));
     }
 
     // ---- the business ----

@@ -1,0 +1,143 @@
+package outbox.memory;
+
+import org.jspecify.annotations.Nullable;
+import outbox.inbox.Inbox;
+import outbox.inbox.InboxAction;
+import outbox.inbox.InboxException;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+
+/**
+ * An inbox in the memory of this process: it forgets with its end, after a while, and the oldest first when it is full. For effects that may happen twice after a restart, and where there is no database.
+ *
+ * <p>It joins no transaction: an event was handled as soon as its action has returned. Of several copies at the same time one runs, and the others wait for its end, up to half a minute. The
+ * connection that an action gets has no statements. Thread-safe.
+ */
+public final class MemoryInbox implements Inbox {
+
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+    private static final Duration LONGEST = Duration.ofDays(365);
+
+    private static final MemoryEventStore NO_STATEMENTS =
+            MemoryEventStore.builder().maxEvents(1).build();
+
+    private record Key(String consumer, String eventId) {}
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition ended = lock.newCondition(); // of an action
+    private final LinkedHashMap<Key, Long> handled =
+            new LinkedHashMap<>(); // guarded by lock, as the next; until when, the oldest first
+    private final Map<Key, Thread> running = new LinkedHashMap<>(); // as many as there are callers
+    private final int maxEvents;
+    private final long keepNanos;
+    private final Duration longestWait;
+    private final LongSupplier nanoClock;
+
+    /** Remembers up to 100,000 events for a day. */
+    public MemoryInbox() {
+        this(100_000, Duration.ofDays(1));
+    }
+
+    /**
+     * With bounds of its own.
+     *
+     * @param keepFor longer than an event may be delivered again, all its retries included; at most a year
+     */
+    public MemoryInbox(int maxEvents, Duration keepFor) {
+        this(maxEvents, keepFor, LONGEST_WAIT, System::nanoTime);
+    }
+
+    MemoryInbox(int maxEvents, Duration keepFor, Duration longestWait, LongSupplier nanoClock) {
+        if (maxEvents < 1) {
+            throw new IllegalArgumentException("maxEvents must be positive: " + maxEvents);
+        }
+        if (keepFor.isNegative() || keepFor.isZero() || keepFor.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException("keepFor must be positive and at most a year: " + keepFor);
+        }
+        this.maxEvents = maxEvents;
+        this.keepNanos = keepFor.toNanos();
+        this.longestWait = longestWait;
+        this.nanoClock = nanoClock;
+    }
+
+    @Override
+    public <X extends Exception> boolean handle(
+            String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+        Objects.requireNonNull(action, "action");
+        Key key = new Key(Objects.requireNonNull(consumer, "consumer"), Objects.requireNonNull(eventId, "eventId"));
+        if (!begin(key)) {
+            return false;
+        }
+        boolean done = false;
+        try (Connection connection = NO_STATEMENTS.connections().getConnection()) {
+            action.run(connection);
+            done = true;
+        } catch (SQLException e) {
+            throw new InboxException("A connection without a database failed", e);
+        } finally {
+            end(key, done);
+        }
+        return true;
+    }
+
+    /** Answers false if the event was handled. */
+    private boolean begin(Key key) {
+        long left = longestWait.toNanos();
+        lock.lock();
+        try {
+            while (running.containsKey(key)) {
+                if (running.get(key) == Thread.currentThread()) {
+                    throw new InboxException("Event " + key.eventId() + " is being handled by its own action", null);
+                }
+                if (left <= 0) {
+                    throw new InboxException("Another copy of event " + key.eventId() + " is still being handled", null);
+                }
+                left = ended.awaitNanos(left);
+            }
+            forget();
+            if (handled.containsKey(key)) {
+                return false;
+            }
+            running.put(key, Thread.currentThread());
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InboxException("Interrupted while another copy of event " + key.eventId() + " was handled", e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void end(Key key, boolean done) {
+        lock.lock();
+        try {
+            running.remove(key);
+            if (done) {
+                handled.put(key, nanoClock.getAsLong() + keepNanos);
+                forget();
+            }
+            ended.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void forget() {
+        long now = nanoClock.getAsLong();
+        for (Iterator<Long> oldest = handled.values().iterator(); oldest.hasNext(); ) {
+            if (oldest.next() - now > 0 && handled.size() <= maxEvents) {
+                return;
+            }
+            oldest.remove();
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package outbox.memory;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import outbox.EventEnvelope;
+import outbox.OutboxWriter;
+import outbox.TransactionStateException;
+import outbox.admin.EventFilter;
+import outbox.model.EventStatus;
+import outbox.registry.DefaultListenerRegistry;
+import outbox.spi.Claim;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class MemoryOutboxTest {
+
+    private static final Duration SOON = Duration.ofSeconds(20);
+
+    private final List<String> delivered = new CopyOnWriteArrayList<>();
+    private final DefaultListenerRegistry listeners =
+            new DefaultListenerRegistry().register("T", event -> delivered.add(event.payloadJson()));
+
+    @Test
+    void what_was_committed_is_delivered_and_forgotten_and_what_was_rolled_back_is_not() {
+        try (MemoryOutbox outbox = MemoryOutbox.builder(listeners).build()) {
+            outbox.start();
+            assertThatThrownBy(() -> outbox.transactions().run(() -> {
+                        outbox.writer().write("T", "rolled back");
+                        throw new IllegalStateException("no");
+                    }))
+                    .hasMessage("no");
+            assertThatThrownBy(() -> outbox.writer().write("T", "outside"))
+                    .isInstanceOf(TransactionStateException.class);
+            String answer = outbox.transactions().call(() -> {
+                outbox.writer().write("T", "first");
+                outbox.transactions().run(() -> outbox.writer().write("T", "inner"));
+                outbox.writer().gathering().write("T", "gathered");
+                return "done";
+            });
+
+            assertThat(answer).isEqualTo("done");
+            await().atMost(SOON).until(() -> outbox.store().pending() == 0);
+            assertThat(delivered).containsExactlyInAnyOrder("first", "inner", "gathered");
+            assertThat(rows(outbox)).isZero();
+        }
+    }
+
+    private static long rows(MemoryOutbox outbox) {
+        try (var connection = outbox.store().connections().getConnection()) {
+            return outbox.store().count(connection, EventFilter.all());
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void events_are_taken_by_priority_then_by_due_time() throws SQLException {
+        MemoryEventStore store = MemoryEventStore.builder().build();
+        MemoryTransactions tx = new MemoryTransactions(store);
+        OutboxWriter writer = new OutboxWriter(tx, store);
+        Instant now = Instant.now();
+        tx.run(() -> {
+            for (int i = 0; i < 6; i++) {
+                writer.write(EventEnvelope.builder("T")
+                        .eventId("event-" + i)
+                        .priority(i % 2)
+                        .availableAt(now.plusSeconds(60 - i))
+                        .payloadJson("{}")
+                        .build());
+            }
+        });
+
+        try (Connection connection = store.connections().getConnection()) {
+            Instant later = now.plusSeconds(100);
+            assertThat(store.claim(connection, new Claim("c", 0), later, now, Duration.ZERO, 5))
+                    .extracting(claimed -> claimed.event().eventId())
+                    .containsExactly("event-5", "event-3", "event-1", "event-4", "event-2");
+        }
+    }
+
+    @Test
+    void an_event_that_fails_waits_as_the_series_says_and_dies_after_its_attempts() {
+        List<Long> starts = new CopyOnWriteArrayList<>();
+        DefaultListenerRegistry failing = new DefaultListenerRegistry().register("T", event -> {
+            starts.add(System.nanoTime());
+            throw new IllegalStateException("always");
+        });
+        try (MemoryOutbox outbox = MemoryOutbox.builder(failing)
+                .backoff(List.of(Duration.ofMillis(50), Duration.ofMillis(200)))
+                .maxAttempts(4)
+                .build()) {
+            outbox.start();
+            String id = outbox.transactions().call(() -> outbox.writer().write("T", "{}"));
+            await().atMost(SOON).until(() -> outbox.store().pending() == 0);
+
+            assertThat(starts).hasSize(4);
+            for (int i = 0; i < 3; i++) {
+                assertThat(Duration.ofNanos(starts.get(i + 1) - starts.get(i)))
+                        .isGreaterThanOrEqualTo(Duration.ofMillis(i == 0 ? 49 : 199));
+            }
+            try (var connection = outbox.store().connections().getConnection()) {
+                var dead = outbox.store().find(connection, id).orElseThrow();
+                assertThat(dead.summary().status()).contains(EventStatus.DEAD);
+                assertThat(dead.lastError()).contains("always");
+            } catch (SQLException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    @Test
+    void a_delayed_event_comes_at_its_time_although_the_interval_is_long() {
+        try (MemoryOutbox outbox =
+                MemoryOutbox.builder(listeners).interval(Duration.ofHours(1)).build()) {
+            outbox.start();
+            long start = System.nanoTime();
+            outbox.transactions()
+                    .run(() -> outbox.writer()
+                            .write(EventEnvelope.builder("T")
+                                    .deliverAfter(Duration.ofMillis(300))
+                                    .payloadJson("later")
+                                    .build()));
+
+            await().atMost(SOON).until(() -> delivered.contains("later"));
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(Duration.ofMillis(299));
+        }
+    }
+
+    @Test
+    void one_that_is_not_enabled_delivers_nothing_and_refuses_nothing() {
+        try (MemoryOutbox outbox = MemoryOutbox.builder(listeners)
+                .enabled(false)
+                .maxEvents(2)
+                .build()) {
+            outbox.start();
+            outbox.transactions().run(() -> {
+                for (int i = 0; i < 5; i++) {
+                    outbox.writer().write("T", "{}");
+                }
+            });
+
+            assertThat(outbox.store().pending()).isEqualTo(2);
+            assertThat(delivered).isEmpty();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+package outbox.payload;
+
+import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
+import outbox.GiveUpException;
+import outbox.RetryLaterException;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+class PayloadTypesTest {
+
+    /** A number is its own form. */
+    private static final PayloadCodec NUMBERS = new PayloadCodec() {
+        @Override
+        public String write(Object value) {
+            return value.toString();
+        }
+
+        @Override
+        public <T> T read(String payload, Class<T> type) {
+            try {
+                return type.cast(type == Integer.class ? (Object) Integer.valueOf(payload) : Long.valueOf(payload));
+            } catch (NumberFormatException e) {
+                throw new PayloadException("no number", e);
+            }
+        }
+    };
+
+    private final PayloadTypes types = PayloadTypes.builder(NUMBERS)
+            .type("T", 3, Long.class)
+            .upcast("T", 2, Long.class, old -> old * 10)
+            .upcast("T", 1, Integer.class, old -> old + 1L)
+            .build();
+
+    private static EventEnvelope event(int version, String payload) {
+        return EventEnvelope.builder("T")
+                .schemaVersion(version)
+                .payloadJson(payload)
+                .build();
+    }
+
+    @Test
+    void every_version_becomes_the_current_one() throws Exception {
+        List<Long> received = new ArrayList<>();
+        var listener = types.listener("T", Long.class, (payload, event) -> received.add(payload));
+
+        listener.onEvent(event(1, "4"));
+        listener.onEvent(event(2, "4"));
+        listener.onEvent(event(3, "4"));
+
+        assertThat(received).containsExactly(50L, 40L, 4L);
+        assertThat(types.read(event(1, "4"), Number.class)).isEqualTo(50L);
+    }
+
+    @Test
+    void an_event_is_made_in_the_current_version() {
+        EventEnvelope event = types.event("T", 7L).aggregateId("a").build();
+
+        assertThat(event.schemaVersion()).isEqualTo(3);
+        assertThat(event.payloadJson()).isEqualTo("7");
+        assertThatThrownBy(() -> types.event("T", 7)).hasMessageContaining("java.lang.Integer");
+        assertThatThrownBy(() -> types.event("U", 7L)).hasMessageContaining("'U'");
+    }
+
+    @Test
+    void a_newer_version_waits_uncounted_and_is_given_up_in_the_end() {
+        var listener = types.listener("T", Long.class, (payload, event) -> {});
+
+        assertThatThrownBy(() -> listener.onEvent(event(4, "1")))
+                .isInstanceOfSatisfying(
+                        RetryLaterException.class, later -> assertThat(later.isCounted())
+                                .isFalse());
+        EventEnvelope old = EventEnvelope.builder("T")
+                .schemaVersion(4)
+                .occurredAt(Instant.now().minus(Duration.ofMinutes(61)))
+                .payloadJson("1")
+                .build();
+        assertThatThrownBy(() -> listener.onEvent(old)).isInstanceOf(GiveUpException.class);
+    }
+
+    @Test
+    void what_cannot_be_read_is_given_up_and_what_a_listener_throws_is_not() {
+        var listener = types.listener("T", Long.class, (payload, event) -> {
+            throw new IllegalStateException("its own");
+        });
+
+        assertThatThrownBy(() -> listener.onEvent(event(3, "x"))).isInstanceOf(GiveUpException.class);
+        assertThatThrownBy(() -> listener.onEvent(event(3, "1")))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("its own");
+    }
+
+    @Test
+    void an_upcaster_that_makes_something_else_is_told() {
+        PayloadTypes wrong = PayloadTypes.builder(NUMBERS)
+                .type("T", 2, Long.class)
+                .upcast("T", 1, Integer.class, old -> "text")
+                .build();
+
+        assertThatThrownBy(() -> wrong.read(event(1, "4"), Long.class))
+                .isInstanceOf(PayloadException.class)
+                .hasMessageContaining("java.lang.String");
+    }
+
+    @Test
+    void gaps_and_repetitions_are_refused() {
+        assertThatThrownBy(() -> PayloadTypes.builder(NUMBERS)
+                        .type("T", 3, Long.class)
+                        .upcast("T", 1, Long.class, old -> old)
+                        .build())
+                .hasMessageContaining("nothing of version 2");
+        assertThatThrownBy(() -> PayloadTypes.builder(NUMBERS)
+                        .upcast("T", 1, Long.class, old -> old)
+                        .build())
+                .hasMessageContaining("no type of version 2");
+        assertThatThrownBy(() -> PayloadTypes.builder(NUMBERS)
+                        .type("T", 1, Long.class)
+                        .type("T", 2, Long.class)
+                        .build())
+                .hasMessageContaining("no upcaster");
+        assertThatThrownBy(() -> PayloadTypes.builder(NUMBERS).type("T", Long.class).type("T", Long.class))
+                .hasMessageContaining("twice");
+        assertThatThrownBy(() -> types.listener("T", String.class, (payload, event) -> {}))
+                .hasMessageContaining("java.lang.Long");
+    }
+}
