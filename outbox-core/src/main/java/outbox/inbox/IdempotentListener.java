@@ -40,8 +40,9 @@ public final class IdempotentListener implements EventListener {
         if (listener instanceof AsyncEventListener
                 || listener instanceof BatchEventListener
                 || listener instanceof OutcomeEventListener) {
-            throw new IllegalArgumentException("Only a plain EventListener can be wrapped, because the inbox must see its end: "
-                    + listener.getClass().getName());
+            throw new IllegalArgumentException(
+                    "Only a plain EventListener can be wrapped, because the inbox must see its end: "
+                            + listener.getClass().getName());
         }
     }
 
@@ -50,7 +51,10 @@ public final class IdempotentListener implements EventListener {
         String key = event.dedupKey();
         try {
             inbox.<Exception>handle(
-                    consumer, key == null ? event.eventId() : key, event.eventType(), connection -> listener.onEvent(event));
+                    consumer,
+                    key == null ? event.eventId() : key,
+                    event.eventType(),
+                    connection -> listener.onEvent(event));
         } catch (InboxException e) {
             throw new RetryLaterException(LATER, String.valueOf(e.getMessage()), false, e);
         }

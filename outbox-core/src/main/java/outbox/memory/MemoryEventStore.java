@@ -129,9 +129,18 @@ public final class MemoryEventStore
         int before = tx.size();
         T answer = run(tx, work);
         if (tx.size() > before) {
-            business.changed(conn, tx, before);
+            join(business, conn, tx, before);
         }
         return answer;
+    }
+
+    private void join(JoinedTx business, Connection conn, MemoryTx tx, int before) {
+        try {
+            business.changed(conn, tx, before);
+        } catch (RuntimeException | Error e) { // nobody would tell how it ends
+            table.undoTo(tx, before);
+            throw e;
+        }
     }
 
     private <T> T atOnce(Function<MemoryTx, T> work) {

@@ -99,7 +99,8 @@ public final class MemoryInbox implements Inbox {
                     throw new InboxException("Event " + key.eventId() + " is being handled by its own action", null);
                 }
                 if (left <= 0) {
-                    throw new InboxException("Another copy of event " + key.eventId() + " is still being handled", null);
+                    throw new InboxException(
+                            "Another copy of event " + key.eventId() + " is still being handled", null);
                 }
                 left = ended.awaitNanos(left);
             }

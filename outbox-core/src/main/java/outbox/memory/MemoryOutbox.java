@@ -108,8 +108,8 @@ public final class MemoryOutbox implements AutoCloseable {
         if (txContext instanceof MemoryTransactions ours) {
             return ours;
         }
-        throw new IllegalStateException("This outbox joins the transactions of "
-                + txContext.getClass().getName() + "; begin them there");
+        throw new IllegalStateException(
+                "This outbox joins the transactions of " + txContext.getClass().getName() + "; begin them there");
     }
 
     /** Stops; listeners that run, and events that wait for them in a queue, have 5 s to end. The rest is lost. */

@@ -31,8 +31,8 @@ final class MemorySettings {
     void applyTo(MemoryOutbox.Builder builder) {
         for (String name : values.keySet()) {
             if (name.startsWith(PREFIX) && !NAMES.contains(name)) {
-                throw new IllegalArgumentException("There is no setting " + EventRules.show(name) + "; there are "
-                        + String.join(", ", NAMES));
+                throw new IllegalArgumentException(
+                        "There is no setting " + EventRules.show(name) + "; there are " + String.join(", ", NAMES));
             }
         }
         String enabled = value(ENABLED);

@@ -19,16 +19,23 @@ final class MemoryTx {
     record Undo(@Nullable Row row, @Nullable RowState before, Runnable otherwise) {}
 
     private final List<Undo> log = new ArrayList<>();
-    private final long startNanos = System.nanoTime();
+    private long startNanos; // of the first change: before, there is nothing to give up
     private volatile boolean ended; // the only field that is read without the lock
 
     void add(Row row, @Nullable RowState before) {
-        log.add(new Undo(row, before, () -> {}));
+        add(new Undo(row, before, () -> {}));
     }
 
     /** Something that is no row was changed. */
     void add(Runnable undo) {
-        log.add(new Undo(null, null, undo));
+        add(new Undo(null, null, undo));
+    }
+
+    private void add(Undo undo) {
+        if (log.isEmpty()) {
+            startNanos = System.nanoTime();
+        }
+        log.add(undo);
     }
 
     int size() {

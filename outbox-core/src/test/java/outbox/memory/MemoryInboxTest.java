@@ -26,8 +26,7 @@ class MemoryInboxTest {
 
     private final AtomicInteger effects = new AtomicInteger();
     private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 10); // it overflows on the way
-    private final MemoryInbox inbox =
-            new MemoryInbox(3, Duration.ofMinutes(1), Duration.ofMillis(50), nanos::get);
+    private final MemoryInbox inbox = new MemoryInbox(3, Duration.ofMinutes(1), Duration.ofMillis(50), nanos::get);
 
     private boolean handle(String consumer, String id) {
         return inbox.handle(consumer, id, connection -> effects.incrementAndGet());
@@ -76,8 +75,7 @@ class MemoryInboxTest {
                 String id = "event " + round;
                 List<Future<Boolean>> copies = new ArrayList<>();
                 for (int i = 0; i < 8; i++) {
-                    copies.add(threads.submit(
-                            () -> patient.handle("a", id, connection -> effects.incrementAndGet())));
+                    copies.add(threads.submit(() -> patient.handle("a", id, connection -> effects.incrementAndGet())));
                 }
                 int ran = 0;
                 for (Future<Boolean> copy : copies) {
@@ -106,10 +104,11 @@ class MemoryInboxTest {
                     EventEnvelope.builder("T").eventId("1").payloadJson("{}").build();
 
             assertThatThrownBy(() -> handle("a", "1")).isInstanceOf(InboxException.class);
-            assertThatThrownBy(() -> new IdempotentListener(inbox, "a", event -> effects.incrementAndGet())
-                            .onEvent(copy))
-                    .isInstanceOfSatisfying(RetryLaterException.class, later -> assertThat(later.isCounted())
-                            .isFalse());
+            assertThatThrownBy(
+                            () -> new IdempotentListener(inbox, "a", event -> effects.incrementAndGet()).onEvent(copy))
+                    .isInstanceOfSatisfying(
+                            RetryLaterException.class,
+                            later -> assertThat(later.isCounted()).isFalse());
         } finally {
             leave.countDown();
             first.join(20_000);
@@ -123,8 +122,10 @@ class MemoryInboxTest {
         IdempotentListener listener =
                 new IdempotentListener(new MemoryInbox(), "mail", event -> effects.incrementAndGet());
 
-        listener.onEvent(EventEnvelope.builder("T").dedupKey("k").payloadJson("{}").build());
-        listener.onEvent(EventEnvelope.builder("T").dedupKey("k").payloadJson("{}").build());
+        listener.onEvent(
+                EventEnvelope.builder("T").dedupKey("k").payloadJson("{}").build());
+        listener.onEvent(
+                EventEnvelope.builder("T").dedupKey("k").payloadJson("{}").build());
         assertThat(effects).hasValue(1);
 
         EventEnvelope plain = EventEnvelope.ofJson("T", "{}");

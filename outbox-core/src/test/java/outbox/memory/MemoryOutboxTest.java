@@ -138,10 +138,8 @@ class MemoryOutboxTest {
 
     @Test
     void one_that_is_not_enabled_delivers_nothing_and_refuses_nothing() {
-        try (MemoryOutbox outbox = MemoryOutbox.builder(listeners)
-                .enabled(false)
-                .maxEvents(2)
-                .build()) {
+        try (MemoryOutbox outbox =
+                MemoryOutbox.builder(listeners).enabled(false).maxEvents(2).build()) {
             outbox.start();
             outbox.transactions().run(() -> {
                 for (int i = 0; i < 5; i++) {

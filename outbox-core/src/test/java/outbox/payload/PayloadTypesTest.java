@@ -74,8 +74,8 @@ class PayloadTypesTest {
 
         assertThatThrownBy(() -> listener.onEvent(event(4, "1")))
                 .isInstanceOfSatisfying(
-                        RetryLaterException.class, later -> assertThat(later.isCounted())
-                                .isFalse());
+                        RetryLaterException.class,
+                        later -> assertThat(later.isCounted()).isFalse());
         EventEnvelope old = EventEnvelope.builder("T")
                 .schemaVersion(4)
                 .occurredAt(Instant.now().minus(Duration.ofMinutes(61)))
@@ -124,7 +124,8 @@ class PayloadTypesTest {
                         .type("T", 2, Long.class)
                         .build())
                 .hasMessageContaining("no upcaster");
-        assertThatThrownBy(() -> PayloadTypes.builder(NUMBERS).type("T", Long.class).type("T", Long.class))
+        assertThatThrownBy(() ->
+                        PayloadTypes.builder(NUMBERS).type("T", Long.class).type("T", Long.class))
                 .hasMessageContaining("twice");
         assertThatThrownBy(() -> types.listener("T", String.class, (payload, event) -> {}))
                 .hasMessageContaining("java.lang.Long");

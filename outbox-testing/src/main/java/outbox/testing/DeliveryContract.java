@@ -34,7 +34,7 @@ public abstract class DeliveryContract {
 
     private static final int EVENTS = Integer.getInteger("outbox.delivery.events", 10_000);
     private static final int TRANSACTION = 20;
-    private static final Duration PATIENCE = Duration.ofSeconds(120);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final Duration SHORTENING = Duration.ofSeconds(90);
 
     /** A fresh, empty table with its store. */
@@ -45,8 +45,9 @@ public abstract class DeliveryContract {
         long seed = Long.getLong("outbox.delivery.seed", System.nanoTime());
         System.out.println(getClass().getSimpleName() + ": " + EVENTS + " events with -Doutbox.delivery.seed=" + seed);
         Random random = new Random(seed);
-        List<DeliveryPlan.Step> steps =
-                Stream.generate(() -> DeliveryPlan.Step.random(random)).limit(EVENTS).toList();
+        List<DeliveryPlan.Step> steps = Stream.generate(() -> DeliveryPlan.Step.random(random))
+                .limit(EVENTS)
+                .toList();
 
         Optional<String> difference = differenceAfter(steps);
 

@@ -27,7 +27,12 @@ final class DeliveryPlan {
     private static final int MANY = 300; // enough for an average
 
     /** An event of the plan. */
-    record Step(int priority, int delayMillis, int failures, @Nullable String key, boolean rollsBack) {
+    record Step(
+            int priority,
+            int delayMillis,
+            int failures,
+            @Nullable String key,
+            boolean rollsBack) {
 
         static Step random(Random random) {
             return new Step(
@@ -69,17 +74,16 @@ final class DeliveryPlan {
         List<EventEnvelope> envelopes = new ArrayList<>();
         for (int i = from; i < to; i++) {
             Step step = steps.get(i);
-            EventEnvelope.Builder event = EventEnvelope.builder(TYPE)
-                    .eventId(id(i))
-                    .payloadJson("{}")
-                    .priority(step.priority());
+            EventEnvelope.Builder event =
+                    EventEnvelope.builder(TYPE).eventId(id(i)).payloadJson("{}").priority(step.priority());
             if (step.delayMillis() > 0) {
                 event.deliverAfter(Duration.ofMillis(step.delayMillis()));
             }
             if (step.key() != null) {
                 event.dedupKey(step.key());
             }
-            dueNanos.put(i, System.nanoTime() + Duration.ofMillis(step.delayMillis()).toNanos());
+            dueNanos.put(
+                    i, System.nanoTime() + Duration.ofMillis(step.delayMillis()).toNanos());
             envelopes.add(event.build());
         }
         return envelopes;
@@ -172,7 +176,8 @@ final class DeliveryPlan {
         double plain = averageRank(0);
         return urgent < plain || Double.isNaN(urgent) || Double.isNaN(plain)
                 ? Optional.empty()
-                : Optional.of("events of priority 9 came at " + urgent + " on average, those of priority 0 at " + plain);
+                : Optional.of(
+                        "events of priority 9 came at " + urgent + " on average, those of priority 0 at " + plain);
     }
 
     private double averageRank(int priority) {

@@ -17,6 +17,8 @@ final class RouteCheck implements Check {
 
     private static final String NO_LISTENER = "No listener is registered for "; // of the dispatcher
     private static final String NO_SUBSCRIBER = "Nobody has subscribed to topic "; // of the event bus
+    private static final String NO_NODE = "No node took this event within "; // of a poller that takes only what it knows
+    private static final String NEWER = " of its payload, and this node knows "; // of a listener for payloads by type
     private static final String REMEDY =
             " Register a listener for it in the nodes that serve this table; replay what is dead by then: outbox replay --type ";
 
@@ -35,6 +37,7 @@ final class RouteCheck implements Check {
             findings.addAll(ignored(examination));
         }
         findings.addAll(unroutable(examination));
+        findings.addAll(newer(examination));
         return findings;
     }
 
@@ -107,19 +110,46 @@ final class RouteCheck implements Check {
         String sql = """
                 SELECT %1$s, COUNT(*)
                   FROM %2$s
-                 WHERE %3$s AND (last_error LIKE '%4$s' OR last_error LIKE '%5$s')
+                 WHERE %3$s AND (last_error LIKE '%4$s' OR last_error LIKE '%5$s' OR last_error LIKE '%6$s')
                  GROUP BY %1$s
                 """.formatted(
                         kind.type(),
                         examination.table(),
                         kind.is(EventStatus.DEAD, examination.subject().maxAttempts()),
                         "%" + NO_LISTENER + "%",
-                        "%" + NO_SUBSCRIBER + "%");
+                        "%" + NO_SUBSCRIBER + "%",
+                        "%" + NO_NODE + "%");
         return examination.queries().rows(sql).stream()
                 .map(row -> finding(
                         row.get(1) + " events of the type " + row.get(0)
                                 + " are dead because no listener or subscriber was there.",
                         (REMEDY + row.get(0)).strip()))
+                .toList();
+    }
+
+    /** What waits for a node of a newer version, and what has waited too long. */
+    private List<Finding> newer(Examination examination) throws SQLException {
+        TableKind kind = examination.kind();
+        if (!kind.hasErrors()) {
+            return List.of();
+        }
+        String sql = """
+                SELECT %1$s, COUNT(*)
+                  FROM %2$s
+                 WHERE ((%3$s) OR (%4$s)) AND last_error LIKE '%5$s'
+                 GROUP BY %1$s
+                """.formatted(
+                        kind.type(),
+                        examination.table(),
+                        examination.pending(),
+                        kind.is(EventStatus.DEAD, examination.subject().maxAttempts()),
+                        "%" + NEWER + "%");
+        return examination.queries().rows(sql).stream()
+                .map(row -> finding(
+                        row.get(1) + " events of the type " + row.get(0)
+                                + " have a newer version of their payload than the nodes that took them know.",
+                        "Finish the deployment of the newer version; replay what is dead by then: outbox replay --type "
+                                + row.get(0)))
                 .toList();
     }
 }
