@@ -134,6 +134,23 @@ class HttpTransportTest {
     }
 
     @Test
+    void version_correlation_and_causation_arrive_as_attributes_if_they_were_given() throws Exception {
+        EventEnvelope event = EventEnvelope.builder("OrderPlaced")
+                .schemaVersion(2)
+                .correlationId("request 1")
+                .causationId("event-1")
+                .payloadJson("{}")
+                .build();
+
+        assertThat(outcome(transport(), event)).isNull();
+
+        Receiver.Received got = receiver.only();
+        assertThat(got.header("ce-schemaversion")).isEqualTo("2");
+        assertThat(got.header("ce-correlationid")).isEqualTo("request%201");
+        assertThat(got.header("ce-causationid")).isEqualTo("event-1");
+    }
+
+    @Test
     void a_relayed_event_arrives_with_its_number_in_the_table() throws Exception {
         EventEnvelope event = EventEnvelope.restore(new OutboxEvent(
                 "1",
