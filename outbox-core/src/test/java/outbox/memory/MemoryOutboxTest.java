@@ -14,8 +14,17 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -149,6 +158,59 @@ class MemoryOutboxTest {
 
             assertThat(outbox.store().pending()).isEqualTo(2);
             assertThat(delivered).isEmpty();
+        }
+    }
+
+    @Test
+    void every_committed_event_of_many_writers_is_delivered_once() throws Exception {
+        Map<String, Integer> runs = new ConcurrentHashMap<>();
+        DefaultListenerRegistry counting =
+                new DefaultListenerRegistry().register("T", event -> runs.merge(event.eventId(), 1, Integer::sum));
+        Set<String> committed = ConcurrentHashMap.newKeySet();
+        ExecutorService writers = Executors.newFixedThreadPool(4);
+        try (MemoryOutbox outbox =
+                MemoryOutbox.builder(counting).maxEvents(100_000).build()) {
+            outbox.start();
+            List<Future<?>> ends = new ArrayList<>();
+            for (int w = 0; w < 4; w++) {
+                int writer = w;
+                ends.add(writers.submit(() -> {
+                    Random random = new Random(writer);
+                    for (int i = 0; i < 500; i++) {
+                        writeOrRollBack(outbox, random, committed);
+                    }
+                }));
+            }
+            for (Future<?> end : ends) {
+                end.get(40, TimeUnit.SECONDS);
+            }
+            await().atMost(SOON).until(() -> outbox.store().pending() == 0);
+        } finally {
+            writers.shutdownNow();
+        }
+        assertThat(runs.keySet()).isEqualTo(committed);
+        assertThat(runs.values()).containsOnly(1);
+    }
+
+    private static void writeOrRollBack(MemoryOutbox outbox, Random random, Set<String> committed) {
+        List<String> written = new ArrayList<>();
+        boolean rollsBack = random.nextInt(4) == 0;
+        try {
+            outbox.transactions().run(() -> {
+                for (int i = 0; i <= random.nextInt(3); i++) {
+                    EventEnvelope event = EventEnvelope.builder("T")
+                            .priority(random.nextInt(10))
+                            .payloadJson("{}")
+                            .build();
+                    written.add(outbox.writer().write(event));
+                }
+                if (rollsBack) {
+                    throw new IllegalStateException("rolled back");
+                }
+            });
+            committed.addAll(written);
+        } catch (IllegalStateException e) {
+            assertThat(e).hasMessage("rolled back");
         }
     }
 }

@@ -138,8 +138,7 @@ class UpcastTest {
     }
 
     private String write(EventEnvelope event) {
-        try (var transaction =
-                new JdbcTransactionManager(new DataSourceConnectionProvider(dataSource), tx).begin()) {
+        try (var transaction = new JdbcTransactionManager(new DataSourceConnectionProvider(dataSource), tx).begin()) {
             String id = writer.write(event);
             transaction.commit();
             return id;

@@ -125,7 +125,8 @@ class IdempotentListenerTest {
                 event -> {});
 
         assertThatThrownBy(() -> broken.onEvent(event("{}")))
-                .isInstanceOfSatisfying(RetryLaterException.class, later -> assertThat(later.isCounted())
-                        .isFalse());
+                .isInstanceOfSatisfying(
+                        RetryLaterException.class,
+                        later -> assertThat(later.isCounted()).isFalse());
     }
 }

@@ -278,4 +278,26 @@ class SpringTxContextTest {
             throw new AssertionError(e);
         }
     }
+
+    @Test
+    void what_a_nested_transaction_did_is_told_when_it_is_undone() {
+        TransactionTemplate nested = new TransactionTemplate(rig.manager);
+        nested.setPropagationBehavior(TransactionTemplate.PROPAGATION_NESTED);
+
+        rig.tx.executeWithoutResult(status -> {
+            rig.context.whenUndone(() -> ran.add("outer"));
+            nested.executeWithoutResult(inner -> {
+                rig.context.whenUndone(() -> ran.add("inner"));
+                inner.setRollbackOnly();
+            });
+            assertThat(ran).containsExactly("inner");
+        });
+        assertThat(ran).containsExactly("inner");
+
+        rig.tx.executeWithoutResult(status -> {
+            rig.context.whenUndone(() -> ran.add("whole"));
+            status.setRollbackOnly();
+        });
+        assertThat(ran).containsExactly("inner", "whole");
+    }
 }
