@@ -181,6 +181,28 @@ public abstract class EventStoreContract {
     }
 
     @Test
+    void version_correlation_and_causation_are_kept_or_refused_by_name() {
+        EventEnvelope event = event("T")
+                .schemaVersion(3)
+                .correlationId("request ✓")
+                .causationId("event-1")
+                .payloadJson("{}")
+                .build();
+        if (!keepsHeaders()) {
+            assertThatThrownBy(() -> db.insert(event)).hasMessageContaining("HEADERS");
+            assertThat(claimAll()).isEmpty();
+            return;
+        }
+        db.insert(event);
+
+        EventEnvelope restored = EventEnvelope.restore(claimAll().get(0).event());
+
+        assertThat(restored.schemaVersion()).isEqualTo(3);
+        assertThat(restored.correlationId()).isEqualTo("request ✓");
+        assertThat(restored.causationId()).isEqualTo("event-1");
+    }
+
+    @Test
     void a_payload_keeps_every_character() {
         List<String> payloads = List.of(
                 "{\"b\":1,\"a\":2,\"a\":3}",
