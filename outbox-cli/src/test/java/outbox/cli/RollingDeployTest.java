@@ -42,7 +42,9 @@ class RollingDeployTest {
                 .isEqualTo("0");
         assertThat(doctor("--types", "order.placed")).contains("route: 1 pending events have the type order.shipped");
 
-        pollOnce(LONG, new DefaultListenerRegistry().register("order.placed", FINE).register("order.shipped", FINE));
+        pollOnce(
+                LONG,
+                new DefaultListenerRegistry().register("order.placed", FINE).register("order.shipped", FINE));
 
         assertThat(shop.statusOf(unknown)).isEqualTo(EventStatus.DONE.code());
     }
@@ -69,8 +71,9 @@ class RollingDeployTest {
         try (Connection connection = shop.connect()) {
             new H2EventStore().insertNew(connection, newer);
         }
-        PayloadTypes types =
-                PayloadTypes.builder(new Texts()).type("order.placed", String.class).build();
+        PayloadTypes types = PayloadTypes.builder(new Texts())
+                .type("order.placed", String.class)
+                .build();
 
         pollOnce(
                 LONG,

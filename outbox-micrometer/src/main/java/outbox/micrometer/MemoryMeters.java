@@ -29,7 +29,8 @@ public final class MemoryMeters implements MetricsExporter {
     public MemoryMeters(MeterRegistry registry) {
         this.registry = Objects.requireNonNull(registry, "registry");
         if (registry.find("events.enqueued").meter() != null) {
-            throw new IllegalArgumentException("The registry has the meters of an outbox in memory already. Share the one.");
+            throw new IllegalArgumentException(
+                    "The registry has the meters of an outbox in memory already. Share the one.");
         }
         enqueued = counter("events.enqueued", "Events that were written and committed");
         dispatched = counter("events.dispatched", "Events that were delivered");

@@ -48,10 +48,11 @@ class MemoryMetersTest {
                 outbox.writer().write("fine", "{}");
                 outbox.writer().write("second", "{}");
                 outbox.writer().write("never", "{}");
-                outbox.writer().write(EventEnvelope.builder("fine")
-                        .deliverAfter(Duration.ofHours(1))
-                        .payloadJson("{}")
-                        .build());
+                outbox.writer()
+                        .write(EventEnvelope.builder("fine")
+                                .deliverAfter(Duration.ofHours(1))
+                                .payloadJson("{}")
+                                .build());
                 outbox.writer().write("fine", "{}");
             });
             outbox.start();

@@ -17,7 +17,8 @@ final class RouteCheck implements Check {
 
     private static final String NO_LISTENER = "No listener is registered for "; // of the dispatcher
     private static final String NO_SUBSCRIBER = "Nobody has subscribed to topic "; // of the event bus
-    private static final String NO_NODE = "No node took this event within "; // of a poller that takes only what it knows
+    private static final String NO_NODE =
+            "No node took this event within "; // of a poller that takes only what it knows
     private static final String NEWER = " of its payload, and this node knows "; // of a listener for payloads by type
     private static final String REMEDY =
             " Register a listener for it in the nodes that serve this table; replay what is dead by then: outbox replay --type ";
