@@ -2,7 +2,6 @@ package outbox.rabbitmq;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.AMQP.BasicProperties;
-import com.rabbitmq.client.AlreadyClosedException;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
@@ -32,6 +31,7 @@ final class CopyPublisher implements AutoCloseable {
     private @Nullable Channel channel; // publishing thread only
     private volatile @Nullable String blocked; // the client's thread writes: why, or null
     private volatile @Nullable String returned; // the client's thread writes, before it takes the confirm
+    private volatile boolean closed;
     private volatile long busySince; // of the clock of nanoTime, or 0
 
     /** The copy is not there for all we know. */
@@ -79,13 +79,13 @@ final class CopyPublisher implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            close();
+            drop();
             throw new NotPublishedException("Interrupted while waiting for the confirm of " + where, e);
         } catch (TimeoutException e) {
-            close();
+            drop();
             throw new NotPublishedException("No confirm for " + where + " within " + CONFIRM_LIMIT.toSeconds() + " s", e);
         } catch (IOException | ShutdownSignalException e) {
-            close();
+            drop();
             ShutdownSignalException signal = signal(e);
             throw new NotPublishedException(
                     "Cannot publish to " + where + ": " + (signal == null ? e : signal).getMessage(),
@@ -96,10 +96,10 @@ final class CopyPublisher implements AutoCloseable {
     }
 
     private static @Nullable ShutdownSignalException signal(Exception e) {
-        if (e instanceof AlreadyClosedException || !(e instanceof ShutdownSignalException)) {
-            return e.getCause() instanceof ShutdownSignalException cause ? cause : null;
+        if (e instanceof ShutdownSignalException said) {
+            return said;
         }
-        return (ShutdownSignalException) e;
+        return e.getCause() instanceof ShutdownSignalException cause ? cause : null;
     }
 
     private Channel channel() throws IOException, TimeoutException {
@@ -107,9 +107,13 @@ final class CopyPublisher implements AutoCloseable {
         if (known != null && known.isOpen()) {
             return known;
         }
-        close();
+        drop();
         Connection opened = factory.newConnection(name + "-copies");
-        connection = opened;
+        connection = opened; // before the look at closed, so that a close sees it or it sees the close
+        if (closed) {
+            drop();
+            throw new IOException("closed");
+        }
         blocked = null;
         opened.addBlockedListener(reason -> blocked = reason, () -> blocked = null);
         Channel fresh = opened.createChannel();
@@ -126,12 +130,17 @@ final class CopyPublisher implements AutoCloseable {
     void abortIfStuck() {
         long since = busySince;
         if (since != 0 && System.nanoTime() - since > STUCK_LIMIT.toNanos()) {
-            close();
+            drop();
         }
     }
 
     @Override
     public void close() {
+        closed = true;
+        drop();
+    }
+
+    private void drop() {
         Connection last = connection;
         if (last != null) {
             last.abort((int) TimeUnit.SECONDS.toMillis(1));

@@ -11,6 +11,7 @@ import outbox.OutboxException;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -34,6 +35,7 @@ public final class DeadLetters {
     public static final int MAX_LOOK = 10_000;
 
     private static final int MAX_FAILURES = 100;
+    private static final int ANSWER_MILLIS = (int) Duration.ofSeconds(10).toMillis();
 
     /** What a replay takes off: it begins anew. With the memory of the broker it could take the message for one that goes round in circles, and drop it. */
     private static final Set<String> PAST = Set.of(
@@ -57,6 +59,7 @@ public final class DeadLetters {
     private DeadLetters(ConnectionFactory factory, String queue) {
         this.factory = factory.clone();
         this.factory.setAutomaticRecoveryEnabled(false);
+        this.factory.setChannelRpcTimeout(ANSWER_MILLIS);
         this.factory.setThreadFactory(ConsumerThreads.named("dead-letters", "client"));
         this.queue = queue;
     }

@@ -42,6 +42,7 @@ public final class RabbitConsumer implements AutoCloseable {
     private static final Logger LOG = System.getLogger(RabbitConsumer.class.getName());
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(4); // health must tell the truth within 5 s
     private static final long WATCH_SECONDS = 1;
+    private static final int ANSWER_MILLIS = (int) Duration.ofSeconds(10).toMillis(); // of the broker, to what waits for one
 
     private final String queue;
     private final String consumer;
@@ -80,6 +81,7 @@ public final class RabbitConsumer implements AutoCloseable {
         ConnectionFactory own = given.clone();
         own.setAutomaticRecoveryEnabled(false);
         own.setTopologyRecoveryEnabled(false);
+        own.setChannelRpcTimeout(ANSWER_MILLIS);
         own.setThreadFactory(ConsumerThreads.named(name, "client"));
         return own;
     }

@@ -126,7 +126,8 @@ final class Settlement {
             Map<String, Object> headers = origin(arrival);
             headers.put(MessageHeaders.REDELIVERIES, redeliveries + 1);
             headers.put(MessageHeaders.REASON, outcome.reason());
-            return replace(arrival, "", queue, headers, counts.redelivered);
+            BasicProperties properties = MessageHeaders.copied(arrival.properties(), Set.of(), headers);
+            return replace(arrival, "", queue, properties, counts.redelivered);
         });
     }
 
@@ -138,7 +139,10 @@ final class Settlement {
             headers.put(MessageHeaders.CONSUMER, consumer);
             headers.put(MessageHeaders.QUEUE, queue);
             headers.put(MessageHeaders.FAILED_AT, CLOCK.instant().toString());
-            return replace(arrival, deadLetterExchange, deadLetterKey, headers, counts.deadLettered);
+            BasicProperties properties = MessageHeaders.copied(arrival.properties(), Set.of(), headers).builder()
+                    .expiration(null) // a dead letter waits for a person
+                    .build();
+            return replace(arrival, deadLetterExchange, deadLetterKey, properties, counts.deadLettered);
         });
     }
 
@@ -154,11 +158,10 @@ final class Settlement {
 
     /** Courier thread. A copy of a message that is no longer ours would only be one more. */
     private boolean replace(
-            Arrival arrival, String exchange, String routingKey, Map<String, Object> headers, LongAdder count) {
+            Arrival arrival, String exchange, String routingKey, BasicProperties properties, LongAdder count) {
         if (!arrival.isOurs()) {
             return true;
         }
-        BasicProperties properties = MessageHeaders.copied(arrival.properties(), Set.of(), headers);
         try {
             copies.publish(exchange, routingKey, properties, arrival.body());
             trouble = null;

@@ -8,6 +8,7 @@ import com.rabbitmq.client.GetResponse;
 import org.jspecify.annotations.Nullable;
 import outbox.testing.RabbitServer;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -109,7 +110,7 @@ final class OrderBroker implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() throws IOException {
         Connection known = connection;
         if (known != null && known.isOpen()) {
             known.close();

@@ -231,6 +231,7 @@ class RabbitConsumerTest {
                 OrderBroker.contract("bad", "ORDER_CREATED"),
                 new BasicProperties.Builder()
                         .userId("guest")
+                        .expiration("60000")
                         .headers(Map.of("CC", List.of("carbon"), "tenant", "t1"))
                         .build());
 
@@ -246,6 +247,7 @@ class RabbitConsumerTest {
         GetResponse dead = broker.drain(OrderBroker.DEAD).get(0);
         assertThat(OrderBroker.header(dead, "tenant")).isEqualTo("t1");
         assertThat(dead.getProps().getDeliveryMode()).isEqualTo(2);
+        assertThat(dead.getProps().getExpiration()).isNull();
     }
 
     @Test
