@@ -24,6 +24,7 @@ class ArchitectureTest {
                     "org.jspecify..",
                     "outbox",
                     "outbox.dispatch",
+                    "outbox.inbox",
                     "outbox.rabbitmq",
                     "outbox.relay");
 
