@@ -81,6 +81,7 @@ class OutboxToRabbitTest {
         OutboxSchema.create(pool, store);
         db = new StoreFixture(pool, store, AbstractJdbcEventStore.DEFAULT_TABLE, false);
         transactions = new JdbcTransactionManager(new DataSourceConnectionProvider(pool), txContext);
+        writer = new OutboxWriter(txContext, store);
     }
 
     @AfterEach
