@@ -26,7 +26,8 @@ class ArchitectureTest {
                     "outbox.dispatch",
                     "outbox.inbox",
                     "outbox.rabbitmq",
-                    "outbox.relay");
+                    "outbox.relay",
+                    "outbox.spi");
 
     @ArchTest
     static final ArchRule nobody_reads_the_clock_of_the_machine = noClasses()
