@@ -11,7 +11,9 @@ public enum Capability {
     /** Pauses, in a table beside. */
     PAUSES("META-INF/outbox/schema-control/%s/V4__outbox_pause.sql", null),
     /** The history of attempts, in a table beside; nodes begin to use it within a minute. */
-    ATTEMPTS("META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql", null);
+    ATTEMPTS("META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql", null),
+    /** The inbox of consumers, in a table beside; {@link OutboxSchema#createInbox} creates one without an outbox. */
+    INBOX("META-INF/outbox/schema-inbox/%s/V7__outbox_inbox.sql", null);
 
     private final String resource;
     private final @Nullable String column;

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /**
@@ -42,12 +43,8 @@ public final class OutboxSchema {
     }
 
     private static List<String> script(AbstractJdbcEventStore store, String resource) {
-        String script = read(resource);
         String name = store.table().simpleName();
-        String withoutComments = script.replaceAll("--[^\\n]*", "");
-        return Arrays.stream(withoutComments.split(";"))
-                .map(String::strip)
-                .filter(statement -> !statement.isEmpty())
+        return split(read(resource))
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
                         .replaceAll("\\boutbox_event_(due|status|lease|seq|order|key|priority|expiry)\\b", name + "_$1")
@@ -61,16 +58,47 @@ public final class OutboxSchema {
                                 "\\boutbox_attempt\\b",
                                 AttemptStatements.table(store).value())
                         .replaceAll(
+                                "\\boutbox_inbox\\b",
+                                store.table().sibling("outbox_inbox").value())
+                        .replaceAll(
                                 "\\boutbox_leader\\b",
                                 H2LeaderLock.table(store.table()).value()))
                 .toList();
+    }
+
+    private static Stream<String> split(String script) {
+        return Arrays.stream(script.replaceAll("--[^\\n]*", "").split(";"))
+                .map(String::strip)
+                .filter(statement -> !statement.isEmpty());
+    }
+
+    /** The statements that create the table of the given inbox, on the database of the given store. */
+    public static List<String> inboxStatements(AbstractJdbcEventStore store, JdbcInbox inbox) {
+        String defaultTable = inbox.layout().defaultTable();
+        return split(read(inbox.layout().resource(store.name())))
+                .map(statement -> statement
+                        .replaceAll("\\b" + defaultTable + "\\b", inbox.table().value())
+                        .replaceAll(
+                                "\\b" + defaultTable + "_age\\b", inbox.table().simpleName() + "_age"))
+                .toList();
+    }
+
+    /** Creates the table of the given inbox, if it is not there yet. Several nodes may do so at the same time. */
+    public static void createInbox(DataSource dataSource, JdbcInbox inbox) {
+        AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource);
+        synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
+            withAutoCommit(
+                    dataSource,
+                    inbox.table(),
+                    connection -> createTables(connection, inboxStatements(store, inbox)));
+        }
     }
 
     /** Creates what is not there yet: the table, and what each capability needs. Several nodes may do so at the same time. */
     public static void create(DataSource dataSource, AbstractJdbcEventStore store, Capability... capabilities) {
         // H2 loses sight of a table while another session alters it; but those who use it share a process.
         synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
-            withAutoCommit(dataSource, store, connection -> {
+            withAutoCommit(dataSource, store.table(), connection -> {
                 createTables(connection, statements(store));
                 TableShape.read(connection, store.table());
                 for (Capability capability : capabilities) {
@@ -87,7 +115,7 @@ public final class OutboxSchema {
 
     /** Creates what a {@link JdbcLeadership} needs, if it is not there yet. */
     public static void createLeader(DataSource dataSource, AbstractJdbcEventStore store) {
-        withAutoCommit(dataSource, store, connection -> createTables(connection, leaderStatements(store)));
+        withAutoCommit(dataSource, store.table(), connection -> createTables(connection, leaderStatements(store)));
     }
 
     /** Some DDL. */
@@ -95,7 +123,7 @@ public final class OutboxSchema {
         void on(Connection connection) throws SQLException;
     }
 
-    private static void withAutoCommit(DataSource dataSource, AbstractJdbcEventStore store, Ddl ddl) {
+    private static void withAutoCommit(DataSource dataSource, TableName table, Ddl ddl) {
         try (Connection connection = dataSource.getConnection()) {
             boolean autoCommit = connection.getAutoCommit();
             try {
@@ -105,7 +133,7 @@ public final class OutboxSchema {
                 connection.setAutoCommit(autoCommit);
             }
         } catch (SQLException e) {
-            throw new EventStoreException("Cannot create table " + store.table() + ": " + e.getMessage(), e);
+            throw new EventStoreException("Cannot create table " + table + ": " + e.getMessage(), e);
         }
     }
 

@@ -60,17 +60,18 @@ public final class ThreadLocalTxContext implements TxContext {
      * next event on the same thread does not run inside it. Not for asynchronous listeners, which end on another thread.
      */
     public EventInterceptor leakGuard() {
-        return EventInterceptor.after((event, error) -> {
-            while (isTransactionActive()) {
-                LOG.log(
-                        Level.ERROR,
-                        "The listener of event " + event.eventId() + " left a transaction open; it is rolled back");
-                TxScope leaked = current();
-                leave();
-                JdbcTransactionManager.abandon(leaked.physical());
-                leaked.callbacks().rolledBack();
-            }
-        });
+        return EventInterceptor.after((event, error) -> abandonLeft("The listener of event " + event.eventId()));
+    }
+
+    /** Rolls back what is still open on this thread, and tells whose it is. */
+    void abandonLeft(String whose) {
+        while (isTransactionActive()) {
+            LOG.log(Level.ERROR, whose + " left a transaction open; it is rolled back");
+            TxScope leaked = current();
+            leave();
+            JdbcTransactionManager.abandon(leaked.physical());
+            leaked.callbacks().rolledBack();
+        }
     }
 
     private TxScope current() {

@@ -1,0 +1,39 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+
+/** What an inbox remembers, checked so that no database stores it shortened, or takes two of them for the same. */
+record InboxEntry(String consumer, String eventId, @Nullable String eventType) {
+
+    private static final int MAX_TYPE = 64;
+
+    static InboxEntry of(InboxLayout layout, String consumer, String eventId, @Nullable String eventType) {
+        check("consumer", consumer, layout.maxConsumer());
+        check("eventId", eventId, layout.maxEventId());
+        if (layout.keepsType()) {
+            if (eventType == null) {
+                throw new IllegalArgumentException(
+                        "Layout " + layout + " keeps the type of each event: give it to Inbox.handle");
+            }
+            check("eventType", eventType, MAX_TYPE);
+        }
+        return new InboxEntry(consumer, eventId, eventType);
+    }
+
+    /** MySQL compares texts without the spaces at their end. */
+    private static void check(String name, String value, int maxLength) {
+        if (value.isEmpty() || value.length() > maxLength) {
+            throw new IllegalArgumentException(
+                    name + " must have 1 to " + maxLength + " characters, but has " + value.length());
+        }
+        if (!value.strip().equals(value) || value.chars().anyMatch(Character::isISOControl)) {
+            throw new IllegalArgumentException(
+                    name + " must neither begin nor end with a space, nor contain control characters");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "event " + eventId + " of consumer " + consumer;
+    }
+}

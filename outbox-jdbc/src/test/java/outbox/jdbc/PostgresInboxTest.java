@@ -1,0 +1,10 @@
+package outbox.jdbc;
+
+import outbox.testing.PostgresServer;
+
+class PostgresInboxTest extends ServerInboxContract {
+
+    PostgresInboxTest() {
+        super(Databases.POSTGRES, PostgresServer.shared());
+    }
+}
