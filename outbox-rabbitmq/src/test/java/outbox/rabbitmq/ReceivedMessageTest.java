@@ -45,7 +45,8 @@ class ReceivedMessageTest {
     void a_large_payload_stays_as_it_is() {
         String value = "{\"text\":\"" + "äx".repeat(300_000) + "\"}";
 
-        assertThat(parse(PLAIN, "{\"eventId\":\"e\",\"eventType\":\"T\",\"payload\":" + value + "}").payload())
+        assertThat(parse(PLAIN, "{\"eventId\":\"e\",\"eventType\":\"T\",\"payload\":" + value + "}")
+                        .payload())
                 .isEqualTo(value);
     }
 
@@ -54,13 +55,20 @@ class ReceivedMessageTest {
     void a_cloud_event_in_binary_mode_is_read(String prefix) {
         BasicProperties properties = new BasicProperties.Builder()
                 .headers(Map.of(
-                        prefix + "specversion", "1.0",
-                        prefix + "id", "e1",
-                        prefix + "type", "OrderCreated",
-                        prefix + "subject", "Order/900001",
-                        prefix + "time", "2026-02-04T10:30:00+01:00",
-                        "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-                        "x-outbox-redeliveries", 2))
+                        prefix + "specversion",
+                        "1.0",
+                        prefix + "id",
+                        "e1",
+                        prefix + "type",
+                        "OrderCreated",
+                        prefix + "subject",
+                        "Order/900001",
+                        prefix + "time",
+                        "2026-02-04T10:30:00+01:00",
+                        "traceparent",
+                        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                        "x-outbox-redeliveries",
+                        2))
                 .build();
 
         ReceivedMessage message = parse(properties, "not JSON at all");
@@ -84,7 +92,8 @@ class ReceivedMessageTest {
         assertThat(parse(properties, "{\"specversion\":\"1.0\",\"id\":\"e1\",\"type\":\"T\",\"data\":{\"a\": 1}}")
                         .payload())
                 .isEqualTo("{\"a\": 1}");
-        assertThat(parse(properties, "{\"id\":\"e1\",\"type\":\"T\",\"data_base64\":\"AQI=\"}").payloadBytes())
+        assertThat(parse(properties, "{\"id\":\"e1\",\"type\":\"T\",\"data_base64\":\"AQI=\"}")
+                        .payloadBytes())
                 .containsExactly(1, 2);
     }
 
