@@ -301,7 +301,6 @@ class RabbitConsumerTest {
             consumer.start();
             assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
             broker.server.closeConnections(broker.virtualHost);
-            await().until(() -> !consumer.health().consuming());
             closed.countDown();
 
             await().atMost(Duration.ofSeconds(30))
