@@ -4,9 +4,11 @@ import com.rabbitmq.client.AMQP.BasicProperties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import outbox.EventEnvelope;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -121,6 +123,27 @@ class ReceivedMessageTest {
     void what_is_not_text_is_unrecoverable() {
         assertThatThrownBy(() -> ReceivedMessage.parse(PLAIN, new byte[] {(byte) 0xff, (byte) 0xfe}))
                 .isInstanceOf(UnrecoverableMessageException.class);
+    }
+
+    @Test
+    void what_the_transport_sends_is_read_in_both_formats() {
+        EventEnvelope event = EventEnvelope.builder("ORDER_PAID")
+                .aggregateType("Order")
+                .aggregateId("900001")
+                .payloadJson("{\"amount\": 88.50}")
+                .build();
+
+        for (MessageFormat format : List.of(MessageFormat.CONTRACT, MessageFormat.CLOUD_EVENTS)) {
+            RabbitMessage sent = format.messageOf(event);
+            ReceivedMessage received = ReceivedMessage.parse(sent.properties(), sent.body());
+
+            assertThat(received.eventId()).isEqualTo(event.eventId());
+            assertThat(received.eventType()).isEqualTo("ORDER_PAID");
+            assertThat(received.aggregateType()).contains("Order");
+            assertThat(received.aggregateId()).contains("900001");
+            assertThat(received.occurredAt()).contains(event.occurredAt());
+            assertThat(received.payload()).isEqualTo("{\"amount\": 88.50}");
+        }
     }
 
     private static ReceivedMessage parse(BasicProperties properties, String body) {
