@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -96,7 +97,7 @@ class RabbitTransportTest {
 
     private static Reason reasonOf(@Nullable Throwable failure) {
         assertThat(failure).isInstanceOf(PublishRefusedException.class);
-        return ((PublishRefusedException) failure).reason();
+        return ((PublishRefusedException) Objects.requireNonNull(failure)).reason();
     }
 
     @Test
