@@ -2,6 +2,7 @@ package outbox.rabbitmq;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.GetResponse;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -119,8 +120,10 @@ class RabbitConsumerTest {
 
         for (int life = 1; life <= 4; life++) {
             int runs = life;
-            try (RabbitConsumer consumer =
-                    app.consumer(broker).redeliveryDelay(Duration.ofMinutes(1)).handler(failing).build()) {
+            try (RabbitConsumer consumer = app.consumer(broker)
+                    .redeliveryDelay(Duration.ofMinutes(1))
+                    .handler(failing)
+                    .build()) {
                 consumer.start();
                 await().until(() -> app.runs.size() == runs);
             } // does not wait for the minute
@@ -211,7 +214,8 @@ class RabbitConsumerTest {
                 .handler(failingFor("bad", new IllegalStateException("no")))
                 .build()) {
             consumer.start();
-            await().until(() -> consumer.health().trouble() != null && consumer.health().consuming());
+            await().until(() ->
+                    consumer.health().trouble() != null && consumer.health().consuming());
             assertThat(consumer.health().trouble()).contains("order.dlq");
             channel.queueBind(OrderBroker.DEAD, OrderBroker.EXCHANGE, "order.dlq");
 
@@ -219,6 +223,32 @@ class RabbitConsumerTest {
             await().until(() -> consumer.health().trouble() == null);
         }
         assertThat(broker.ready(OrderBroker.QUEUE)).isZero();
+    }
+
+    @Test
+    void a_consumer_that_may_not_publish_leaves_its_dead_letters_to_the_broker() throws Exception {
+        broker.server.control("add_user", broker.virtualHost, "secret");
+        broker.server.control("set_permissions", "-p", broker.virtualHost, broker.virtualHost, "", "", ".*");
+        ConnectionFactory reader = broker.factory();
+        reader.setUsername(broker.virtualHost);
+        reader.setPassword("secret");
+        broker.publish("e1");
+
+        try (RabbitConsumer consumer = app.consumer(broker)
+                .connectionFactory(reader)
+                .handler("OTHER", app::effect)
+                .build()) {
+            consumer.start();
+            broker.awaitReady(OrderBroker.DEAD, 1);
+            assertThat(consumer.health().deadLettered()).isEqualTo(1);
+            assertThat(consumer.health().trouble()).contains(OrderBroker.EXCHANGE);
+        }
+
+        assertThat(DeadLetters.of(broker.factory(), OrderBroker.DEAD)
+                        .list(DeadLetterFilter.all(), 1)
+                        .get(0)
+                        .queue())
+                .isEqualTo(OrderBroker.QUEUE);
     }
 
     @Test
@@ -243,7 +273,8 @@ class RabbitConsumerTest {
             broker.awaitReady(OrderBroker.DEAD, 1);
         }
 
-        assertThat(broker.ready("copies")).isEqualTo(1); // a queue gets one of a message, however many of its keys match
+        assertThat(broker.ready("copies"))
+                .isEqualTo(1); // a queue gets one of a message, however many of its keys match
         GetResponse dead = broker.drain(OrderBroker.DEAD).get(0);
         assertThat(OrderBroker.header(dead, "tenant")).isEqualTo("t1");
         assertThat(dead.getProps().getDeliveryMode()).isEqualTo(2);
@@ -297,7 +328,6 @@ class RabbitConsumerTest {
             consumer.start();
             assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
             broker.server.closeConnections(broker.virtualHost);
-            await().until(() -> !consumer.health().consuming());
             closed.countDown();
 
             await().atMost(Duration.ofSeconds(30))
