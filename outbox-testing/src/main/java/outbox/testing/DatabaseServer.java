@@ -22,8 +22,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  *
  * <p>Any thread may call any method. Methods that change the life of the server return when that has taken effect.
  */
-public abstract sealed class DatabaseServer implements AutoCloseable
-        permits PostgresServer, MariaDbServer, MySqlServer {
+public abstract sealed class DatabaseServer extends TestServer permits PostgresServer, MariaDbServer, MySqlServer {
     private final Product product;
     private final ServerHost host;
     private final boolean shared;
@@ -112,6 +111,7 @@ public abstract sealed class DatabaseServer implements AutoCloseable
         }
     }
 
+    @Override
     final void stop() {
         OpenServers.remove(this);
         if (host instanceof GivenServer) {
@@ -119,6 +119,11 @@ public abstract sealed class DatabaseServer implements AutoCloseable
             created.clear();
         }
         host.close();
+    }
+
+    @Override
+    public final String toString() {
+        return "%s at %s".formatted(product.title(), host.url().withoutParameters());
     }
 
     /** The statement that drops a database though somebody may still be connected to it. */
@@ -130,8 +135,7 @@ public abstract sealed class DatabaseServer implements AutoCloseable
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         } catch (SQLException e) {
-            throw new IllegalStateException(
-                    "%s at %s failed: %s".formatted(product.title(), host.url().withoutParameters(), sql), e);
+            throw new IllegalStateException(this + " failed: " + sql, e);
         }
     }
 

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** The servers that nobody has closed yet, for the end of the JVM. */
 final class OpenServers {
     private static final Logger LOG = System.getLogger(OpenServers.class.getName());
-    private static final Set<DatabaseServer> OPEN = ConcurrentHashMap.newKeySet();
+    private static final Set<TestServer> OPEN = ConcurrentHashMap.newKeySet();
 
     static {
         Runtime.getRuntime().addShutdownHook(new Thread(OpenServers::stopAll, "outbox-servers-stop"));
@@ -16,12 +16,12 @@ final class OpenServers {
 
     private OpenServers() {}
 
-    static <S extends DatabaseServer> S add(S server) {
+    static <S extends TestServer> S add(S server) {
         OPEN.add(server);
         return server;
     }
 
-    static void remove(DatabaseServer server) {
+    static void remove(TestServer server) {
         OPEN.remove(server);
     }
 
@@ -30,7 +30,7 @@ final class OpenServers {
             try {
                 server.stop();
             } catch (RuntimeException e) {
-                LOG.log(Level.WARNING, "A test server could not be stopped: " + server.jdbcUrl(), e);
+                LOG.log(Level.WARNING, "A test server could not be stopped: " + server, e);
             }
         }
     }

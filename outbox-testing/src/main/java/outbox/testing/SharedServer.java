@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.function.Supplier;
 
-/** The one server of a product that all tests of this JVM share, started on first use. */
-final class SharedServer<S extends DatabaseServer> {
+/** The one server of its kind that all tests of this JVM share, started on first use. */
+final class SharedServer<S extends TestServer> {
     private final Supplier<S> start;
     private @Nullable S running; // guarded by this
     private @Nullable RuntimeException refusal; // guarded by this

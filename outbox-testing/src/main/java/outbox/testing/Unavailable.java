@@ -15,8 +15,15 @@ final class Unavailable {
 
     /** Returns the skip to throw, or throws the failure itself where servers are required. */
     static TestAbortedException because(Product product, String missing, String remedy) {
-        var message = "No %s server for this test: %s. %s, or set %s to the JDBC URL of a running server."
-                .formatted(product.title(), missing, remedy, product.urlVariable());
+        return because(
+                product.title(),
+                missing,
+                "%s, or set %s to the JDBC URL of a running server".formatted(remedy, product.urlVariable()));
+    }
+
+    /** The same for a server that cannot be given by its URL. */
+    static TestAbortedException because(String title, String missing, String remedy) {
+        var message = "No %s server for this test: %s. %s.".formatted(title, missing, remedy);
         if (required(System.getProperty(REQUIRED), System.getenv("CI"))) {
             throw new AssertionFailedError(message);
         }
