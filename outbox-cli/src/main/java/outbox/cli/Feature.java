@@ -22,6 +22,8 @@ enum Feature {
     PAUSES("outbox_pause"),
     /** The history of attempts. */
     ATTEMPTS("outbox_attempt"),
+    /** Reconcile jobs for all nodes, and their history. */
+    RECONCILE("outbox_reconcile"),
     /** One leader at a time on H2, which has no locks of sessions. */
     LEADER("outbox_leader"),
     /** The trace of the writer in a module's table. */
@@ -44,7 +46,7 @@ enum Feature {
     /** @throws SettingsException if tables of this kind cannot have it */
     void check(TableKind kind) {
         boolean fits = switch (this) {
-            case ORDER, CONTROL, PAUSES, ATTEMPTS -> kind == TableKind.EVENT;
+            case ORDER, CONTROL, PAUSES, ATTEMPTS, RECONCILE -> kind == TableKind.EVENT;
             case TRACE -> kind == TableKind.MODULE;
             case LEADER -> true;
         };
@@ -61,6 +63,7 @@ enum Feature {
             case CONTROL -> OutboxSchema.statements(store, Capability.CONTROL);
             case PAUSES -> OutboxSchema.statements(store, Capability.PAUSES);
             case ATTEMPTS -> OutboxSchema.statements(store, Capability.ATTEMPTS);
+            case RECONCILE -> OutboxSchema.statements(store, Capability.RECONCILE);
             case LEADER -> OutboxSchema.leaderStatements(store);
             case TRACE -> SchemaScript.trace(store);
         };
@@ -73,6 +76,7 @@ enum Feature {
             case CONTROL -> OutboxSchema.create(database, store, Capability.CONTROL);
             case PAUSES -> OutboxSchema.create(database, store, Capability.PAUSES);
             case ATTEMPTS -> OutboxSchema.create(database, store, Capability.ATTEMPTS);
+            case RECONCILE -> OutboxSchema.create(database, store, Capability.RECONCILE);
             case LEADER -> OutboxSchema.createLeader(database, store);
             case TRACE -> LayoutSchema.addTrace(database, (LayoutEventStore) subject.store());
         }

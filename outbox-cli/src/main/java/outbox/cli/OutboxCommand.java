@@ -41,6 +41,7 @@ final class OutboxCommand implements Runnable {
                 .addSubcommand(new ReplayCommand(io))
                 .addSubcommand(new DiscardCommand(io))
                 .addSubcommand(new PurgeCommand(io))
+                .addSubcommand(ReconcileCommand.commandLine(io))
                 .addSubcommand(SchemaCommand.commandLine(io))
                 .addSubcommand(new DoctorCommand(io))
                 .addSubcommand(RelayCommand.commandLine(io))

@@ -113,6 +113,16 @@ public final class GuardedMetrics implements MetricsExporter {
         guard(() -> exporter.recordDead(eventType));
     }
 
+    @Override
+    public void recordReconciled(String job, int events) {
+        guard(() -> exporter.recordReconciled(job, events));
+    }
+
+    @Override
+    public void recordReconcileFailure(String job) {
+        guard(() -> exporter.recordReconcileFailure(job));
+    }
+
     private void guard(Runnable call) {
         try {
             call.run();

@@ -68,6 +68,12 @@ public interface MetricsExporter {
      */
     default void recordDead(@Nullable String eventType) {}
 
+    /** A reconcile job has written so many events that were missing, and their transaction has committed. */
+    default void recordReconciled(String job, int events) {}
+
+    /** A run of a reconcile job failed. */
+    default void recordReconcileFailure(String job) {}
+
     /** Discards everything. */
     final class Noop implements MetricsExporter {
 

@@ -11,7 +11,9 @@ public enum Capability {
     /** Pauses, in a table beside. */
     PAUSES("META-INF/outbox/schema-control/%s/V4__outbox_pause.sql", null),
     /** The history of attempts, in a table beside; nodes begin to use it within a minute. */
-    ATTEMPTS("META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql", null);
+    ATTEMPTS("META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql", null),
+    /** Reconcile jobs that run on one node at a time, and the history of their runs, in two tables beside. */
+    RECONCILE("META-INF/outbox/schema-reconcile/%s/V9__outbox_reconcile.sql", null);
 
     private final String resource;
     private final @Nullable String column;
