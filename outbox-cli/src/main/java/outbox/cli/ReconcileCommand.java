@@ -36,7 +36,9 @@ final class ReconcileCommand implements Runnable {
     private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
 
     static CommandLine commandLine(Io io) {
-        return new CommandLine(new ReconcileCommand()).addSubcommand(new Runs(io)).addSubcommand(new Request(io));
+        return new CommandLine(new ReconcileCommand())
+                .addSubcommand(new Runs(io))
+                .addSubcommand(new Request(io));
     }
 
     @Override
@@ -48,7 +50,8 @@ final class ReconcileCommand implements Runnable {
         Target target = database.target(io, table);
         if (target.subject().kind() != TableKind.EVENT) {
             throw new SettingsException("Table " + table + " has the layout "
-                    + target.subject().kind() + ", for which no reconcile jobs are kept in the database. Look for them in"
+                    + target.subject().kind()
+                    + ", for which no reconcile jobs are kept in the database. Look for them in"
                     + " the log and the metrics of the application.");
         }
         return target.admin();
@@ -127,7 +130,11 @@ final class ReconcileCommand implements Runnable {
                         .println(Json.pretty(new Answer()
                                 .with("table", table)
                                 .with("jobs", jobs.stream().map(Runs::answerOf).toList())
-                                .with("runs", runs.stream().map(run -> answer(run).map()).toList())
+                                .with(
+                                        "runs",
+                                        runs.stream()
+                                                .map(run -> answer(run).map())
+                                                .toList())
                                 .map()));
                 return ExitCode.OK;
             }
@@ -290,11 +297,12 @@ final class ReconcileCommand implements Runnable {
             if (isOver(run)) {
                 return run.map(ReconcileRun::error).isPresent() ? ExitCode.PROBLEM : ExitCode.OK;
             }
-            io.err().println("Request " + requestId + " waits: "
-                    + (run.isPresent()
-                            ? "its run has not ended yet."
-                            : "no application has begun its run yet. Does one with this job run?")
-                    + " See: outbox reconcile list --table " + table);
+            io.err()
+                    .println("Request " + requestId + " waits: "
+                            + (run.isPresent()
+                                    ? "its run has not ended yet."
+                                    : "no application has begun its run yet. Does one with this job run?")
+                            + " See: outbox reconcile list --table " + table);
             return onlyAsked ? ExitCode.OK : ExitCode.PROBLEM;
         }
     }

@@ -106,9 +106,11 @@ class ReconcileCommandTest {
     @Test
     void what_is_not_there_is_refused_by_name() {
         assertThat(command("list").err()).contains("No node has made a reconcile job known");
-        assertThat(command("run", "nobody", "--reason", "x", "--yes").exitCode()).isEqualTo(ExitCode.USAGE);
+        assertThat(command("run", "nobody", "--reason", "x", "--yes").exitCode())
+                .isEqualTo(ExitCode.USAGE);
         assertThat(command("run", "nobody", "--reason", "x", "--yes").err()).contains("nobody");
-        assertThat(command("run", "orders", "--reason", "x", "--yes", "--dry-run").exitCode())
+        assertThat(command("run", "orders", "--reason", "x", "--yes", "--dry-run")
+                        .exitCode())
                 .isEqualTo(ExitCode.USAGE);
     }
 }

@@ -893,12 +893,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
 
     @Override
     public void endRun(
-            Connection conn,
-            ReconcileRun ended,
-            @Nullable Instant nextAt,
-            boolean swept,
-            boolean served,
-            int keep) {
+            Connection conn, ReconcileRun ended, @Nullable Instant nextAt, boolean swept, boolean served, int keep) {
         run("end a run of reconcile job " + ended.job() + " for events", () -> {
             reconcile.end(conn, ended, nextAt, swept, served, keep);
             return ended;
@@ -906,8 +901,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
-    public boolean requestRun(
-            Connection conn, String job, String requestId, String by, boolean dryRun, Instant now) {
+    public boolean requestRun(Connection conn, String job, String requestId, String by, boolean dryRun, Instant now) {
         return run(
                 "ask for a run of reconcile job " + job + " for events",
                 () -> reconcile.request(conn, job, requestId, by, dryRun, now));

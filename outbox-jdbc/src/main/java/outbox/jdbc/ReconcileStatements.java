@@ -211,10 +211,9 @@ final class ReconcileStatements {
 
     private void markLost(Connection conn, String runId, Instant now) throws SQLException {
         // Binds: ended_at, error, run_id.
-        String sql = "UPDATE %s SET ended_at = ?, error = ? WHERE run_id = ? AND ended_at IS NULL"
-                .formatted(runs.name());
-        runs.update(
-                conn, sql, binder -> binder.time("ended_at", now).text(LOST).text(runId));
+        String sql =
+                "UPDATE %s SET ended_at = ?, error = ? WHERE run_id = ? AND ended_at IS NULL".formatted(runs.name());
+        runs.update(conn, sql, binder -> binder.time("ended_at", now).text(LOST).text(runId));
     }
 
     private void take(Connection conn, ReconcileRun run, Instant leaseUntil, @Nullable Instant sweepAt)
@@ -292,15 +291,15 @@ final class ReconcileStatements {
     void end(Connection conn, ReconcileRun run, @Nullable Instant nextAt, boolean swept, boolean served, int keep)
             throws SQLException {
         release(conn, run, nextAt, swept, served && run.requestId() != null);
-        // Binds: ended_at, error, run_id. The numbers are there: what this node knows may be older than what it committed.
-        String sql = "UPDATE %s SET ended_at = ?, error = ? WHERE run_id = ? AND ended_at IS NULL"
-                .formatted(runs.name());
+        // Binds: ended_at, error, run_id. The numbers are there: what this node knows may be older than what it
+        // committed.
+        String sql =
+                "UPDATE %s SET ended_at = ?, error = ? WHERE run_id = ? AND ended_at IS NULL".formatted(runs.name());
         runs.update(
                 conn,
                 sql,
-                binder -> binder.time("ended_at", run.endedAt())
-                        .text(run.error())
-                        .text(run.runId()));
+                binder ->
+                        binder.time("ended_at", run.endedAt()).text(run.error()).text(run.runId()));
         forget(conn, run.job(), keep);
     }
 
@@ -314,12 +313,10 @@ final class ReconcileStatements {
                    AND job = ?
                    AND run_id = ?
                 """.formatted(
-                        jobs.name(),
-                        nextAt == null ? "" : ", next_at = ?",
-                        swept ? ", swept_at = sweep_at, sweep_at = NULL" : "",
-                        served
-                                ? ", request_id = NULL, requested_at = NULL, requested_by = NULL, request_dry = NULL"
-                                : "");
+                jobs.name(),
+                nextAt == null ? "" : ", next_at = ?",
+                swept ? ", swept_at = sweep_at, sweep_at = NULL" : "",
+                served ? ", request_id = NULL, requested_at = NULL, requested_by = NULL, request_dry = NULL" : "");
         jobs.update(conn, sql, binder -> {
             if (nextAt != null) {
                 binder.time("next_at", nextAt);
@@ -345,12 +342,8 @@ final class ReconcileStatements {
                 (row, columns) -> Objects.requireNonNull(columns.read(row, "started_at")));
         if (forgotten.isPresent()) {
             // Binds: outbox_table, job, latest started_at.
-            String sql =
-                    "DELETE FROM %s WHERE outbox_table = ? AND job = ? AND started_at <= ?".formatted(runs.name());
-            runs.update(
-                    conn,
-                    sql,
-                    binder -> binder.text(owner()).text(job).time("started_at", forgotten.get()));
+            String sql = "DELETE FROM %s WHERE outbox_table = ? AND job = ? AND started_at <= ?".formatted(runs.name());
+            runs.update(conn, sql, binder -> binder.text(owner()).text(job).time("started_at", forgotten.get()));
         }
     }
 

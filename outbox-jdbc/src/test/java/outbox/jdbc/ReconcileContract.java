@@ -157,8 +157,7 @@ abstract class ReconcileContract {
         Reconciler reconciler = reconciler(enrollments.job().build());
 
         ReconcileRun dry = reconciler.dryRun(JOB).orElseThrow();
-        ReconcileRun always =
-                run(opened(builder(enrollments.job().build()).dryRun(true)));
+        ReconcileRun always = run(opened(builder(enrollments.job().build()).dryRun(true)));
 
         assertThat(List.of(dry, always)).allSatisfy(run -> {
             assertThat(run.dryRun()).isTrue();
@@ -333,8 +332,12 @@ abstract class ReconcileContract {
             Reconciler reconciler = reconciler(enrollments().job().build());
             assertThat(run(reconciler).found()).isZero();
 
-            enrollments().execute("UPDATE outbox_reconcile_job SET swept_at = TIMESTAMP '"
-                    + now.minus(Duration.ofHours(48)).toString().substring(0, 19).replace('T', ' ') + "'");
+            enrollments()
+                    .execute("UPDATE outbox_reconcile_job SET swept_at = TIMESTAMP '"
+                            + now.minus(Duration.ofDays(2))
+                                    .toString()
+                                    .substring(0, 19)
+                                    .replace('T', ' ') + "'");
 
             assertThat(run(reconciler).fixed()).isEqualTo(1); // 60 hours old: within 48 and the 24 of the window
             assertThat(run(reconciler).found()).isZero(); // by now all is looked at
@@ -363,9 +366,10 @@ abstract class ReconcileContract {
             assertThat(ours.fixed()).isEqualTo(10);
             assertThat(Objects.requireNonNull(theirs.get()).fixed()).isEqualTo(15);
             assertThat(db().count("1 = 1")).isEqualTo(25);
-            assertThat(admin().reconcileRuns(JOB, 10)).satisfiesExactly(
-                    won -> assertThat(won.error()).isNull(),
-                    lost -> assertThat(lost.error()).contains("lost"));
+            assertThat(admin().reconcileRuns(JOB, 10))
+                    .satisfiesExactly(
+                            won -> assertThat(won.error()).isNull(),
+                            lost -> assertThat(lost.error()).contains("lost"));
         }
 
         @Test
@@ -443,7 +447,8 @@ abstract class ReconcileContract {
         @Test
         void a_request_is_served_by_whoever_has_the_job_and_a_dry_run_unless_it_is_confirmed() {
             enrollments().add(1, 5, db().now());
-            Reconciler reconciler = reconciler(enrollments().job().every(Duration.ofDays(1)).build());
+            Reconciler reconciler =
+                    reconciler(enrollments().job().every(Duration.ofDays(1)).build());
             run(reconciler); // so that it is not due for a day
             enrollments().add(6, 10, db().now());
             reconciler.start();
@@ -451,7 +456,8 @@ abstract class ReconcileContract {
             AdminResult asked = admin().reconcile(request("r-1").build());
             await().atMost(Duration.ofSeconds(20)).until(() -> ended("r-1"));
             long before = db().count("1 = 1");
-            AdminResult confirmed = admin().reconcile(request("r-2").confirmed(true).build());
+            AdminResult confirmed =
+                    admin().reconcile(request("r-2").confirmed(true).build());
             await().atMost(Duration.ofSeconds(20)).until(() -> ended("r-2"));
 
             assertThat(asked.dryRun()).isTrue();
@@ -472,7 +478,9 @@ abstract class ReconcileContract {
             assertThat(admin().reconcile(request("r-2").confirmed(true).build()).repeated())
                     .isTrue();
             assertThat(admin().reconcile(request("r-1").build()).repeated()).isTrue();
-            assertThat(admin().reconcileJobs()).extracting(ReconcileStatus::requestId).containsOnlyNulls();
+            assertThat(admin().reconcileJobs())
+                    .extracting(ReconcileStatus::requestId)
+                    .containsOnlyNulls();
         }
 
         private boolean ended(String requestId) {
@@ -494,7 +502,8 @@ abstract class ReconcileContract {
             admin().reconcile(request("r-1").build());
 
             assertThatIllegalStateException()
-                    .isThrownBy(() -> admin().reconcile(request("r-2").confirmed(true).build()))
+                    .isThrownBy(() ->
+                            admin().reconcile(request("r-2").confirmed(true).build()))
                     .withMessageContaining("r-1");
             assertThat(admin().audit("r-2")).isEmpty();
         }

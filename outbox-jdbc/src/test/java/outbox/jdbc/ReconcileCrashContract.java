@@ -84,7 +84,8 @@ abstract class ReconcileCrashContract {
         }
 
         assertThat(enrollments.ask("SELECT COUNT(*) FROM outbox_event")).isEqualTo(written);
-        assertThat(enrollments.ask("SELECT checkpoint FROM outbox_reconcile_job")).isEqualTo(written);
+        assertThat(enrollments.ask("SELECT checkpoint FROM outbox_reconcile_job"))
+                .isEqualTo(written);
         assertThat(enrollments.ask("SELECT fixed FROM outbox_reconcile")).isEqualTo(written);
         Reconciler one = reconciler();
         assertThat(one.run(Enrollments.JOB)).isEmpty(); // the dead one still has it

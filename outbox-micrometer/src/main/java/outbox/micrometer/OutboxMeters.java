@@ -253,7 +253,8 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         return jobs.computeIfAbsent(
                 job,
                 name -> new JobMeters(
-                        meters.counter("reconcile.fixed", "Events that a job wrote because they were missing", "job", name),
+                        meters.counter(
+                                "reconcile.fixed", "Events that a job wrote because they were missing", "job", name),
                         meters.counter("reconcile.failed", "Runs of a job that failed", "job", name)));
     }
 
