@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import outbox.EventEnvelope;
+import outbox.internal.SqlErrors;
 import outbox.reconcile.FactSearch;
 import outbox.reconcile.Found;
 import outbox.reconcile.ReconcileJob;
@@ -30,7 +31,8 @@ final class Enrollments {
 
     void create() {
         execute("CREATE TABLE enrollment (id INT PRIMARY KEY, created_ms BIGINT NOT NULL)");
-        execute("CREATE TABLE notification (enrollment_id INT NOT NULL)");
+        execute("CREATE TABLE notification (enrollment_id INT NOT NULL)"); // not unique: a second one shall be seen
+        execute("CREATE INDEX notification_enrollment ON notification (enrollment_id)");
     }
 
     /** Facts with these ids, an hour old. */
@@ -99,44 +101,49 @@ final class Enrollments {
         return "enrollment:" + id;
     }
 
-    /** Delivers up to so many events as one would who keeps nothing of them: the effect comes, and the row goes, in one transaction. Answers how many. */
-    int deliver(int limit) throws SQLException {
+    /** An event in the table. */
+    private record Row(String eventId, String enrollmentId) {}
+
+    /**
+     * Delivers up to so many events as one would who keeps nothing of them: the effect comes, and the row goes, in one transaction. Nothing is delivered if that loses against another one.
+     */
+    void deliver(int limit) throws SQLException {
         try (Connection connection = pool.getConnection()) {
             connection.setAutoCommit(false);
-            int delivered = 0;
             try (Statement statement = connection.createStatement()) {
-                for (String id : ids(statement, limit)) {
-                    int gone = statement.executeUpdate("DELETE FROM outbox_event WHERE aggregate_id = '" + id + "'");
-                    for (int i = 0; i < gone; i++) {
-                        statement.executeUpdate("INSERT INTO notification VALUES (" + id + ")");
-                        delivered++;
+                for (Row row : rows(statement, limit)) {
+                    if (statement.executeUpdate("DELETE FROM outbox_event WHERE event_id = '" + row.eventId + "'")
+                            > 0) {
+                        statement.executeUpdate("INSERT INTO notification VALUES (" + row.enrollmentId + ")");
                     }
                 }
                 connection.commit();
             } catch (SQLException e) {
                 connection.rollback();
-                throw e;
+                if (!SqlErrors.isConflict(e)) {
+                    throw e;
+                }
             } finally {
                 connection.setAutoCommit(true);
             }
-            return delivered;
         }
     }
 
-    private static List<String> ids(Statement statement, int limit) throws SQLException {
-        List<String> ids = new ArrayList<>();
-        try (ResultSet rows =
-                statement.executeQuery("SELECT aggregate_id FROM outbox_event ORDER BY aggregate_id LIMIT " + limit)) {
+    private static List<Row> rows(Statement statement, int limit) throws SQLException {
+        List<Row> found = new ArrayList<>();
+        try (ResultSet rows = statement.executeQuery(
+                "SELECT event_id, aggregate_id FROM outbox_event ORDER BY event_id LIMIT " + limit)) {
             while (rows.next()) {
-                ids.add(rows.getString(1));
+                found.add(new Row(rows.getString(1), rows.getString(2)));
             }
         }
-        return ids;
+        return found;
     }
 
     /** Lets the lease of whoever runs a job end, as time would. */
     void endLeases() {
-        execute("UPDATE outbox_reconcile_job SET lease_until = TIMESTAMP '2000-01-01 00:00:00'");
+        execute(
+                "UPDATE outbox_reconcile_job SET lease_until = TIMESTAMP '2000-01-01 00:00:00' WHERE run_id IS NOT NULL");
     }
 
     int execute(String sql) {

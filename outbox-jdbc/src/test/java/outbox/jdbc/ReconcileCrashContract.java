@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 
@@ -62,7 +64,10 @@ abstract class ReconcileCrashContract {
                 .eventStore(database.store())
                 .lookEvery(Duration.ofMillis(50))
                 .ownerId("parent")
-                .job(enrollments.job().build())
+                .job(enrollments
+                        .job()
+                        .finder(search -> ReconcileNode.slowly(enrollments.find(search)))
+                        .build())
                 .build();
         open.add(reconciler);
         return reconciler;
@@ -104,37 +109,70 @@ abstract class ReconcileCrashContract {
                 });
     }
 
+    /** Leases end all the time, so both nodes are at work on the same facts, and only the row of the job tells which of them may write. Nothing is kept of an event once it is delivered. */
     @Test
-    void two_reconcilers_at_once_one_of_which_is_killed_write_each_event_once_though_nothing_is_kept_of_it()
-            throws Exception {
-        int facts = 300;
+    void two_reconcilers_at_once_one_of_which_is_killed_again_and_again_write_each_event_once() throws Exception {
         AtomicBoolean done = new AtomicBoolean();
-        Thread deliverer = new Thread(() -> deliver(done));
-        deliverer.setDaemon(true);
-        deliverer.start();
-        try (ChildJvm child = ChildJvm.start(ReconcileNode.class, url, database.name(), "NEVER")) {
-            child.awaitLine("STARTED", START);
-            enrollments.add(1, facts / 2, now());
-            child.awaitLine("BATCH 2", START);
-            reconciler().start();
-            child.kill(); // wherever it is
-        }
-        enrollments.add(facts / 2 + 1, facts, now());
-        enrollments.endLeases();
+        Reconciler ours = reconciler();
+        List<Thread> threads = List.of(
+                started(() -> ReconcileNode.runUntil(ours, done::get)),
+                started(() -> repeat(done, 5, () -> enrollments.deliver(20))),
+                started(() -> repeat(done, 120, enrollments::endLeases)));
 
+        int added = 0;
+        for (int kills = 0; kills < 3; kills++) {
+            try (ChildJvm child = ChildJvm.start(ReconcileNode.class, url, database.name(), "NEVER")) {
+                child.awaitLine("STARTED", START);
+                long start = System.nanoTime();
+                while (!hasWritten(child) && System.nanoTime() - start < START.toNanos()) {
+                    enrollments.add(added + 1, added + 20, now());
+                    added += 20;
+                    new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS); // both nodes need something to do
+                }
+                assertThat(hasWritten(child)).as("the child has written").isTrue();
+                enrollments.add(added + 1, added + 20, now());
+                added += 20;
+            } // killed, wherever it is
+        }
+        int facts = added;
         await().atMost(Duration.ofSeconds(60))
                 .until(() -> enrollments.ask("SELECT COUNT(DISTINCT enrollment_id) FROM notification") == facts);
-        open.forEach(Reconciler::close);
         done.set(true);
-        deliverer.join(20_000);
+        for (Thread thread : threads) {
+            thread.join(20_000);
+            assertThat(thread.isAlive()).isFalse();
+        }
         enrollments.deliver(1000);
+
         assertThat(enrollments.ask("SELECT COUNT(*) FROM notification")).isEqualTo(facts);
+        assertThat(enrollments.ask("SELECT COUNT(DISTINCT node) FROM outbox_reconcile WHERE fixed > 0"))
+                .as("both wrote")
+                .isEqualTo(2);
+        assertThat(enrollments.ask("SELECT COUNT(*) FROM outbox_reconcile WHERE error LIKE '%lost%'"))
+                .as("runs that were taken over")
+                .isPositive();
     }
 
-    private void deliver(AtomicBoolean done) {
+    private static boolean hasWritten(ChildJvm child) {
+        return child.lines().stream().anyMatch(line -> line.startsWith("BATCH"));
+    }
+
+    private interface Task {
+        void run() throws Exception;
+    }
+
+    private static Thread started(Runnable task) {
+        Thread thread = new Thread(task);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    private static void repeat(AtomicBoolean done, int pauseMillis, Task task) {
         while (!done.get()) {
             try {
-                enrollments.deliver(3);
+                task.run();
+                new CountDownLatch(1).await(pauseMillis, TimeUnit.MILLISECONDS);
             } catch (Exception e) {
                 Thread.onSpinWait(); // such as a conflict; the next round goes on
             }

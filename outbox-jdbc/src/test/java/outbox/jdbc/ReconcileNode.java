@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import outbox.reconcile.Found;
 import outbox.reconcile.Reconciler;
 
 import java.lang.reflect.InvocationTargetException;
@@ -8,7 +9,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 
 /**
@@ -38,11 +41,26 @@ final class ReconcileNode {
                 .eventStore(database.store())
                 .lookEvery(Duration.ofMillis(50))
                 .ownerId("child")
-                .job(enrollments.job().build())
+                .job(enrollments
+                        .job()
+                        .finder(search -> slowly(enrollments.find(search)))
+                        .build())
                 .build();
-        reconciler.start();
         System.out.println("STARTED");
-        new CountDownLatch(1).await(); // the test ends this process, if it does not
+        runUntil(reconciler, () -> false); // the test ends this process, if it does not
+    }
+
+    /** One run after the other, as far as another node leaves the job to this one. */
+    static void runUntil(Reconciler reconciler, BooleanSupplier isDone) {
+        while (!isDone.getAsBoolean()) {
+            reconciler.run(Enrollments.JOB);
+        }
+    }
+
+    /** What was found is old when it is answered: others have the time to take the job, and to deliver. */
+    static Found slowly(Found found) throws InterruptedException {
+        new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
+        return found;
     }
 
     /** A connection whose process dies around the commit of events. */
