@@ -24,6 +24,8 @@ enum Feature {
     ATTEMPTS("outbox_attempt"),
     /** The inbox of consumers. */
     INBOX("outbox_inbox"),
+    /** Reconcile jobs for all nodes, and their history. */
+    RECONCILE("outbox_reconcile"),
     /** One leader at a time on H2, which has no locks of sessions. */
     LEADER("outbox_leader"),
     /** The trace of the writer in a module's table. */
@@ -46,7 +48,7 @@ enum Feature {
     /** @throws SettingsException if tables of this kind cannot have it */
     void check(TableKind kind) {
         boolean fits = switch (this) {
-            case ORDER, CONTROL, PAUSES, ATTEMPTS, INBOX -> kind == TableKind.EVENT;
+            case ORDER, CONTROL, PAUSES, ATTEMPTS, INBOX, RECONCILE -> kind == TableKind.EVENT;
             case TRACE -> kind == TableKind.MODULE;
             case LEADER -> true;
         };
@@ -64,6 +66,7 @@ enum Feature {
             case PAUSES -> OutboxSchema.statements(store, Capability.PAUSES);
             case ATTEMPTS -> OutboxSchema.statements(store, Capability.ATTEMPTS);
             case INBOX -> OutboxSchema.statements(store, Capability.INBOX);
+            case RECONCILE -> OutboxSchema.statements(store, Capability.RECONCILE);
             case LEADER -> OutboxSchema.leaderStatements(store);
             case TRACE -> SchemaScript.trace(store);
         };
@@ -77,6 +80,7 @@ enum Feature {
             case PAUSES -> OutboxSchema.create(database, store, Capability.PAUSES);
             case ATTEMPTS -> OutboxSchema.create(database, store, Capability.ATTEMPTS);
             case INBOX -> OutboxSchema.create(database, store, Capability.INBOX);
+            case RECONCILE -> OutboxSchema.create(database, store, Capability.RECONCILE);
             case LEADER -> OutboxSchema.createLeader(database, store);
             case TRACE -> LayoutSchema.addTrace(database, (LayoutEventStore) subject.store());
         }

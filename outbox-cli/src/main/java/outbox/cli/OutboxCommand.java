@@ -42,6 +42,7 @@ final class OutboxCommand implements Runnable {
                 .addSubcommand(new DiscardCommand(io))
                 .addSubcommand(new PurgeCommand(io))
                 .addSubcommand(DlqCommand.commandLine(io))
+                .addSubcommand(ReconcileCommand.commandLine(io))
                 .addSubcommand(SchemaCommand.commandLine(io))
                 .addSubcommand(new DoctorCommand(io))
                 .addSubcommand(RelayCommand.commandLine(io))

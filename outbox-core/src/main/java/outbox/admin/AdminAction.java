@@ -13,5 +13,7 @@ public enum AdminAction {
     /** Ends a pause. */
     RESUME,
     /** Deletes finished events past their retention. Recorded by who purges by hand, not by {@link outbox.purge.OutboxPurge}. */
-    PURGE
+    PURGE,
+    /** Asks for a run of a reconcile job. */
+    RECONCILE
 }

@@ -1,10 +1,14 @@
 package outbox.admin;
 
+import org.jspecify.annotations.Nullable;
 import outbox.internal.StoreAccess;
+import outbox.reconcile.ReconcileRun;
+import outbox.reconcile.ReconcileStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.OrderedEventStore;
+import outbox.spi.ReconcilingEventStore;
 import outbox.spi.WithholdingEventStore;
 
 import java.time.Duration;
@@ -22,6 +26,9 @@ public final class OutboxAdmin {
 
     /** How many blocked aggregates are shown at most. */
     public static final int MAX_BLOCKED = 1000;
+
+    /** How many runs of reconcile jobs are shown at most. */
+    public static final int MAX_RUNS = 1000;
 
     private final StoreAccess access;
     private final AdminEventStore store;
@@ -165,6 +172,64 @@ public final class OutboxAdmin {
         }
         throw new IllegalStateException("eventStore " + store.getClass().getName()
                 + " knows no pauses: it does not implement " + WithholdingEventStore.class.getName());
+    }
+
+    /**
+     * Asks for a run of a reconcile job now, on whichever node has it: it sees the request within {@code lookEvery} (5 seconds). A request that is not confirmed asks for a dry run, and is
+     * not audited. {@link #reconcileRun} tells what came of it, and so does the audit record of a confirmed one. What no node sees waits for one.
+     *
+     * @return with {@code complete} false: the run is still to come
+     * @throws IllegalStateException if the store is not a {@link ReconcilingEventStore}, or another request for the job waits
+     * @throws IllegalArgumentException if no node has ever had such a job, or the request id was used for something else
+     * @throws AdminRequestFailedException if it failed, also for lack of a table for jobs or audit records; nothing was changed
+     */
+    public AdminResult reconcile(ReconcileRequest request) {
+        return new ReconcileRequestRun(access, store, reconciling(), request).run();
+    }
+
+    /**
+     * The reconcile jobs that any node has ever had, by name. Nothing if there is no table for them.
+     *
+     * @throws IllegalStateException if the store is not a {@link ReconcilingEventStore}
+     */
+    public List<ReconcileStatus> reconcileJobs() {
+        ReconcilingEventStore reconciling = reconciling();
+        return access.inTransaction(
+                "read reconcile jobs",
+                connection -> reconciling.keepsReconciliation(connection) ? reconciling.jobs(connection) : List.of());
+    }
+
+    /**
+     * The latest runs of reconcile jobs on all nodes, the newest first. Nothing if there is no table for them.
+     *
+     * @param job of which job; null for all
+     * @param limit 1 to {@value #MAX_RUNS}
+     * @throws IllegalStateException if the store is not a {@link ReconcilingEventStore}
+     */
+    public List<ReconcileRun> reconcileRuns(@Nullable String job, int limit) {
+        Checks.range("limit", limit, 1, MAX_RUNS);
+        ReconcilingEventStore reconciling = reconciling();
+        return access.inTransaction(
+                "read runs of reconcile jobs",
+                connection -> reconciling.keepsReconciliation(connection)
+                        ? reconciling.runs(connection, job, limit)
+                        : List.of());
+    }
+
+    /** The latest run that was made for a request; empty while there is none. */
+    public Optional<ReconcileRun> reconcileRun(String requestId) {
+        Checks.requestId(requestId);
+        ReconcilingEventStore reconciling = reconciling();
+        return access.inTransaction(
+                "read a run of a reconcile job", connection -> reconciling.runFor(connection, requestId));
+    }
+
+    private ReconcilingEventStore reconciling() {
+        if (store instanceof ReconcilingEventStore reconciling) {
+            return reconciling;
+        }
+        throw new IllegalStateException("eventStore " + store.getClass().getName()
+                + " keeps no reconcile jobs: it does not implement " + ReconcilingEventStore.class.getName());
     }
 
     /** Reads the audit record of a confirmed request; empty if there is none with this id. */

@@ -101,7 +101,8 @@ final class RequestRun {
             case REPLAY -> store.replay(connection, batch, request.replay(before.startedAt(), from));
             case DISCARD -> store.discard(connection, batch);
             case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
-            case PAUSE, RESUME, PURGE -> throw new IllegalStateException(action + " is no request about chosen events");
+            case PAUSE, RESUME, PURGE, RECONCILE ->
+                throw new IllegalStateException(action + " is no request about chosen events");
         };
         Instant finishedAt = end == ids.size() ? now : null;
         store.progressAudit(connection, request.requestId(), count, finishedAt);

@@ -118,6 +118,16 @@ public final class GuardedMetrics implements MetricsExporter {
         guard(() -> exporter.recordDropped(eventType));
     }
 
+    @Override
+    public void recordReconciled(String job, int events) {
+        guard(() -> exporter.recordReconciled(job, events));
+    }
+
+    @Override
+    public void recordReconcileFailure(String job) {
+        guard(() -> exporter.recordReconcileFailure(job));
+    }
+
     private void guard(Runnable call) {
         try {
             call.run();

@@ -71,6 +71,12 @@ public interface MetricsExporter {
     /** A store in memory had no room for an event of this type, and was told to drop such events. Told by the write, whatever becomes of its transaction. */
     default void recordDropped(String eventType) {}
 
+    /** A reconcile job has written so many events that were missing, and their transaction has committed. */
+    default void recordReconciled(String job, int events) {}
+
+    /** A run of a reconcile job failed. */
+    default void recordReconcileFailure(String job) {}
+
     /** Discards everything. */
     final class Noop implements MetricsExporter {
 

@@ -17,6 +17,8 @@ import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.order.Ordering;
+import outbox.reconcile.ReconcileRun;
+import outbox.reconcile.ReconcileStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.AttemptEventStore;
 import outbox.spi.Claim;
@@ -26,6 +28,7 @@ import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.ReconcilingEventStore;
 import outbox.spi.Replay;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
@@ -58,7 +61,12 @@ import java.util.stream.Collectors;
  * <p>The class is longer than others because it is the contract of a store as a whole, statement by statement. The store looks at the table once, on first use, and uses the columns beyond the specification's 15 that it finds. It keeps no connection and is thread-safe.
  */
 public abstract class AbstractJdbcEventStore extends JdbcTable
-        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore, AttemptEventStore {
+        implements OrderedEventStore,
+                ControlledEventStore,
+                AdminEventStore,
+                WithholdingEventStore,
+                AttemptEventStore,
+                ReconcilingEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -77,6 +85,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     private final AuditStatements audit;
     private final PauseStatements pauses;
     private final AttemptStatements attempts;
+    private final ReconcileStatements reconcile;
 
     protected AbstractJdbcEventStore(String tableName) {
         super(new TableName(tableName));
@@ -87,6 +96,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         this.admin = new AdminStatements(this, attempts);
         this.audit = new AuditStatements(this);
         this.pauses = new PauseStatements(this);
+        this.reconcile = new ReconcileStatements(this);
     }
 
     /** The name by which {@link JdbcEventStores#get} finds this store. */
@@ -844,6 +854,74 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public void forgetAttempts(Connection conn, Collection<String> eventIds) {
         attempts.forget(conn, eventIds);
+    }
+
+    // ---- reconciliation ----
+
+    @Override
+    public boolean keepsReconciliation(Connection conn) {
+        return run("look for reconcile jobs beside", () -> reconcile.exist(conn));
+    }
+
+    @Override
+    public void addJob(Connection conn, String job, String schedule, Instant nextAt) {
+        run("make reconcile job " + job + " known for events", () -> {
+            reconcile.add(conn, job, schedule, nextAt);
+            return job;
+        });
+    }
+
+    @Override
+    public List<ReconcileStatus> jobs(Connection conn) {
+        return run("read reconcile jobs for events", () -> reconcile.all(conn));
+    }
+
+    @Override
+    public Optional<Turn> beginRun(
+            Connection conn, ReconcileRun wanted, Instant expired, Instant leaseUntil, boolean anyTime) {
+        return run(
+                "begin a run of reconcile job " + wanted.job() + " for events",
+                () -> reconcile.begin(conn, wanted, expired, leaseUntil, anyTime));
+    }
+
+    @Override
+    public boolean keepRun(Connection conn, ReconcileRun current, Instant leaseUntil) {
+        return run(
+                "keep reconcile job " + current.job() + " for events", () -> reconcile.keep(conn, current, leaseUntil));
+    }
+
+    @Override
+    public void advanceRun(Connection conn, ReconcileRun current) {
+        run("advance reconcile job " + current.job() + " for events", () -> {
+            reconcile.advance(conn, current);
+            return current;
+        });
+    }
+
+    @Override
+    public void endRun(
+            Connection conn, ReconcileRun ended, @Nullable Instant nextAt, boolean swept, boolean served, int keep) {
+        run("end a run of reconcile job " + ended.job() + " for events", () -> {
+            reconcile.end(conn, ended, nextAt, swept, served, keep);
+            return ended;
+        });
+    }
+
+    @Override
+    public boolean requestRun(Connection conn, String job, String requestId, String by, boolean dryRun, Instant now) {
+        return run(
+                "ask for a run of reconcile job " + job + " for events",
+                () -> reconcile.request(conn, job, requestId, by, dryRun, now));
+    }
+
+    @Override
+    public List<ReconcileRun> runs(Connection conn, @Nullable String job, int limit) {
+        return run("read runs of reconcile jobs for events", () -> reconcile.read(conn, job, limit));
+    }
+
+    @Override
+    public Optional<ReconcileRun> runFor(Connection conn, String requestId) {
+        return run("read a run of a reconcile job for events", () -> reconcile.readFor(conn, requestId));
     }
 
     /** Whether statements of this connection find a table by this name. Answers without an error. */

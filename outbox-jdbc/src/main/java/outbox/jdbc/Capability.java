@@ -13,7 +13,9 @@ public enum Capability {
     /** The history of attempts, in a table beside; nodes begin to use it within a minute. */
     ATTEMPTS("META-INF/outbox/schema-control/%s/V5__outbox_attempt.sql", null),
     /** The inbox of consumers, in a table beside; {@link OutboxSchema#createInbox} creates one without an outbox. */
-    INBOX("META-INF/outbox/schema-inbox/%s/V7__outbox_inbox.sql", null);
+    INBOX("META-INF/outbox/schema-inbox/%s/V7__outbox_inbox.sql", null),
+    /** Reconcile jobs that run on one node at a time, and the history of their runs, in two tables beside. */
+    RECONCILE("META-INF/outbox/schema-reconcile/%s/V9__outbox_reconcile.sql", null);
 
     private final String resource;
     private final @Nullable String column;

@@ -61,6 +61,12 @@ public final class OutboxSchema {
                                 "\\boutbox_inbox\\b",
                                 store.table().sibling("outbox_inbox").value())
                         .replaceAll(
+                                "\\boutbox_reconcile_job\\b",
+                                ReconcileStatements.jobTable(store).value())
+                        .replaceAll(
+                                "\\boutbox_reconcile\\b",
+                                ReconcileStatements.runTable(store).value())
+                        .replaceAll(
                                 "\\boutbox_leader\\b",
                                 H2LeaderLock.table(store.table()).value()))
                 .toList();

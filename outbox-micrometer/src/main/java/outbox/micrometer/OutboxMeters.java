@@ -46,6 +46,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
     private final Map<String, Map<String, GaugeValue>> breakers = new ConcurrentHashMap<>(); // name → state → value
     private final Map<String, GaugeValue> limitsRunning = new ConcurrentHashMap<>();
     private final Map<String, GaugeValue> limitsWaiting = new ConcurrentHashMap<>();
+    private final Map<String, JobMeters> jobs = new ConcurrentHashMap<>(); // by name
 
     private OutboxMeters(Builder builder) {
         meters = new TableMeters(builder.registry, builder.table);
@@ -228,6 +229,38 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
                 .set(waiting);
     }
 
+    @Override
+    public void recordReconciled(String job, int events) {
+        JobMeters known = jobMeters(job);
+        if (known != null) {
+            known.fixed().increment(events);
+        }
+    }
+
+    @Override
+    public void recordReconcileFailure(String job) {
+        JobMeters known = jobMeters(job);
+        if (known != null) {
+            known.failed().increment();
+        }
+    }
+
+    /** The meters of a job come together, so that each starts at zero; null beyond the bound. */
+    private @Nullable JobMeters jobMeters(String job) {
+        if (!jobs.containsKey(job) && jobs.size() >= maxTopics) {
+            return null;
+        }
+        return jobs.computeIfAbsent(
+                job,
+                name -> new JobMeters(
+                        meters.counter(
+                                "reconcile.fixed", "Events that a job wrote because they were missing", "job", name),
+                        meters.counter("reconcile.failed", "Runs of a job that failed", "job", name)));
+    }
+
+    /** The meters of a reconcile job. */
+    private record JobMeters(Counter fixed, Counter failed) {}
+
     /** Takes the meters out of the registry. What is told afterwards is lost. The registry stays open. */
     @Override
     public void close() {
@@ -255,7 +288,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
             }
         }
 
-        /** How many event types have series of their own; further ones are counted as {@code other}. 1 to 10,000, default 100. The same bound holds for breakers and for limits. */
+        /** How many event types have series of their own; further ones are counted as {@code other}. 1 to 10,000, default 100. The same bound holds for breakers, limits and reconcile jobs. */
         public Builder maxTopics(int maxTopics) {
             if (maxTopics < 1 || maxTopics > 10_000) {
                 throw new IllegalArgumentException("maxTopics must be between 1 and 10000: " + maxTopics);

@@ -77,6 +77,23 @@ class OutboxMetersTest {
     }
 
     @Test
+    void what_reconcile_jobs_fixed_is_counted_by_job_and_bounded() {
+        OutboxMeters meters = meters(2);
+
+        meters.recordReconciled("enrollment", 3);
+        meters.recordReconciled("enrollment", 4);
+        meters.recordReconcileFailure("payout");
+        meters.recordReconciled("beyond", 1);
+
+        Scrape scrape = Scrape.of(registry);
+        assertThat(scrape.labelsOf("reconcile_fixed_total")).containsExactly("job", "table");
+        assertThat(scrape.values("job")).isEqualTo(Set.of("enrollment", "payout"));
+        assertThat(scrape.value("reconcile_fixed_total", "job", "enrollment")).isEqualTo(7);
+        assertThat(scrape.value("reconcile_fixed_total", "job", "payout")).isZero();
+        assertThat(scrape.value("reconcile_failed_total", "job", "payout")).isEqualTo(1);
+    }
+
+    @Test
     void what_nobody_told_is_not_a_number() {
         meters(1);
 

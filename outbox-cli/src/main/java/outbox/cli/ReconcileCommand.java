@@ -1,0 +1,309 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.AdminResult;
+import outbox.admin.OutboxAdmin;
+import outbox.admin.ReconcileRequest;
+import outbox.cli.doctor.TableKind;
+import outbox.reconcile.ReconcileRun;
+import outbox.reconcile.ReconcileStatus;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
+
+/** The reconcile jobs of a table. They are code of the application, so the command asks for a run, and the application makes it. */
+@Command(
+        name = "reconcile",
+        mixinStandardHelpOptions = true,
+        synopsisSubcommandLabel = "(list | run)",
+        description = "Shows the reconcile jobs of applications and their runs, or asks for a run.")
+final class ReconcileCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+
+    static CommandLine commandLine(Io io) {
+        return new CommandLine(new ReconcileCommand())
+                .addSubcommand(new Runs(io))
+                .addSubcommand(new Request(io));
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "Name what to do: list or run.");
+    }
+
+    private static OutboxAdmin admin(Io io, DatabaseOptions database, String table) throws SQLException {
+        Target target = database.target(io, table);
+        if (target.subject().kind() != TableKind.EVENT) {
+            throw new SettingsException("Table " + table + " has the layout "
+                    + target.subject().kind()
+                    + ", for which no reconcile jobs are kept in the database. Look for them in"
+                    + " the log and the metrics of the application.");
+        }
+        return target.admin();
+    }
+
+    private static Answer answer(ReconcileRun run) {
+        return new Answer()
+                .with("runId", run.runId())
+                .with("job", run.job())
+                .with("node", run.node())
+                .with("startedAt", run.startedAt())
+                .with("endedAt", run.endedAt())
+                .with("found", run.found())
+                .with("fixed", run.fixed())
+                .with("checkpoint", run.checkpoint())
+                .with("error", run.error())
+                .with("dryRun", run.dryRun())
+                .with("requestId", run.requestId());
+    }
+
+    private static void print(Io io, List<ReconcileRun> runs) {
+        TextTable table = new TextTable("JOB", "STARTED", "ENDED", "NODE", "FOUND", "FIXED", "CHECKPOINT", "ERROR");
+        for (ReconcileRun run : runs) {
+            table.add(
+                    run.job(),
+                    run.startedAt(),
+                    run.endedAt(),
+                    run.node(),
+                    run.found(),
+                    run.dryRun() ? run.fixed() + " (dry run)" : run.fixed(),
+                    run.checkpoint(),
+                    cut(run.error()));
+        }
+        table.print(io.out());
+    }
+
+    private static @Nullable String cut(@Nullable String error) {
+        int shown = 80;
+        return error == null || error.length() <= shown ? error : error.substring(0, shown) + "…";
+    }
+
+    @Command(
+            name = "list",
+            mixinStandardHelpOptions = true,
+            description = "Lists the jobs, and their latest runs on all nodes, the newest first.")
+    static final class Runs implements Callable<Integer> {
+
+        private final Io io;
+
+        @Mixin
+        private DatabaseOptions database = new DatabaseOptions();
+
+        @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
+        private String table = "";
+
+        @Option(names = "--job", paramLabel = "NAME", description = "runs of this job only")
+        private @Nullable String job;
+
+        @Option(names = "--limit", defaultValue = "20", description = "runs, 1 to 1000; default ${DEFAULT-VALUE}")
+        private int limit;
+
+        @Option(names = "--json", description = "for programs")
+        private boolean json;
+
+        Runs(Io io) {
+            this.io = io;
+        }
+
+        @Override
+        public Integer call() throws Exception {
+            OutboxAdmin admin = admin(io, database, table);
+            List<ReconcileStatus> jobs = admin.reconcileJobs();
+            List<ReconcileRun> runs = admin.reconcileRuns(job, limit);
+            if (json) {
+                io.out()
+                        .println(Json.pretty(new Answer()
+                                .with("table", table)
+                                .with("jobs", jobs.stream().map(Runs::answerOf).toList())
+                                .with(
+                                        "runs",
+                                        runs.stream()
+                                                .map(run -> answer(run).map())
+                                                .toList())
+                                .map()));
+                return ExitCode.OK;
+            }
+            if (jobs.isEmpty()) {
+                io.err().println("No node has made a reconcile job known for table " + table + ".");
+                return ExitCode.OK;
+            }
+            TextTable rows = new TextTable("JOB", "SCHEDULE", "NEXT", "CHECKPOINT", "COMPLETE", "RUN", "REQUEST");
+            for (ReconcileStatus status : jobs) {
+                rows.add(
+                        status.job(),
+                        status.schedule(),
+                        status.nextAt(),
+                        status.checkpoint(),
+                        status.sweptAt(),
+                        status.runId(),
+                        status.requestId());
+            }
+            rows.print(io.out());
+            io.out().println();
+            print(io, runs);
+            return ExitCode.OK;
+        }
+
+        private static Object answerOf(ReconcileStatus status) {
+            return new Answer()
+                    .with("job", status.job())
+                    .with("schedule", status.schedule())
+                    .with("nextAt", status.nextAt())
+                    .with("checkpoint", status.checkpoint())
+                    .with("sweptAt", status.sweptAt())
+                    .with("runId", status.runId())
+                    .with("leaseUntil", status.leaseUntil())
+                    .with("requestId", status.requestId())
+                    .map();
+        }
+    }
+
+    @Command(
+            name = "run",
+            mixinStandardHelpOptions = true,
+            description = "Asks the application that has the job for a run now, and waits for it.")
+    static final class Request implements Callable<Integer> {
+
+        private static final Duration LONGEST_WAIT = Duration.ofHours(1);
+        private static final Duration LOOK_EVERY = Duration.ofMillis(200);
+
+        private final Io io;
+
+        @Mixin
+        private DatabaseOptions database = new DatabaseOptions();
+
+        @Parameters(arity = "1", paramLabel = "JOB", description = "name of the job")
+        private String job = "";
+
+        @Option(names = "--table", required = true, description = "the table; always named")
+        private String table = "";
+
+        @Option(
+                names = "--reason",
+                required = true,
+                paramLabel = "TEXT",
+                description = "why; it is kept in the audit record")
+        private String reason = "";
+
+        @Option(names = "--actor", paramLabel = "NAME", description = "who; default: the user of this process")
+        private String actor = System.getProperty("user.name", "unknown");
+
+        @Option(
+                names = "--request-id",
+                paramLabel = "ID",
+                description = "makes a repetition harmless: asked again with its id, a request changes nothing")
+        private String requestId = UUID.randomUUID().toString();
+
+        @Option(names = "--yes", description = "let it write events without asking")
+        private boolean yes;
+
+        @Option(names = "--dry-run", description = "the application only counts what it would write")
+        private boolean dryRun;
+
+        @Option(
+                names = "--wait",
+                paramLabel = "TIME",
+                defaultValue = "60s",
+                description = "how long to wait for the run to end, 0s to 1h; default ${DEFAULT-VALUE}")
+        private String wait = "";
+
+        @Option(names = "--json", description = "for programs; needs --yes or --dry-run")
+        private boolean json;
+
+        Request(Io io) {
+            this.io = io;
+        }
+
+        @Override
+        public Integer call() throws Exception {
+            Duration patience = Durations.parse("--wait", wait);
+            if (patience.compareTo(LONGEST_WAIT) > 0) {
+                throw new SettingsException("--wait must be at most 1h, but is " + wait);
+            }
+            if (yes && dryRun) {
+                throw new SettingsException("--yes and --dry-run exclude each other; leave out one of them.");
+            }
+            OutboxAdmin admin = admin(io, database, table);
+            if (!dryRun && !yes && (json || !asked())) {
+                io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes; or ask for a --dry-run.");
+                return ExitCode.NOT_CONFIRMED;
+            }
+            AdminResult result;
+            try {
+                result = admin.reconcile(ReconcileRequest.job(job)
+                        .actor(actor)
+                        .reason(reason)
+                        .requestId(requestId)
+                        .confirmed(!dryRun)
+                        .build());
+            } catch (IllegalStateException e) { // another request waits
+                io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
+                return ExitCode.PROBLEM;
+            }
+            if (result.repeated()) {
+                io.err().println("Request " + requestId + " was made before; nothing was added.");
+            }
+            return report(awaitEnd(admin, patience), patience.isZero());
+        }
+
+        private boolean asked() {
+            return io.terminal()
+                    .ask("Let job " + job + " write the events into " + table
+                            + " that it finds missing? Type yes to go on: ")
+                    .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
+                    .isPresent();
+        }
+
+        private Optional<ReconcileRun> awaitEnd(OutboxAdmin admin, Duration patience) {
+            long start = System.nanoTime();
+            Optional<ReconcileRun> run = admin.reconcileRun(requestId);
+            while (!isOver(run) && System.nanoTime() - start < patience.toNanos() && !Thread.interrupted()) {
+                LockSupport.parkNanos(LOOK_EVERY.toNanos());
+                run = admin.reconcileRun(requestId);
+            }
+            return run;
+        }
+
+        private static boolean isOver(Optional<ReconcileRun> run) {
+            return run.map(ReconcileRun::endedAt).isPresent();
+        }
+
+        private int report(Optional<ReconcileRun> run, boolean onlyAsked) {
+            if (json) {
+                io.out()
+                        .println(Json.pretty(new Answer()
+                                .with("table", table)
+                                .with("requestId", requestId)
+                                .with("run", run.map(made -> answer(made).map()).orElse(null))
+                                .map()));
+            } else if (run.isPresent()) {
+                print(io, List.of(run.get()));
+            }
+            if (isOver(run)) {
+                return run.map(ReconcileRun::error).isPresent() ? ExitCode.PROBLEM : ExitCode.OK;
+            }
+            io.err()
+                    .println("Request " + requestId + " waits: "
+                            + (run.isPresent()
+                                    ? "its run has not ended yet."
+                                    : "no application has begun its run yet. Does one with this job run?")
+                            + " See: outbox reconcile list --table " + table);
+            return onlyAsked ? ExitCode.OK : ExitCode.PROBLEM;
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package outbox.reconcile;
+
+import outbox.internal.EventRules;
+
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
+import java.time.temporal.ChronoUnit;
+import java.time.zone.ZoneOffsetTransition;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * A cron expression of five fields, in a time zone. See {@link Schedule#cron}.
+ *
+ * <p>Times are sought on the zone's wall clock, day by day, then made instants. In spring a time that is skipped is moved behind the gap. In autumn an hour comes twice: a fixed hour is
+ * meant once, every hour twice, as cron does.
+ */
+final class Cron {
+
+    private static final List<String> MONTHS =
+            List.of("", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC");
+    private static final List<String> DAYS = List.of("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT");
+    private static final LocalDate SOME_DAY = LocalDate.of(2096, 3, 1); // the longest wait for 29 February begins here
+    private static final int MAX_DAYS = 8 * 366; // till 2104
+    private static final int MAX_TIMES = 24 * 60; // that an hour which comes twice may make us pass over
+
+    private final String text;
+    private final ZoneId zone;
+    private final BitSet minutes;
+    private final BitSet hours;
+    private final BitSet daysOfMonth;
+    private final BitSet months;
+    private final BitSet daysOfWeek;
+    private final boolean everyHour;
+    private final boolean eitherDay; // both kinds of days are restricted
+
+    Cron(String expression, ZoneId zone) {
+        String[] fields = expression.strip().split("\\s+");
+        if (fields.length != 5) {
+            throw refusal(
+                    expression,
+                    "it has " + (expression.isBlank() ? 0 : fields.length)
+                            + " fields, not 5: minute, hour, day of month, month, day of week");
+        }
+        this.text = String.join(" ", fields);
+        this.zone = zone;
+        this.minutes = field("minute", fields[0], 0, 59, List.of());
+        this.hours = field("hour", fields[1], 0, 23, List.of());
+        this.daysOfMonth = field("day of month", fields[2], 1, 31, List.of());
+        this.months = field("month", fields[3], 1, 12, MONTHS);
+        this.daysOfWeek = field("day of week", fields[4], 0, 7, DAYS);
+        if (daysOfWeek.get(7)) {
+            daysOfWeek.set(0); // both are Sunday
+        }
+        this.everyHour = fields[1].startsWith("*");
+        this.eitherDay = !fields[2].startsWith("*") && !fields[4].startsWith("*");
+        nextDay(SOME_DAY);
+    }
+
+    private IllegalArgumentException refusal(String expression, String why) {
+        return new IllegalArgumentException("Cron expression " + EventRules.show(expression) + " is wrong: " + why);
+    }
+
+    private BitSet field(String name, String field, int lowest, int highest, List<String> names) {
+        BitSet values = new BitSet();
+        for (String part : field.split(",", -1)) {
+            String[] stepped = part.split("/", -1);
+            String[] range = stepped[0].equals("*") ? new String[0] : stepped[0].split("-", -1);
+            if (stepped.length > 2 || range.length > 2 || stepped.length == 2 && range.length == 1) {
+                throw refusal(text, name + " " + EventRules.show(part) + " is no number, range, or either with a step");
+            }
+            int first = range.length == 0 ? lowest : number(name, range[0], lowest, highest, names);
+            int last = switch (range.length) {
+                case 0 -> highest;
+                case 1 -> first;
+                default -> number(name, range[1], lowest, highest, names);
+            };
+            int step = stepped.length == 1 ? 1 : number("step of " + name, stepped[1], 1, highest, List.of());
+            if (last < first) {
+                throw refusal(text, name + " " + EventRules.show(part) + " ends before it begins");
+            }
+            for (int value = first; value <= last; value += step) {
+                values.set(value);
+            }
+        }
+        return values;
+    }
+
+    private int number(String name, String value, int lowest, int highest, List<String> names) {
+        int named = value.isEmpty() ? -1 : names.indexOf(value.toUpperCase(Locale.ROOT));
+        if (named >= 0) {
+            return named;
+        }
+        if (!value.matches("[0-9]{1,3}") || Integer.parseInt(value) < lowest || Integer.parseInt(value) > highest) {
+            throw refusal(
+                    text, name + " must be between " + lowest + " and " + highest + ", not " + EventRules.show(value));
+        }
+        return Integer.parseInt(value);
+    }
+
+    /** The first time after the given one. */
+    Instant next(Instant after) {
+        Instant found = nextByWallClock(after);
+        ZoneOffsetTransition change = zone.getRules().nextTransition(after);
+        if (!everyHour
+                || change == null
+                || !change.isOverlap()
+                || !change.getInstant().isBefore(found)) {
+            return found;
+        }
+        LocalDateTime before =
+                change.getDateTimeAfter().truncatedTo(ChronoUnit.MINUTES).minusMinutes(1);
+        Instant again = ZonedDateTime.ofLocal(nextTime(before), zone, change.getOffsetAfter())
+                .toInstant(); // in the hour that begins a second time
+        return again.isAfter(after) && again.isBefore(found) ? again : found;
+    }
+
+    private Instant nextByWallClock(Instant after) {
+        LocalDateTime time = after.atZone(zone).toLocalDateTime().truncatedTo(ChronoUnit.MINUTES);
+        for (int i = 0; i < MAX_TIMES; i++) {
+            time = nextTime(time);
+            ZonedDateTime moment = ZonedDateTime.ofLocal(time, zone, null); // the first of two
+            if (!moment.toInstant().isAfter(after) && everyHour) {
+                moment = moment.withLaterOffsetAtOverlap();
+            }
+            if (moment.toInstant().isAfter(after)) {
+                return moment.toInstant();
+            }
+        }
+        throw new IllegalStateException("The clock of " + zone + " goes back by more than a day after " + after);
+    }
+
+    /** The first time of the wall clock after the given one. */
+    private LocalDateTime nextTime(LocalDateTime after) {
+        if (fits(after.toLocalDate())) {
+            int minute = minutes.nextSetBit(after.getMinute() + 1);
+            if (minute >= 0 && hours.get(after.getHour())) {
+                return after.withMinute(minute);
+            }
+            int hour = hours.nextSetBit(after.getHour() + 1);
+            if (hour >= 0) {
+                return after.withHour(hour).withMinute(minutes.nextSetBit(0));
+            }
+        }
+        return nextDay(after.toLocalDate()).atTime(hours.nextSetBit(0), minutes.nextSetBit(0));
+    }
+
+    private LocalDate nextDay(LocalDate after) {
+        LocalDate day = after;
+        for (int i = 0; i < MAX_DAYS; i++) {
+            day = day.plusDays(1);
+            if (fits(day)) {
+                return day;
+            }
+        }
+        throw refusal(text, "no day ever fits it");
+    }
+
+    private boolean fits(LocalDate day) {
+        boolean ofMonth = daysOfMonth.get(day.getDayOfMonth());
+        boolean ofWeek = daysOfWeek.get(day.getDayOfWeek().getValue() % 7);
+        return months.get(day.getMonthValue()) && (eitherDay ? ofMonth || ofWeek : ofMonth && ofWeek);
+    }
+
+    @Override
+    public String toString() {
+        return text + " " + zone;
+    }
+}

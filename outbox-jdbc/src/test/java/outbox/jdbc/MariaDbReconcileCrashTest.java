@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbReconcileCrashTest extends ReconcileCrashContract {
+
+    MariaDbReconcileCrashTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbReconcileTest extends ReconcileContract.Shared {
+
+    MariaDbReconcileTest() {
+        super(Databases.MARIADB);
+    }
+}

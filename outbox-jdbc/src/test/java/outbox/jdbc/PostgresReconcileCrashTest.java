@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresReconcileCrashTest extends ReconcileCrashContract {
+
+    PostgresReconcileCrashTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresReconcileTest extends ReconcileContract.Shared {
+
+    PostgresReconcileTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,181 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import outbox.admin.OutboxAdmin;
+import outbox.reconcile.ReconcileRun;
+import outbox.reconcile.Reconciler;
+import outbox.testing.ChildJvm;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** A process with a reconcile job is killed on its way: nothing is written twice, and nothing is missed. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+abstract class ReconcileCrashContract {
+
+    private static final Duration START = Duration.ofSeconds(40);
+
+    private final Databases database;
+    private final List<Reconciler> open = new ArrayList<>();
+    private String url = "";
+    private DataSource pool;
+    private Enrollments enrollments;
+
+    ReconcileCrashContract(Databases database) {
+        this.database = database;
+    }
+
+    /** One that another process can reach. */
+    String newUrl() {
+        return database.url();
+    }
+
+    @BeforeEach
+    void createTables() {
+        url = newUrl();
+        pool = Databases.newPool(url, 10, true);
+        OutboxSchema.create(pool, database.store(), Capability.CONTROL, Capability.RECONCILE);
+        enrollments = new Enrollments(pool);
+        enrollments.create();
+    }
+
+    @AfterEach
+    void closeReconcilers() {
+        open.forEach(Reconciler::close);
+    }
+
+    private Reconciler reconciler() {
+        Reconciler reconciler = Reconciler.builder()
+                .connectionProvider(pool::getConnection)
+                .eventStore(database.store())
+                .lookEvery(Duration.ofMillis(50))
+                .ownerId("parent")
+                .job(enrollments
+                        .job()
+                        .finder(search -> ReconcileNode.slowly(enrollments.find(search)))
+                        .build())
+                .build();
+        open.add(reconciler);
+        return reconciler;
+    }
+
+    private Instant now() throws Exception {
+        try (var connection = pool.getConnection()) {
+            return database.store().now(connection);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"BEFORE, 20", "AFTER, 30"})
+    void events_and_checkpoint_survive_a_kill_together_and_the_next_run_goes_on_there(String death, int written)
+            throws Exception {
+        enrollments.add(1, 55, now());
+        try (ChildJvm child = ChildJvm.start(ReconcileNode.class, url, database.name(), death)) {
+            assertThat(child.waitFor(START)).isEqualTo(ReconcileNode.EXIT);
+        }
+
+        assertThat(enrollments.ask("SELECT COUNT(*) FROM outbox_event")).isEqualTo(written);
+        assertThat(enrollments.ask("SELECT checkpoint FROM outbox_reconcile_job"))
+                .isEqualTo(written);
+        assertThat(enrollments.ask("SELECT fixed FROM outbox_reconcile")).isEqualTo(written);
+        Reconciler one = reconciler();
+        assertThat(one.run(Enrollments.JOB)).isEmpty(); // the dead one still has it
+        enrollments.endLeases();
+        ReconcileRun next = one.run(Enrollments.JOB).orElseThrow();
+
+        assertThat(next.fixed()).isEqualTo(55 - written);
+        assertThat(next.found()).isEqualTo(55 - written); // what was before the checkpoint is not looked at again
+        assertThat(enrollments.ask("SELECT COUNT(DISTINCT aggregate_id) FROM outbox_event"))
+                .isEqualTo(55);
+        assertThat(enrollments.ask("SELECT COUNT(*) FROM outbox_event")).isEqualTo(55);
+        assertThat(new OutboxAdmin(pool::getConnection, database.store()).reconcileRuns(null, 10))
+                .satisfiesExactly(run -> assertThat(run.error()).isNull(), lost -> {
+                    assertThat(lost.node()).isEqualTo("child");
+                    assertThat(lost.error()).contains("lost");
+                });
+    }
+
+    /** Leases end all the time, so both nodes are at work on the same facts, and only the row of the job tells which of them may write. Nothing is kept of an event once it is delivered. */
+    @Test
+    void two_reconcilers_at_once_one_of_which_is_killed_again_and_again_write_each_event_once() throws Exception {
+        AtomicBoolean done = new AtomicBoolean();
+        Reconciler ours = reconciler();
+        List<Thread> threads = List.of(
+                started(() -> ReconcileNode.runUntil(ours, done::get)),
+                started(() -> repeat(done, 5, () -> enrollments.deliver(20))),
+                started(() -> repeat(done, 120, enrollments::endLeases)));
+
+        int added = 0;
+        for (int kills = 0; kills < 3; kills++) {
+            try (ChildJvm child = ChildJvm.start(ReconcileNode.class, url, database.name(), "NEVER")) {
+                child.awaitLine("STARTED", START);
+                long start = System.nanoTime();
+                while (!hasWritten(child) && System.nanoTime() - start < START.toNanos()) {
+                    enrollments.add(added + 1, added + 20, now());
+                    added += 20;
+                    new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS); // both nodes need something to do
+                }
+                assertThat(hasWritten(child)).as("the child has written").isTrue();
+                enrollments.add(added + 1, added + 20, now());
+                added += 20;
+            } // killed, wherever it is
+        }
+        int facts = added;
+        await().atMost(Duration.ofSeconds(60))
+                .until(() -> enrollments.ask("SELECT COUNT(DISTINCT enrollment_id) FROM notification") == facts);
+        done.set(true);
+        for (Thread thread : threads) {
+            thread.join(20_000);
+            assertThat(thread.isAlive()).isFalse();
+        }
+        enrollments.deliver(1000);
+
+        assertThat(enrollments.ask("SELECT COUNT(*) FROM notification")).isEqualTo(facts);
+        assertThat(enrollments.ask("SELECT COUNT(DISTINCT node) FROM outbox_reconcile WHERE fixed > 0"))
+                .as("both wrote")
+                .isEqualTo(2);
+        assertThat(enrollments.ask("SELECT COUNT(*) FROM outbox_reconcile WHERE error LIKE '%lost%'"))
+                .as("runs that were taken over")
+                .isPositive();
+    }
+
+    private static boolean hasWritten(ChildJvm child) {
+        return child.lines().stream().anyMatch(line -> line.startsWith("BATCH"));
+    }
+
+    private interface Task {
+        void run() throws Exception;
+    }
+
+    private static Thread started(Runnable task) {
+        Thread thread = new Thread(task);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    private static void repeat(AtomicBoolean done, int pauseMillis, Task task) {
+        while (!done.get()) {
+            try {
+                task.run();
+                new CountDownLatch(1).await(pauseMillis, TimeUnit.MILLISECONDS);
+            } catch (Exception e) {
+                Thread.onSpinWait(); // such as a conflict; the next round goes on
+            }
+        }
+    }
+}
