@@ -1,0 +1,106 @@
+package outbox.samples.course;
+
+import outbox.OutboxWriter;
+import outbox.dispatch.DispatcherCommitHook;
+import outbox.dispatch.DispatcherPollerHandler;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.RetryPolicies;
+import outbox.poller.OutboxPoller;
+import outbox.reconcile.Reconciler;
+import outbox.samples.course.Options.Store;
+
+import java.io.IOException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+
+/** The application, wired by hand. */
+final class Course implements AutoCloseable {
+
+    private static final int MAX_ATTEMPTS = 5;
+    private static final int BATCH = 100;
+    private static final long INTERVAL_MILLIS = 2000;
+    private static final Duration LOOK_EVERY = Duration.ofMillis(500);
+
+    private final CourseDatabase database;
+    private final OutboxDispatcher dispatcher;
+    private final OutboxPoller poller;
+    private final OutboxWriter writer;
+    private final UseCases useCases;
+    private final Reconciler reconciler;
+    private final CourseApi api;
+
+    Course(Options options, Map<String, String> environment) throws SQLException, IOException {
+        database = new CourseDatabase(options.file());
+
+        // The line that turns the outbox in memory into the one in the database.
+        Events events = options.store() == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database);
+
+        dispatcher = OutboxDispatcher.builder()
+                .connectionProvider(events.connections())
+                .eventStore(events.store())
+                .listenerRegistry(new Effects(database, options.slowness()).listeners(events.inbox()))
+                .maxAttempts(MAX_ATTEMPTS)
+                .retryPolicy(RetryPolicies.series(
+                        Duration.ofSeconds(1),
+                        Duration.ofSeconds(5),
+                        Duration.ofSeconds(30),
+                        Duration.ofMinutes(2),
+                        Duration.ofMinutes(10)))
+                .deleteDone(true)
+                .build();
+        poller = OutboxPoller.builder()
+                .connectionProvider(events.connections())
+                .eventStore(events.store())
+                .handler(new DispatcherPollerHandler(dispatcher))
+                .batchSize(BATCH)
+                .intervalMs(INTERVAL_MILLIS)
+                .build();
+        writer = new OutboxWriter(database.txContext(), events.store(), new DispatcherCommitHook(dispatcher));
+        useCases = new UseCases(database, writer);
+
+        ReconcileJobs jobs = new ReconcileJobs(database, options.minimumAge());
+        reconciler = Reconciler.builder()
+                .connectionProvider(events.connections())
+                .eventStore(events.store())
+                .lookEvery(LOOK_EVERY)
+                .job(jobs.enrollments(
+                        ReconcileJobs.schedule(environment.get("RECONCILE_ENROLLMENT_CRON"), options.reconcileEvery())))
+                .job(jobs.sessionPayouts(ReconcileJobs.schedule(
+                        environment.get("RECONCILE_SESSION_PAYOUT_CRON"), options.reconcileEvery())))
+                .build();
+        api = new CourseApi(options.port(), database, useCases, reconciler);
+    }
+
+    void start() {
+        poller.start();
+        reconciler.start();
+        api.start();
+    }
+
+    int port() {
+        return api.port();
+    }
+
+    CourseDatabase database() {
+        return database;
+    }
+
+    UseCases useCases() {
+        return useCases;
+    }
+
+    OutboxWriter writer() {
+        return writer;
+    }
+
+    /** No new requests, no new events, then those under way; the database last. */
+    @Override
+    public void close() {
+        api.close();
+        reconciler.close();
+        poller.close();
+        dispatcher.close();
+        database.close();
+    }
+}

@@ -1,0 +1,29 @@
+package outbox.samples.course;
+
+import java.util.List;
+
+/** Starts the application; Ctrl-C ends it. */
+public final class Main {
+
+    private Main() {}
+
+    public static void main(String[] args) throws Exception {
+        List<String> arguments = List.of(args);
+        if (arguments.contains("--help")) {
+            System.out.println(Options.USAGE);
+            return;
+        }
+        Options options;
+        try {
+            options = Options.parse(arguments);
+        } catch (IllegalArgumentException e) {
+            System.err.println(e.getMessage());
+            System.exit(2);
+            return;
+        }
+        Course course = new Course(options, System.getenv());
+        Runtime.getRuntime().addShutdownHook(new Thread(course::close, "course-close"));
+        course.start();
+        System.out.println("Events are in " + options.store() + ". Listening on http://127.0.0.1:" + course.port());
+    }
+}

@@ -1,0 +1,240 @@
+package outbox.samples.course;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import outbox.EventListener;
+import outbox.samples.course.Answer.Outcome;
+import outbox.samples.course.Options.Store;
+
+import java.net.http.HttpResponse;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongUnaryOperator;
+import java.util.stream.Collectors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.awaitility.Awaitility.await;
+
+/** The same use cases and the same promises, with events in memory and in the database. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class CourseTest {
+
+    private static final int THREADS = 100;
+    private static final int PLACES = 30;
+
+    private static Course started(Store store) throws Exception {
+        Course course =
+                new Course(new Options(store, null, 0, Duration.ofSeconds(1), Duration.ZERO, Duration.ZERO), Map.of());
+        course.start();
+        return course;
+    }
+
+    /** Waits for the effects, and lets both jobs look once more: what they find by then would be too much. */
+    private static void assertSettles(Client client, long session, String expected) {
+        await().atMost(Duration.ofSeconds(20))
+                .untilAsserted(() -> assertThat(client.show(session)).isEqualTo(expected));
+        for (String job : List.of(ReconcileJobs.ENROLLMENT, ReconcileJobs.SESSION_PAYOUT)) {
+            await().atMost(Duration.ofSeconds(20))
+                    .untilAsserted(() -> assertThat(
+                                    client.post("/reconcile/" + job, "").body())
+                            .contains("\"found\":0,\"fixed\":0,\"failed\":false"));
+        }
+        assertThat(client.show(session)).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void an_enrolment_is_followed_by_a_notification_and_a_closed_session_by_a_payout(Store store) throws Exception {
+        try (Course course = started(store)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(2);
+
+            assertThat(client.enroll(session, 7).statusCode()).isEqualTo(201);
+            assertThat(client.enroll(session, 8).body()).startsWith("{\"answer\":\"CREATED\",\"id\":");
+            assertThat(client.enroll(session, 9).body()).isEqualTo("{\"answer\":\"FULL\"}");
+            assertThat(client.post("/sessions/" + session + "/close", "").statusCode())
+                    .isEqualTo(200);
+            assertThat(client.post("/sessions/" + session + "/close", "").body())
+                    .contains("ALREADY_DONE");
+            assertThat(client.enroll(session, 9).body()).isEqualTo("{\"answer\":\"FINISHED\"}");
+
+            assertSettles(client, session, "{\"taken\":2,\"notifications\":2,\"payouts\":1,\"paid\":20}");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void a_repeated_enrolment_answers_already_exists_and_its_effect_happens_once(Store store) throws Exception {
+        try (Course course = started(store)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(1);
+            String created = client.enroll(session, 7).body();
+
+            for (int i = 0; i < 5; i++) { // the session is full by now, which does not matter to who is in
+                HttpResponse<String> repeated = client.enroll(session, 7);
+                assertThat(repeated.statusCode()).isEqualTo(200);
+                assertThat(repeated.body()).isEqualTo(created.replace("CREATED", "ALREADY_EXISTS"));
+            }
+
+            assertSettles(client, session, "{\"taken\":1,\"notifications\":1,\"payouts\":0,\"paid\":0}");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void a_hundred_threads_at_once_never_exceed_the_capacity(Store store) throws Exception {
+        try (Course course = started(store)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(PLACES);
+
+            Map<Outcome, Long> answers = enrollAtOnce(course, session, thread -> thread);
+
+            assertThat(answers)
+                    .isEqualTo(Map.of(Outcome.CREATED, (long) PLACES, Outcome.FULL, (long) THREADS - PLACES));
+            assertSettles(client, session, "{\"taken\":30,\"notifications\":30,\"payouts\":0,\"paid\":0}");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void a_hundred_threads_enrol_the_same_learner_once(Store store) throws Exception {
+        try (Course course = started(store)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(PLACES);
+
+            Map<Outcome, Long> answers = enrollAtOnce(course, session, thread -> 7);
+
+            assertThat(answers).isEqualTo(Map.of(Outcome.CREATED, 1L, Outcome.ALREADY_EXISTS, THREADS - 1L));
+            assertSettles(client, session, "{\"taken\":1,\"notifications\":1,\"payouts\":0,\"paid\":0}");
+        }
+    }
+
+    private static Map<Outcome, Long> enrollAtOnce(Course course, long session, LongUnaryOperator learner)
+            throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        CountDownLatch ready = new CountDownLatch(THREADS);
+        try {
+            List<Future<Outcome>> asked = new ArrayList<>();
+            for (int i = 0; i < THREADS; i++) {
+                int thread = i;
+                asked.add(threads.submit(() -> {
+                    ready.countDown();
+                    assertThat(ready.await(20, TimeUnit.SECONDS)).isTrue();
+                    return course.useCases()
+                            .enroll(session, learner.applyAsLong(thread))
+                            .outcome();
+                }));
+            }
+            List<Outcome> answers = new ArrayList<>();
+            for (Future<Outcome> answer : asked) {
+                answers.add(answer.get(30, TimeUnit.SECONDS));
+            }
+            return answers.stream().collect(Collectors.groupingBy(answer -> answer, Collectors.counting()));
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void facts_whose_event_was_never_written_are_found_and_take_effect_once(Store store) throws Exception {
+        try (Course course = started(store)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(PLACES);
+            course.database().inTransaction(connection -> {
+                try (Statement past = connection.createStatement()) {
+                    past.execute("INSERT INTO participation_enrollment (session_id, learner_id) SELECT " + session
+                            + ", x FROM SYSTEM_RANGE(1, 12)");
+                    past.execute("INSERT INTO participation_enrollment (session_id, learner_id, cancelled_at) VALUES ("
+                            + session + ", 99, CURRENT_TIMESTAMP)");
+                    return past.executeUpdate("UPDATE course_sessions SET taken = 12, status = 'FINISHED',"
+                            + " finished_at = CURRENT_TIMESTAMP WHERE id = " + session);
+                }
+            });
+
+            assertSettles(client, session, "{\"taken\":12,\"notifications\":12,\"payouts\":1,\"paid\":120}");
+            assertThat(client.get("/reconcile").body())
+                    .contains("\"job\":\"enrollment\"", "\"job\":\"session-payout\"", "\"fixed\":12", "\"fixed\":1,");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void a_key_that_comes_again_has_no_second_effect(Store store) throws Exception {
+        try (CourseDatabase database = new CourseDatabase(null)) {
+            Events events = store == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database);
+            EventListener listener = Objects.requireNonNull(new Effects(database, Duration.ZERO)
+                    .listeners(events.inbox())
+                    .listenerFor(CourseEvents.ENROLLMENT, CourseEvents.ENROLLMENT_CREATED));
+            database.inTransaction(connection -> {
+                try (Statement past = connection.createStatement()) {
+                    past.execute("INSERT INTO course_sessions (capacity, fee) VALUES (5, 10)");
+                    return past.executeUpdate(
+                            "INSERT INTO participation_enrollment (session_id, learner_id) VALUES (1, 7), (1, 8)");
+                }
+            });
+
+            for (long enrollment : List.of(1L, 1L, 2L, 1L)) { // each with an id of its own
+                listener.onEvent(
+                        CourseEvents.enrollmentCreated(enrollment, 1, 7).build());
+            }
+
+            assertThat(database.count("SELECT COUNT(*) FROM notification WHERE enrollment_id = ?", 1))
+                    .isEqualTo(1);
+            assertThat(database.count("SELECT COUNT(*) FROM notification WHERE enrollment_id = ?", 2))
+                    .isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void a_cancelled_enrolment_gives_its_place_back(Store store) throws Exception {
+        try (Course course = started(store)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(1);
+            String enrolled = client.enroll(session, 7).body();
+            String enrollment = "/enrollments/" + enrolled.replaceAll(".*\"id\":([0-9]+).*", "$1");
+
+            assertThat(client.send("DELETE", enrollment, "").statusCode()).isEqualTo(200);
+            assertThat(client.send("DELETE", enrollment, "").statusCode()).isEqualTo(404);
+            assertThat(client.enroll(session, 8).statusCode()).isEqualTo(201);
+            assertThat(client.enroll(session, 7).body()).contains("ALREADY_EXISTS");
+            assertThat(client.show(session)).contains("\"taken\":1");
+        }
+    }
+
+    @Test
+    void what_makes_no_sense_is_refused() throws Exception {
+        try (Course course = started(Store.MEMORY)) {
+            Client client = new Client(course.port());
+
+            assertThat(client.enroll(77, 1).statusCode()).isEqualTo(404);
+            assertThat(client.get("/sessions/77").statusCode()).isEqualTo(404);
+            assertThat(client.post("/sessions", "{\"capacity\":\"many\"}").statusCode())
+                    .isEqualTo(400);
+            assertThat(client.post("/sessions", "no json").statusCode()).isEqualTo(400);
+            assertThat(client.post("/sessions", "{\"capacity\":0,\"fee\":0}").statusCode())
+                    .isEqualTo(400);
+            assertThat(client.post("/reconcile/other", "").statusCode()).isEqualTo(400);
+            assertThat(client.send("PUT", "/sessions/1", "").statusCode()).isEqualTo(405);
+        }
+        for (String wrong : List.of("--store=redis", "--port=x", "--reconcile-every=5", "--file=", "--what")) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Options.parse(List.of(wrong)))
+                    .withMessageContaining(wrong.replaceAll("=.*", ""));
+        }
+        assertThat(Options.parse(List.of("--store=jdbc")).store()).isEqualTo(Store.JDBC);
+    }
+}

@@ -1,0 +1,118 @@
+package outbox.samples.course;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import outbox.testing.ChildJvm;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** The process is killed with its events in memory; the business data are in a file. */
+@Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class KilledCourseTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final int LEARNERS = 40;
+
+    private static ChildJvm start(Path directory, int slowMillis) {
+        return ChildJvm.start(
+                Main.class,
+                "--store=memory",
+                "--file=" + directory.resolve("course"),
+                "--port=0",
+                "--reconcile-every=1000",
+                "--minimum-age=1000",
+                "--slow=" + slowMillis);
+    }
+
+    private static Client client(ChildJvm child) {
+        String line = child.awaitLine("Listening on", PATIENCE);
+        return new Client(Integer.parseInt(line.replaceAll(".*:", "").strip()));
+    }
+
+    @Test
+    void what_was_committed_and_not_delivered_when_the_process_was_killed_takes_effect_once(@TempDir Path directory) {
+        long session;
+        try (ChildJvm child = start(directory, 600_000)) {
+            Client client = client(child);
+            session = client.openSession(LEARNERS);
+            for (int learner = 1; learner <= LEARNERS; learner++) {
+                assertThat(client.enroll(session, learner).statusCode()).isEqualTo(201);
+            }
+            client.post("/sessions/" + session + "/close", "");
+            assertThat(client.show(session)).isEqualTo("{\"taken\":40,\"notifications\":0,\"payouts\":0,\"paid\":0}");
+            child.kill();
+        }
+
+        try (ChildJvm child = start(directory, 0)) {
+            Client client = client(child);
+            child.awaitLine("wrote " + LEARNERS + " events that were missing", PATIENCE);
+
+            assertEndsAt(client, session, "{\"taken\":40,\"notifications\":40,\"payouts\":1,\"paid\":400}");
+        }
+    }
+
+    /** Both jobs have looked again, and found nothing. */
+    private static void assertEndsAt(Client client, long session, String expected) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(client.show(session)).isEqualTo(expected));
+        for (String job : new String[] {ReconcileJobs.ENROLLMENT, ReconcileJobs.SESSION_PAYOUT}) {
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(
+                                    client.post("/reconcile/" + job, "").body())
+                            .contains("\"found\":0,\"fixed\":0,\"failed\":false"));
+        }
+        assertThat(client.show(session)).isEqualTo(expected);
+    }
+
+    @Test
+    void kills_at_any_moment_lose_nothing_and_repeat_nothing(@TempDir Path directory) throws Exception {
+        AtomicInteger learners = new AtomicInteger();
+        long session = 0;
+        for (int kill = 0; kill < 3; kill++) {
+            try (ChildJvm child = start(directory, 30)) {
+                Client client = client(child);
+                if (session == 0) {
+                    session = client.openSession(100_000);
+                }
+                long of = session;
+                Thread user = new Thread(() -> enrollUntilKilled(client, of, learners));
+                user.start();
+                int until = learners.get() + 60 + 7 * kill;
+                await().atMost(PATIENCE).until(() -> learners.get() >= until);
+                child.kill();
+                user.join(PATIENCE.toMillis());
+                assertThat(user.isAlive()).isFalse();
+            }
+        }
+
+        try (ChildJvm child = start(directory, 0)) {
+            Client client = client(child);
+            String last =
+                    client.enroll(session, learners.get() + 1).body(); // may have been committed without an answer
+            assertThat(last).containsAnyOf("CREATED", "ALREADY_EXISTS");
+            int enrolled = learners.get() + 1;
+            assertEndsAt(
+                    client,
+                    session,
+                    "{\"taken\":%d,\"notifications\":%d,\"payouts\":0,\"paid\":0}".formatted(enrolled, enrolled));
+        }
+    }
+
+    /** One learner after the other; who got no answer asks again in the next round. */
+    private static void enrollUntilKilled(Client client, long session, AtomicInteger learners) {
+        try {
+            while (client.enroll(session, learners.get() + 1).statusCode() < 300) {
+                learners.incrementAndGet();
+            }
+        } catch (IllegalStateException e) {
+            assertThat(e).hasRootCauseInstanceOf(IOException.class);
+        }
+    }
+}
