@@ -17,6 +17,7 @@ import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -171,9 +172,17 @@ final class CourseApi implements AutoCloseable {
                 .formatted(run.job(), run.startedAt(), run.found(), run.fixed(), run.error() != null);
     }
 
+    /** Requests under way come to their end, but may not be answered: who asks again is told. */
     @Override
     public void close() {
-        server.stop(1);
+        server.stop(0);
         threads.shutdown();
+        try {
+            if (!threads.awaitTermination(5, TimeUnit.SECONDS)) {
+                LOG.log(Level.WARNING, "Requests are still under way");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }
