@@ -5,7 +5,10 @@ import outbox.model.OutboxEvent;
 import outbox.util.JsonCodec;
 
 import java.time.Instant;
+import java.util.List;
+import java.util.Map;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -83,6 +86,22 @@ class LinkedEnvelopeTest {
         assertThat(event().buildKeyed().dedupKey()).isEqualTo("EnrollmentCreated:7:1");
         assertThat(event().schemaVersion(2).buildKeyed().dedupKey()).isEqualTo("EnrollmentCreated:7:2");
         assertThat(event().dedupKey("enrollment:7").buildKeyed().dedupKey()).isEqualTo("enrollment:7");
+    }
+
+    @Test
+    void an_event_does_not_change_whichever_way_it_was_made() {
+        EventEnvelope.Builder builder = event().header("own", "1");
+        for (EventEnvelope event : List.of(builder.build(), builder.buildKeyed())) {
+            builder.header("own", "2").schemaVersion(2).priority(9).payloadJson("[]");
+
+            assertThat(event.headers()).isEqualTo(Map.of("own", "1"));
+            assertThatThrownBy(() -> event.headers().put("own", "3")).isInstanceOf(UnsupportedOperationException.class);
+            event.payloadBytes()[0] = '!';
+            assertThat(event.payloadBytes()).asString(UTF_8).isEqualTo("{}");
+            assertThat(event.schemaVersion()).isEqualTo(1);
+            assertThat(event.priority()).isZero();
+            assertThat(event.occurredAt()).isNotNull();
+        }
     }
 
     @Test

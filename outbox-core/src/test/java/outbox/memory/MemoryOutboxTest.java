@@ -98,6 +98,39 @@ class MemoryOutboxTest {
     }
 
     @Test
+    void a_failed_event_is_due_again_after_a_second_and_then_after_five() throws Exception {
+        List<Instant> failures = new CopyOnWriteArrayList<>();
+        DefaultListenerRegistry failing = new DefaultListenerRegistry().register("T", event -> {
+            failures.add(Instant.now());
+            throw new IllegalStateException("always");
+        });
+        try (MemoryOutbox outbox = MemoryOutbox.builder(failing).build();
+                var connection = outbox.store().connections().getConnection()) {
+            outbox.start();
+            String id = outbox.transactions().call(() -> outbox.writer().write("T", "{}"));
+
+            for (int attempt = 1; attempt <= 2; attempt++) {
+                int attempts = attempt;
+                await().atMost(SOON)
+                        .until(() -> outbox.store()
+                                        .find(connection, id)
+                                        .orElseThrow()
+                                        .summary()
+                                        .attempts()
+                                == attempts);
+                Instant due = outbox.store()
+                        .find(connection, id)
+                        .orElseThrow()
+                        .summary()
+                        .availableAt();
+                assertThat(Duration.between(failures.get(attempt - 1), due))
+                        .isBetween(
+                                Duration.ofMillis(attempt == 1 ? 990 : 4990), Duration.ofSeconds(attempt == 1 ? 4 : 9));
+            }
+        }
+    }
+
+    @Test
     void an_event_that_fails_waits_as_the_series_says_and_dies_after_its_attempts() {
         List<Long> starts = new CopyOnWriteArrayList<>();
         DefaultListenerRegistry failing = new DefaultListenerRegistry().register("T", event -> {
