@@ -15,7 +15,7 @@ final class ExitCode {
     /** The change was not confirmed; nothing was changed. */
     static final int NOT_CONFIRMED = 3;
 
-    /** The database could not be reached, or it or standard output failed on the way. */
+    /** The database or broker could not be reached, or it or standard output failed on the way. */
     static final int FAILED = 4;
 
     private ExitCode() {}

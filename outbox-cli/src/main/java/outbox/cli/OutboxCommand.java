@@ -25,7 +25,7 @@ import java.sql.SQLException;
             "1:problems were found, or what was asked for is not there",
             "2:arguments or settings are wrong; nothing was done",
             "3:the change was not confirmed; nothing was changed",
-            "4:the database could not be reached, or it or standard output failed on the way"
+            "4:the database or broker could not be reached, or it or standard output failed on the way"
         })
 final class OutboxCommand implements Runnable {
 
@@ -41,6 +41,7 @@ final class OutboxCommand implements Runnable {
                 .addSubcommand(new ReplayCommand(io))
                 .addSubcommand(new DiscardCommand(io))
                 .addSubcommand(new PurgeCommand(io))
+                .addSubcommand(DlqCommand.commandLine(io))
                 .addSubcommand(SchemaCommand.commandLine(io))
                 .addSubcommand(new DoctorCommand(io))
                 .addSubcommand(RelayCommand.commandLine(io))

@@ -6,7 +6,6 @@ import outbox.TransactionStateException;
 import outbox.inbox.Inbox;
 import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
-import outbox.internal.SqlErrors;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.TxContext;
@@ -111,7 +110,7 @@ public final class JdbcInbox implements Inbox {
         } catch (CommitOutcomeUnknownException e) {
             throw new InboxException("Nobody knows whether " + entry + " was handled: " + e.getMessage(), e);
         } catch (EventStoreException e) {
-            if (SqlErrors.find(e) != null && !SqlErrors.isRefusal(e)) {
+            if (e.getCause() instanceof SQLException sql && SqlStates.isPassing(sql)) {
                 throw new InboxException("What was done for " + entry + " was rolled back: " + e.getMessage(), e);
             }
             throw e;

@@ -3,6 +3,7 @@ package outbox.jdbc;
 import java.sql.SQLException;
 import java.sql.SQLRecoverableException;
 import java.sql.SQLTimeoutException;
+import java.util.List;
 import java.util.Set;
 
 /** Reads what a database said, by SQLState, never by the words of a message. */
@@ -10,6 +11,10 @@ final class SqlStates {
 
     private static final Set<String> MISSING_TABLE =
             Set.of("42P01", "42S02", "42S03", "42S04"); // the last two are H2's
+
+    private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58", "HYT");
+    private static final Set<Integer> MYSQL_PASSING =
+            Set.of(1021, 1114, 1205, 1290, 1836); // disk or table full, lock wait timeout, read-only
 
     private SqlStates() {}
 
@@ -20,6 +25,14 @@ final class SqlStates {
     /** Whether the statement named a table that is not there. */
     static boolean isTableMissing(SQLException error) {
         return MISSING_TABLE.contains(of(error));
+    }
+
+    /** Whether it may pass by itself: connection, conflict, resources, locks, intervention. */
+    static boolean isPassing(SQLException error) {
+        String state = of(error);
+        return state.isEmpty()
+                || PASSING.stream().anyMatch(state::startsWith)
+                || MYSQL_PASSING.contains(error.getErrorCode());
     }
 
     /** Whether the connection broke, so that nobody knows whether the last statement took effect. An error without a state is no answer of a server either. */

@@ -5,6 +5,6 @@ import outbox.testing.MariaDbServer;
 class MariaDbInboxTest extends ServerInboxContract {
 
     MariaDbInboxTest() {
-        super(Databases.MARIADB, MariaDbServer.shared(), "COMMIT");
+        super(Databases.MARIADB, MariaDbServer.shared());
     }
 }

@@ -5,6 +5,6 @@ import outbox.testing.PostgresServer;
 class PostgresInboxTest extends ServerInboxContract {
 
     PostgresInboxTest() {
-        super(Databases.POSTGRES, PostgresServer.shared(), "COMMIT");
+        super(Databases.POSTGRES, PostgresServer.shared());
     }
 }

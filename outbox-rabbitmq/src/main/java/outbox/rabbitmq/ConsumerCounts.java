@@ -1,0 +1,13 @@
+package outbox.rabbitmq;
+
+import java.util.concurrent.atomic.LongAdder;
+
+/** What a consumer counts. Any thread. */
+final class ConsumerCounts {
+
+    final LongAdder handled = new LongAdder();
+    final LongAdder duplicates = new LongAdder();
+    final LongAdder redelivered = new LongAdder();
+    final LongAdder putOff = new LongAdder();
+    final LongAdder deadLettered = new LongAdder();
+}

@@ -1,0 +1,267 @@
+package outbox.rabbitmq;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.GetResponse;
+import com.rabbitmq.client.ShutdownSignalException;
+import org.jspecify.annotations.Nullable;
+import outbox.OutboxException;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Looks at a dead-letter queue, and takes messages of it back to the queues that they came from.
+ *
+ * <p>AMQP cannot look without taking: messages are taken, nobody else gets them for the moment, and all that are not replayed go back to their places when the call ends, however it ends. At most the
+ * {@value #MAX_LOOK} oldest are looked at. A quorum queue counts each look as a delivery. Each call has a connection of its own. Thread-safe.
+ */
+public final class DeadLetters {
+
+    /** How many messages a call looks at. */
+    public static final int MAX_LOOK = 10_000;
+
+    private static final int MAX_FAILURES = 100;
+    private static final int ANSWER_MILLIS = (int) Duration.ofSeconds(10).toMillis();
+
+    /** What a replay takes off: it begins anew. With the memory of the broker it could take the message for one that goes round in circles, and drop it. */
+    private static final Set<String> PAST = Set.of(
+            MessageHeaders.REDELIVERIES,
+            MessageHeaders.REASON,
+            MessageHeaders.FAILED_AT,
+            MessageHeaders.CONSUMER,
+            MessageHeaders.QUEUE,
+            "x-death",
+            "x-first-death-queue",
+            "x-first-death-exchange",
+            "x-first-death-reason",
+            "x-last-death-queue",
+            "x-last-death-exchange",
+            "x-last-death-reason",
+            "x-delivery-count");
+
+    private final ConnectionFactory factory;
+    private final String queue;
+
+    private DeadLetters(ConnectionFactory factory, String queue) {
+        this.factory = factory.clone();
+        this.factory.setAutomaticRecoveryEnabled(false);
+        this.factory.setChannelRpcTimeout(ANSWER_MILLIS);
+        this.factory.setThreadFactory(ConsumerThreads.named("dead-letters", "client"));
+        this.queue = queue;
+    }
+
+    /** Those in the given queue. */
+    public static DeadLetters of(ConnectionFactory factory, String queue) {
+        if (queue.isBlank()) {
+            throw new IllegalArgumentException("queue must have a name");
+        }
+        return new DeadLetters(factory, queue);
+    }
+
+    /** How many messages are in the queue and can be had. */
+    public long count() {
+        return call(channel -> channel.messageCount(queue));
+    }
+
+    /** The oldest that the filter means, up to a limit, oldest first. */
+    public List<DeadLetter> list(DeadLetterFilter filter, int limit) {
+        checkLimit("limit", limit);
+        List<DeadLetter> found = new ArrayList<>();
+        look(taken -> {
+            if (filter.matches(taken.letter())) {
+                found.add(taken.letter());
+            }
+            return found.size() < limit;
+        });
+        return found;
+    }
+
+    /** Everything about the oldest message of an event. */
+    public Optional<DeadLetterDetails> find(String eventId) {
+        Objects.requireNonNull(eventId, "eventId");
+        List<DeadLetterDetails> found = new ArrayList<>();
+        look(taken -> {
+            if (eventId.equals(taken.letter().eventId())) {
+                found.add(new DeadLetterDetails(
+                        taken.letter(),
+                        MessageHeaders.texts(taken.properties()),
+                        new String(taken.response().getBody(), StandardCharsets.UTF_8)));
+            }
+            return found.isEmpty();
+        });
+        return found.stream().findFirst();
+    }
+
+    /**
+     * Publishes messages again to the queues that they came from, and takes each out of the dead-letter queue after the broker has confirmed it. Only that queue gets it, not others that
+     * got the event in the first place. A message that comes back meanwhile is not replayed again.
+     *
+     * <p>If the process dies on the way, one message at most is in both queues; the inbox takes care of that.
+     *
+     * @param cap how many messages at most, 1 to {@value #MAX_LOOK}
+     * @param actor who wants it, and why: both are told in headers of the messages
+     */
+    public DeadLetterReplay replay(DeadLetterFilter filter, int cap, String actor, String reason) {
+        checkLimit("cap", cap);
+        if (actor.isBlank() || reason.isBlank() || actor.length() > 255 || reason.length() > 1000) {
+            throw new IllegalArgumentException("A replay needs an actor and a reason, of at most 255 and 1000 characters");
+        }
+        Run run = new Run(filter, cap, actor, reason);
+        try (CopyPublisher copies = new CopyPublisher(factory, "outbox-dead-letters")) {
+            look(taken -> run.take(taken, copies));
+        } catch (OutboxException e) {
+            if (run.replayed == 0) {
+                throw e;
+            }
+            run.end(e);
+        }
+        return run.result();
+    }
+
+    /** One replay. Its mark is in what it publishes, so that it knows what comes back. */
+    private final class Run {
+
+        private final String id = UUID.randomUUID().toString();
+        private final DeadLetterFilter filter;
+        private final int cap;
+        private final String actor;
+        private final String reason;
+        private final List<String> failures = new ArrayList<>();
+        private final Set<String> unreachable = new HashSet<>(); // queues that are not there
+        private int replayed;
+        private int failed;
+
+        Run(DeadLetterFilter filter, int cap, String actor, String reason) {
+            this.filter = filter;
+            this.cap = cap;
+            this.actor = actor;
+            this.reason = reason;
+        }
+
+        DeadLetterReplay result() {
+            return new DeadLetterReplay(replayed, failures, failed == 0);
+        }
+
+        boolean take(Taken taken, CopyPublisher copies) throws IOException {
+            DeadLetter letter = taken.letter();
+            boolean cameBack = id.equals(MessageHeaders.text(taken.properties(), MessageHeaders.REPLAY_RUN));
+            if (cameBack || !filter.matches(letter)) {
+                return true;
+            }
+            String target = letter.queue();
+            if (target == null || target.equals(queue)) {
+                fail(letter, "It does not tell which queue it came from");
+                return true;
+            }
+            if (unreachable.contains(target)) {
+                fail(letter, "Queue " + target + " did not take the one before either");
+                return true;
+            }
+            try {
+                copies.publish("", target, properties(taken), taken.response().getBody());
+            } catch (CopyPublisher.NotPublishedException e) {
+                unreachable.add(target);
+                fail(letter, String.valueOf(e.getMessage()));
+                return true;
+            }
+            taken.ack();
+            replayed++;
+            return replayed < cap;
+        }
+
+        /** What was replayed before is to be known. */
+        void end(OutboxException e) {
+            failed++;
+            failures.add(String.valueOf(e.getMessage()));
+        }
+
+        private void fail(DeadLetter letter, String why) {
+            failed++;
+            if (failures.size() < MAX_FAILURES) {
+                failures.add("Event " + letter.eventId() + ": " + why);
+            }
+        }
+
+        private BasicProperties properties(Taken taken) {
+            Map<String, Object> headers = new HashMap<>();
+            headers.put(MessageHeaders.REPLAYS, taken.letter().replays() + 1);
+            headers.put(MessageHeaders.REPLAYED_BY, actor);
+            headers.put(MessageHeaders.REPLAY_REASON, reason);
+            headers.put(MessageHeaders.REPLAY_RUN, id);
+            return MessageHeaders.copied(taken.properties(), PAST, headers);
+        }
+    }
+
+    /** A message that is out of the queue as long as the channel is open. */
+    private record Taken(Channel channel, GetResponse response, DeadLetter letter) {
+
+        BasicProperties properties() {
+            return response.getProps();
+        }
+
+        void ack() throws IOException {
+            channel.basicAck(response.getEnvelope().getDeliveryTag(), false);
+        }
+    }
+
+    /** Answers whether to look at the next one too. */
+    private interface Look {
+        boolean at(Taken taken) throws IOException;
+    }
+
+    /** Looks at what is there at the beginning, and no more: what comes meanwhile is behind it. */
+    private void look(Look look) {
+        call(channel -> {
+            long most = Math.min(MAX_LOOK, channel.messageCount(queue));
+            boolean more = true;
+            for (long i = 0; more && i < most; i++) {
+                GetResponse response = channel.basicGet(queue, false);
+                if (response == null) {
+                    return true; // somebody else has the rest
+                }
+                DeadLetter letter =
+                        DeadLetter.of(response.getEnvelope(), response.getProps(), response.getBody());
+                more = look.at(new Taken(channel, response, letter));
+            }
+            return true;
+        });
+    }
+
+    private interface Call<T> {
+        T on(Channel channel) throws IOException;
+    }
+
+    private <T> T call(Call<T> call) {
+        try (Connection connection = factory.newConnection("outbox-dead-letters");
+                Channel channel = connection.createChannel()) {
+            return call.on(channel);
+        } catch (IOException | TimeoutException | ShutdownSignalException e) {
+            throw new OutboxException("Cannot read queue " + queue + ": " + message(e), e);
+        }
+    }
+
+    /** What the broker said is in the cause. */
+    private static @Nullable String message(Exception e) {
+        return e.getCause() instanceof ShutdownSignalException said ? said.getMessage() : e.getMessage();
+    }
+
+    private static void checkLimit(String setting, int value) {
+        if (value < 1 || value > MAX_LOOK) {
+            throw new IllegalArgumentException(setting + " must be between 1 and " + MAX_LOOK + ": " + value);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package outbox.rabbitmq;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import org.jspecify.annotations.Nullable;
+import outbox.inbox.Inbox;
+
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Finds the handler of a message and runs it through the inbox. Knows nothing of the broker. */
+final class MessageHandling {
+
+    private final String consumer;
+    private final Inbox inbox;
+    private final Map<String, MessageHandler> byType;
+    private final @Nullable MessageHandler others;
+
+    MessageHandling(
+            String consumer, Inbox inbox, Map<String, MessageHandler> byType, @Nullable MessageHandler others) {
+        this.consumer = consumer;
+        this.inbox = inbox;
+        this.byType = Map.copyOf(byType);
+        this.others = others;
+    }
+
+    /** Never throws: user code may, whatever it likes. */
+    Outcome run(BasicProperties properties, byte[] body) {
+        AtomicBoolean hasBegun = new AtomicBoolean();
+        try {
+            ReceivedMessage message = ReceivedMessage.parse(properties, body);
+            MessageHandler handler = handlerOf(message);
+            return Outcome.handled(inbox.<Exception>handle(
+                    consumer, message.eventId(), message.eventType(), connection -> {
+                        hasBegun.set(true);
+                        handler.handle(message, connection);
+                    }));
+        } catch (Throwable e) {
+            return Outcome.of(e, hasBegun.get());
+        }
+    }
+
+    private MessageHandler handlerOf(ReceivedMessage message) {
+        MessageHandler handler = byType.getOrDefault(message.eventType(), others);
+        if (handler == null) {
+            throw new UnrecoverableMessageException("Consumer " + consumer + " has no handler for events of type "
+                    + message.eventType());
+        }
+        return handler;
+    }
+}

@@ -1,0 +1,126 @@
+package outbox.rabbitmq;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.DefaultConsumer;
+import com.rabbitmq.client.Envelope;
+import com.rabbitmq.client.ShutdownSignalException;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+
+/**
+ * One connection that consumes one queue, from its opening to its end, after which there is another one. What arrived by it is settled by it or not at all: the broker counts the tags of
+ * each channel from 1, so an ack on a later channel would be that of another message.
+ */
+final class Subscription implements AutoCloseable {
+
+    private static final Logger LOG = System.getLogger(Subscription.class.getName());
+    private static final int CLOSE_LIMIT_MILLIS = (int) TimeUnit.SECONDS.toMillis(2);
+
+    private final Connection connection;
+    private final Channel channel;
+    private final String consumerTag;
+    private final CompletableFuture<String> end = new CompletableFuture<>(); // why it ended
+
+    /**
+     * Opens the connection and begins to consume.
+     *
+     * @param dispatch the thread on which messages arrive; it stays open
+     */
+    Subscription(
+            ConnectionFactory factory,
+            ExecutorService dispatch,
+            String name,
+            String queue,
+            int prefetch,
+            Consumer<Arrival> sink)
+            throws IOException, TimeoutException {
+        connection = factory.newConnection(dispatch, name);
+        try {
+            connection.addShutdownListener(cause -> end.complete(cause.getMessage()));
+            Channel opened = connection.createChannel();
+            if (opened == null) {
+                throw new IOException("The connection has no channel left");
+            }
+            channel = opened;
+            channel.addShutdownListener(cause -> end.complete(cause.getMessage()));
+            channel.basicQos(prefetch);
+            consumerTag = channel.basicConsume(queue, false, new Sink(channel, queue, sink));
+        } catch (IOException | RuntimeException e) {
+            connection.abort(CLOSE_LIMIT_MILLIS);
+            throw e;
+        }
+    }
+
+    private final class Sink extends DefaultConsumer {
+
+        private final String queue;
+        private final Consumer<Arrival> sink;
+
+        Sink(Channel channel, String queue, Consumer<Arrival> sink) {
+            super(channel);
+            this.queue = queue;
+            this.sink = sink;
+        }
+
+        @Override
+        public void handleDelivery(String tag, Envelope envelope, BasicProperties properties, byte[] body) {
+            sink.accept(new Arrival(Subscription.this, envelope, properties, body));
+        }
+
+        @Override
+        public void handleCancel(String tag) {
+            end.complete("Queue " + queue + " was deleted, or moved to another node");
+        }
+    }
+
+    boolean isOpen() {
+        return !end.isDone() && channel.isOpen();
+    }
+
+    /** Why it ended, once it has. */
+    CompletableFuture<String> end() {
+        return end;
+    }
+
+    /** Lets no more messages arrive; those that have arrived can still be settled. */
+    void cancel() {
+        try {
+            channel.basicCancel(consumerTag);
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.log(Level.DEBUG, "The subscription has ended before it could be cancelled", e);
+        }
+    }
+
+    void settle(Settling settling) {
+        if (!isOpen()) {
+            return; // the broker has given the message to somebody else by now
+        }
+        try {
+            settling.on(channel);
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.log(Level.DEBUG, "The connection broke before a message was settled; it will come again", e);
+        }
+    }
+
+    /** Tells the broker what became of a message. */
+    interface Settling {
+        void on(Channel channel) throws IOException;
+    }
+
+    /** What was not settled goes back to the queue. */
+    @Override
+    public void close() {
+        end.complete("closed");
+        connection.abort(CLOSE_LIMIT_MILLIS);
+    }
+}

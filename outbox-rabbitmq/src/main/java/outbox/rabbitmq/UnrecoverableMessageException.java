@@ -1,0 +1,18 @@
+package outbox.rabbitmq;
+
+import org.jspecify.annotations.Nullable;
+import outbox.GiveUpException;
+
+/** The message can never be handled: its type is not known, or its data is wrong. It becomes a dead letter at once, with this text as its reason. */
+public class UnrecoverableMessageException extends GiveUpException {
+
+    private static final long serialVersionUID = 1L;
+
+    public UnrecoverableMessageException(String why) {
+        super(why);
+    }
+
+    public UnrecoverableMessageException(String why, @Nullable Throwable cause) {
+        super(why, cause);
+    }
+}
