@@ -78,12 +78,17 @@ final class MessageParser {
         eventId = attribute(properties, "id");
         eventType = attribute(properties, "type");
         subject(attribute(properties, "subject"));
+        String ownId = MessageHeaders.text(properties, "outbox-aggregate-id"); // of our transport, which needs no guess
+        if (ownId != null) {
+            aggregateType = MessageHeaders.text(properties, "outbox-aggregate-type");
+            aggregateId = ownId;
+        }
         occurredAt = time("time", attribute(properties, "time"));
         traceId = traceId(attribute(properties, "traceparent"));
         payload = body;
     }
 
-    /** We send the aggregate as its type and id. */
+    /** Our transports send the aggregate as its type and id, with a slash between. */
     private void subject(@Nullable String subject) {
         if (subject != null) {
             int slash = subject.indexOf('/');

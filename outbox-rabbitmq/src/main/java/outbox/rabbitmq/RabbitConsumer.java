@@ -119,7 +119,7 @@ public final class RabbitConsumer implements AutoCloseable {
 
     /**
      * Lets no more messages arrive, and waits for those that are being handled, up to the drain time; what has not been handled by then goes back to the queue. A second call returns at
-     * once.
+     * once. Not to be called by a handler, which it would wait for.
      */
     @Override
     public void close() {

@@ -1,0 +1,171 @@
+package outbox.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.BuiltinExchangeType;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ShutdownSignalException;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/** Durable exchanges, queues and bindings, as an application needs them. Immutable; may be declared by many at a time, and any number of times. */
+public final class RabbitTopology {
+
+    private static final int NOT_FOUND = 404;
+
+    /** One call of the client. */
+    private interface Declaration {
+        void on(Channel channel) throws IOException;
+    }
+
+    private record Part(String what, Declaration lookUp, Declaration declare) {}
+
+    private final List<Part> parts = new ArrayList<>(); // not changed after the constructor
+    private final List<Declaration> bindings = new ArrayList<>(); // as parts
+
+    private RabbitTopology(Builder builder) {
+        builder.exchanges.forEach((name, type) -> parts.add(new Part(
+                "exchange '" + name + "'",
+                channel -> channel.exchangeDeclarePassive(name),
+                channel -> channel.exchangeDeclare(name, type, true))));
+        builder.queues
+                .values()
+                .forEach(queue -> parts.add(new Part(
+                        "queue '" + queue.name() + "'",
+                        channel -> channel.queueDeclarePassive(queue.name()),
+                        channel -> channel.queueDeclare(queue.name(), true, false, false, queue.arguments()))));
+        builder.bindings.forEach(binding ->
+                bindings.add(channel -> channel.queueBind(binding.queue, binding.exchange, binding.routingKey)));
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Looks at everything first, then creates what is missing. What exists is never changed or deleted.
+     *
+     * @throws RabbitTopologyException if something exists otherwise; then nothing was created
+     */
+    public void declare(Connection connection) throws IOException {
+        List<String> differences = new ArrayList<>();
+        List<Part> missing = new ArrayList<>();
+        for (Part part : parts) {
+            if (isMissing(connection, part)) {
+                missing.add(part);
+            } else {
+                attempt(connection, part, differences); // has no effect but to compare
+            }
+        }
+        if (differences.isEmpty()) {
+            for (Part part : missing) {
+                attempt(connection, part, differences); // another may have created it meanwhile, otherwise
+            }
+        }
+        if (!differences.isEmpty()) {
+            throw new RabbitTopologyException(differences);
+        }
+        for (Declaration binding : bindings) {
+            onOwnChannel(connection, binding);
+        }
+    }
+
+    private static boolean isMissing(Connection connection, Part part) throws IOException {
+        try {
+            onOwnChannel(connection, part.lookUp);
+            return false;
+        } catch (IOException e) {
+            AMQP.Channel.Close refusal = refusalOf(e);
+            return refusal.getReplyCode() == NOT_FOUND; // anything else, the declaration will tell
+        }
+    }
+
+    private static void attempt(Connection connection, Part part, List<String> differences) throws IOException {
+        try {
+            onOwnChannel(connection, part.declare);
+        } catch (IOException e) {
+            differences.add(part.what + ": " + refusalOf(e).getReplyText());
+        }
+    }
+
+    /** A refusal closes the channel. */
+    private static void onOwnChannel(Connection connection, Declaration declaration) throws IOException {
+        Channel channel = connection.createChannel();
+        if (channel == null) {
+            throw new IOException("The broker allows no further channel");
+        }
+        try {
+            declaration.on(channel);
+        } finally {
+            channel.abort();
+        }
+    }
+
+    /** What the broker said; throws the failure itself if it said nothing about the declaration. */
+    private static AMQP.Channel.Close refusalOf(IOException e) throws IOException {
+        if (e.getCause() instanceof ShutdownSignalException signal
+                && signal.getReason() instanceof AMQP.Channel.Close close) {
+            return close;
+        }
+        throw e;
+    }
+
+    /** Collects the parts of a topology; what is wrong in itself is refused. */
+    public static final class Builder {
+
+        private record Binding(String queue, String exchange, String routingKey) {}
+
+        private final Map<String, BuiltinExchangeType> exchanges = new LinkedHashMap<>();
+        private final Map<String, RabbitQueue> queues = new LinkedHashMap<>();
+        private final List<Binding> bindings = new ArrayList<>();
+
+        private Builder() {}
+
+        public Builder exchange(String name, BuiltinExchangeType type) {
+            if (name.isBlank()) {
+                throw new IllegalArgumentException("An exchange needs a name; the default exchange is always there");
+            }
+            Objects.requireNonNull(type, "type");
+            if (exchanges.putIfAbsent(RabbitRoute.check("exchange", name), type) != null) {
+                throw new IllegalArgumentException("Exchange " + name + " is described twice");
+            }
+            return this;
+        }
+
+        public Builder topicExchange(String name) {
+            return exchange(name, BuiltinExchangeType.TOPIC);
+        }
+
+        public Builder queue(RabbitQueue queue) {
+            if (queues.putIfAbsent(queue.name(), queue) != null) {
+                throw new IllegalArgumentException("Queue " + queue.name() + " is described twice");
+            }
+            return this;
+        }
+
+        /** The queue is of this topology; the exchange may be another's. */
+        public Builder bind(String queue, String exchange, String routingKey) {
+            if (!queues.containsKey(queue)) {
+                throw new IllegalArgumentException("There is no queue " + queue + " to bind; describe it first");
+            }
+            bindings.add(new Binding(
+                    queue, RabbitRoute.check("exchange", exchange), RabbitRoute.check("routingKey", routingKey)));
+            return this;
+        }
+
+        /** The exchanges and queues of a delay. */
+        public Builder delay(RabbitDelay delay) {
+            delay.addTo(this);
+            return this;
+        }
+
+        public RabbitTopology build() {
+            return new RabbitTopology(this);
+        }
+    }
+}
