@@ -45,7 +45,8 @@ class EventWays {
                 .param(eventId)
                 .query(String.class)
                 .optional()
-                .flatMap(stored -> Optional.ofNullable(StoredPayload.parse(stored).traceId()));
+                .flatMap(stored ->
+                        Optional.ofNullable(StoredPayload.parse(stored).traceId()));
     }
 
     private static EventWay way(ResultSet row, int number) throws SQLException {

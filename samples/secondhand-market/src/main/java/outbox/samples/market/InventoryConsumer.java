@@ -44,8 +44,8 @@ class InventoryConsumer implements OrderConsumer {
                 .param(product)
                 .query(String.class)
                 .optional()
-                .orElseThrow(() -> new UnrecoverableMessageException(
-                        Texts.CONSUME_FAILED + ": there is no product " + product));
+                .orElseThrow(() ->
+                        new UnrecoverableMessageException(Texts.CONSUME_FAILED + ": there is no product " + product));
         jdbc.sql(COUNT).params(product, status).update();
     }
 }

@@ -72,7 +72,11 @@ final class OrderMessages implements MessageHandler {
 
     /** The event was written with its order, so an order that is not there now never will be. */
     private void requireOrder(long id) {
-        if (jdbc.sql("SELECT COUNT(*) FROM orders WHERE id = ?").param(id).query(Long.class).single() == 0) {
+        if (jdbc.sql("SELECT COUNT(*) FROM orders WHERE id = ?")
+                        .param(id)
+                        .query(Long.class)
+                        .single()
+                == 0) {
             throw new UnrecoverableMessageException(Texts.CONSUME_FAILED + ": there is no order " + id);
         }
     }

@@ -81,7 +81,11 @@ class OrderService {
     private final long timeoutMicros;
 
     OrderService(
-            JdbcClient jdbc, ProductService products, BuyerCredit credit, OrderEvents events, OrderTimeoutSettings timeout) {
+            JdbcClient jdbc,
+            ProductService products,
+            BuyerCredit credit,
+            OrderEvents events,
+            OrderTimeoutSettings timeout) {
         this.jdbc = jdbc;
         this.products = products;
         this.credit = credit;
@@ -118,7 +122,11 @@ class OrderService {
 
     @Transactional
     public Order ship(long id) {
-        return moved(id, OrderStatus.SHIPPED, move(id, OrderStatus.PAID, OrderStatus.SHIPPED), order -> events.changed(order, OrderStatus.PAID));
+        return moved(
+                id,
+                OrderStatus.SHIPPED,
+                move(id, OrderStatus.PAID, OrderStatus.SHIPPED),
+                order -> events.changed(order, OrderStatus.PAID));
     }
 
     @Transactional

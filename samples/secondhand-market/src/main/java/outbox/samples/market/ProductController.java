@@ -24,7 +24,8 @@ class ProductController {
     @PostMapping
     ResponseEntity<Product> offer(@RequestBody NewProduct wish) {
         Product product = products.offer(wish);
-        return ResponseEntity.created(URI.create("/api/products/" + product.id())).body(product);
+        return ResponseEntity.created(URI.create("/api/products/" + product.id()))
+                .body(product);
     }
 
     @GetMapping("/{id}")

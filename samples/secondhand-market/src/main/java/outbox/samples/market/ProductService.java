@@ -47,7 +47,9 @@ class ProductService {
     @Transactional
     public Product offer(NewProduct product) {
         KeyHolder key = new GeneratedKeyHolder();
-        jdbc.sql(INSERT).params(product.sellerId(), product.title(), product.price()).update(key, "id");
+        jdbc.sql(INSERT)
+                .params(product.sellerId(), product.title(), product.price())
+                .update(key, "id");
         return find(Objects.requireNonNull(key.getKey()).longValue());
     }
 

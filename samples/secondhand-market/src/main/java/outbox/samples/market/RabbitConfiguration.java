@@ -13,6 +13,7 @@ import outbox.rabbitmq.RabbitHealth;
 import outbox.rabbitmq.RabbitTransport;
 import tools.jackson.databind.json.JsonMapper;
 
+import java.time.Duration;
 import java.util.List;
 
 /** The broker's side, wired by hand: topology, transport, consumers and dead letters. */
@@ -41,6 +42,7 @@ class RabbitConfiguration {
                 .exchange(MarketTopology.EXCHANGE)
                 .routingKey(OrderMessageFormat::routingKey)
                 .format(new OrderMessageFormat())
+                .confirmTimeout(Duration.ofSeconds(20)) // before the relay's 30 s are over, which would count
                 .build();
     }
 
@@ -60,8 +62,7 @@ class RabbitConfiguration {
             JsonMapper json,
             EventWays ways,
             MeterRegistry registry) {
-        OrderConsumers all =
-                new OrderConsumers(consumers, broker, rabbit, settings, inbox, jdbc, json, ways);
+        OrderConsumers all = new OrderConsumers(consumers, broker, rabbit, settings, inbox, jdbc, json, ways);
         all.bindTo(registry);
         return all;
     }

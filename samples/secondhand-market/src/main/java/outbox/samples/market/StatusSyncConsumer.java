@@ -43,8 +43,8 @@ class StatusSyncConsumer implements OrderConsumer {
         OrderStatus told = told(message);
         Order order = orders.find(message.orderId());
         if (order.status() == OrderStatus.CANCELLED || order.status().compareTo(told) < 0) {
-            throw new UnrecoverableMessageException(
-                    Texts.CONSUME_FAILED + ": order " + order.id() + " is " + order.status().text() + ", not " + told.text());
+            throw new UnrecoverableMessageException(Texts.CONSUME_FAILED + ": order " + order.id() + " is "
+                    + order.status().text() + ", not " + told.text());
         }
         String text = "Order " + order.orderNo() + ": " + message.text("oldStatus") + " -> " + told.text();
         jdbc.sql(NOTIFY).params(order.id(), order.buyerId(), text).update();

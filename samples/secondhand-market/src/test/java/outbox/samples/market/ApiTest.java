@@ -35,7 +35,8 @@ class ApiTest {
     void a_product_can_be_bought_once() {
         long product = market.offer();
 
-        assertThat(market.get("/api/products/" + product).body().path("title").asString()).isEqualTo("台灯");
+        assertThat(market.get("/api/products/" + product).body().path("title").asString())
+                .isEqualTo("台灯");
         assertThat(market.order(product, 1).status()).isEqualTo(201);
         Market.Answer late = market.order(product, 2);
 
@@ -49,7 +50,11 @@ class ApiTest {
         var order = market.order();
         long id = order.path("id").asLong();
 
-        assertThat(market.post("/api/orders/" + id + "/cancel").body().path("cancelReason").asString()).isEqualTo("buyer");
+        assertThat(market.post("/api/orders/" + id + "/cancel")
+                        .body()
+                        .path("cancelReason")
+                        .asString())
+                .isEqualTo("buyer");
 
         assertThat(market.productStatus(order.path("productId").asLong())).isEqualTo("on_sale");
         assertThat(market.post("/api/orders/" + id + "/cancel").status()).isEqualTo(409);
@@ -81,8 +86,7 @@ class ApiTest {
         assertIsProblem(market.get("/no-such-page"));
         assertIsProblem(market.post("/api/orders", "not json"));
         assertIsProblem(market.post("/api/dlq/replay", "{\"limit\":0}"));
-        Market.Answer invalid =
-                market.post("/api/products", "{\"sellerId\":1,\"title\":\"lamp\",\"price\":1.005}");
+        Market.Answer invalid = market.post("/api/products", "{\"sellerId\":1,\"title\":\"lamp\",\"price\":1.005}");
         assertIsProblem(invalid);
         assertThat(invalid.status()).isEqualTo(400);
         assertThat(invalid.text()).contains("two decimals");
@@ -90,18 +94,22 @@ class ApiTest {
 
     private static void assertIsProblem(Market.Answer answer) {
         assertThat(answer.contentType()).as(answer.text()).isEqualTo("application/problem+json");
-        assertThat(answer.body().path("status").asInt()).isEqualTo(answer.status()).isGreaterThanOrEqualTo(400);
+        assertThat(answer.body().path("status").asInt())
+                .isEqualTo(answer.status())
+                .isGreaterThanOrEqualTo(400);
         assertThat(answer.body().path("detail").asString()).isNotEmpty();
     }
 
     @Test
     void the_document_has_exactly_the_operations_of_the_controllers() {
         Set<String> mapped = new TreeSet<>();
-        market.bean("requestMappingHandlerMapping", RequestMappingHandlerMapping.class).getHandlerMethods().keySet().forEach(info -> info
-                .getPatternValues()
-                .forEach(path -> info.getMethodsCondition()
-                        .getMethods()
-                        .forEach(method -> mapped.add(method + " " + path))));
+        market.bean("requestMappingHandlerMapping", RequestMappingHandlerMapping.class)
+                .getHandlerMethods()
+                .keySet()
+                .forEach(info -> info.getPatternValues()
+                        .forEach(path -> info.getMethodsCondition()
+                                .getMethods()
+                                .forEach(method -> mapped.add(method + " " + path))));
         mapped.removeIf(operation -> !operation.contains(" /api/"));
 
         Set<String> documented = new TreeSet<>();

@@ -28,7 +28,8 @@ final class LogTap extends AppenderBase<ILoggingEvent> implements AutoCloseable 
 
     List<ILoggingEvent> all(Level level, String text) {
         return lines.stream()
-                .filter(line -> line.getLevel().equals(level) && line.getFormattedMessage().contains(text))
+                .filter(line -> line.getLevel().equals(level)
+                        && line.getFormattedMessage().contains(text))
                 .toList();
     }
 

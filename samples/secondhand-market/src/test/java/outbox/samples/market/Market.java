@@ -152,7 +152,9 @@ final class Market implements AutoCloseable {
         try {
             HttpResponse<String> answer = HTTP.send(request.build(), BodyHandlers.ofString());
             return new Answer(
-                    answer.statusCode(), answer.headers().firstValue("Content-Type").orElse(""), answer.body());
+                    answer.statusCode(),
+                    answer.headers().firstValue("Content-Type").orElse(""),
+                    answer.body());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {

@@ -77,8 +77,9 @@ class ScopeTest {
         JsonNode found = market.management("queues/{vhost}/" + queue);
         assertThat(found.path("durable").asBoolean()).as(queue).isTrue();
         Map<String, String> arguments = new java.util.HashMap<>();
-        found.path("arguments").properties().forEach(entry -> arguments.put(
-                entry.getKey(), entry.getValue().asString()));
+        found.path("arguments")
+                .properties()
+                .forEach(entry -> arguments.put(entry.getKey(), entry.getValue().asString()));
         return arguments;
     }
 
@@ -113,8 +114,11 @@ class ScopeTest {
             assertThat(message.path("aggregateType").asString()).isEqualTo("Order");
             assertThat(message.path("aggregateId").isNumber()).isTrue();
             assertThat(message.path("aggregateId").asLong()).isEqualTo(id);
-            assertThat(message.path("occurredAt").asString()).matches("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z");
-            assertThat(message.path("traceId").asString()).isEqualTo(event.path("traceId").asString()).startsWith("trace-");
+            assertThat(message.path("occurredAt").asString())
+                    .matches("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z");
+            assertThat(message.path("traceId").asString())
+                    .isEqualTo(event.path("traceId").asString())
+                    .startsWith("trace-");
             assertThat(message.path("payload").propertyNames())
                     .containsExactlyInAnyOrder(
                             "orderId", "orderNo", "buyerId", "sellerId", "productId", "quantity", "price");
@@ -137,10 +141,15 @@ class ScopeTest {
     void line_16_2_1_a_payment_begins_the_shipment() throws Exception {
         long id = market.order().path("id").asLong();
         try (Spy spy = new Spy(market)) {
-            assertThat(market.post("/api/orders/" + id + "/pay").body().path("status").asString()).isEqualTo("paid");
+            assertThat(market.post("/api/orders/" + id + "/pay")
+                            .body()
+                            .path("status")
+                            .asString())
+                    .isEqualTo("paid");
 
             awaitConsumed(id, OrderEvent.ORDER_PAID, "order-fulfillment");
-            assertThat(market.count("SELECT COUNT(*) FROM shipments WHERE order_id = ?", id)).isEqualTo(1);
+            assertThat(market.count("SELECT COUNT(*) FROM shipments WHERE order_id = ?", id))
+                    .isEqualTo(1);
             assertThat(payload(spy, id, OrderEvent.ORDER_PAID, "order.paid"))
                     .containsExactlyInAnyOrder("orderId", "orderNo", "payTime", "amount");
         }
@@ -182,12 +191,10 @@ class ScopeTest {
         long product = market.offer();
         long buyer = 77_001;
         // The second event of the order is refused by the database, after the order and its first event were written.
-        market.database()
-                .sql("""
+        market.database().sql("""
                         CREATE TRIGGER refuse BEFORE INSERT ON outbox_events FOR EACH ROW
                         IF NEW.event_type = 'ORDER_TIMEOUT' THEN SIGNAL SQLSTATE '45000'; END IF
-                        """)
-                .update();
+                        """).update();
         long rows = market.count("SELECT COUNT(*) FROM outbox_events");
         try (Spy spy = new Spy(market)) {
             Market.Answer refused;
@@ -200,11 +207,14 @@ class ScopeTest {
             assertThat(refused.status()).isEqualTo(500);
             assertThat(refused.contentType()).isEqualTo("application/problem+json");
             assertThat(market.productStatus(product)).isEqualTo("on_sale");
-            assertThat(market.count("SELECT COUNT(*) FROM orders WHERE buyer_id = ?", buyer)).isZero();
+            assertThat(market.count("SELECT COUNT(*) FROM orders WHERE buyer_id = ?", buyer))
+                    .isZero();
             assertThat(market.count("SELECT COUNT(*) FROM outbox_events")).isEqualTo(rows);
 
             JsonNode next = market.order(product, buyer).body(); // and once it was sent, all before it would have been
-            String eventId = market.event(next.path("id").asLong(), OrderEvent.ORDER_CREATED).path("eventId").asString();
+            String eventId = market.event(next.path("id").asLong(), OrderEvent.ORDER_CREATED)
+                    .path("eventId")
+                    .asString();
             GetResponse first = await().atMost(Market.SOON)
                     .until(() -> spy.next("\"productId\":" + product + ","), found -> found != null);
             assertThat(first.getProps().getMessageId()).isEqualTo(eventId);
@@ -220,16 +230,15 @@ class ScopeTest {
         }
 
         List<String> types = new ArrayList<>();
-        market.get("/api/orders/" + id + "/events").body().forEach(event -> types.add(event.path("eventType").asString()));
+        market.get("/api/orders/" + id + "/events")
+                .body()
+                .forEach(event -> types.add(event.path("eventType").asString()));
         assertThat(types)
                 .containsExactly(
-                        "ORDER_CREATED",
-                        "ORDER_TIMEOUT",
-                        "ORDER_PAID",
-                        "ORDER_STATUS_CHANGED",
-                        "ORDER_STATUS_CHANGED");
+                        "ORDER_CREATED", "ORDER_TIMEOUT", "ORDER_PAID", "ORDER_STATUS_CHANGED", "ORDER_STATUS_CHANGED");
         await().atMost(Market.SOON)
-                .untilAsserted(() -> assertThat(market.get("/api/orders/" + id + "/events").body())
+                .untilAsserted(() -> assertThat(
+                                market.get("/api/orders/" + id + "/events").body())
                         .allMatch(event -> event.path("status").asString().equals("SENT")));
     }
 
@@ -246,8 +255,14 @@ class ScopeTest {
                                 .path("status")
                                 .asString()
                                 .equals("RETRY"));
-                assertThat(market.event(lucky, OrderEvent.ORDER_PAID).path("retryCount").asInt()).isPositive();
-                assertThat(market.event(lucky, OrderEvent.ORDER_PAID).path("nextRetryTime").isNull()).isFalse();
+                assertThat(market.event(lucky, OrderEvent.ORDER_PAID)
+                                .path("retryCount")
+                                .asInt())
+                        .isPositive();
+                assertThat(market.event(lucky, OrderEvent.ORDER_PAID)
+                                .path("nextRetryTime")
+                                .isNull())
+                        .isFalse();
             } finally {
                 spy.channel().queueBind("order.fulfillment.queue", MarketTopology.EXCHANGE, "order.paid");
             }
@@ -287,7 +302,8 @@ class ScopeTest {
             JsonNode order = market.order();
             long id = order.path("id").asLong();
             awaitConsumed(id, OrderEvent.ORDER_CREATED, "inventory-update");
-            String eventId = market.event(id, OrderEvent.ORDER_CREATED).path("eventId").asString();
+            String eventId =
+                    market.event(id, OrderEvent.ORDER_CREATED).path("eventId").asString();
             GetResponse sent = await().atMost(Market.SOON).until(() -> spy.next(eventId), found -> found != null);
 
             for (int copy = 0; copy < 5; copy++) {
@@ -317,8 +333,14 @@ class ScopeTest {
         String order = UUID.randomUUID().toString();
         try (Spy spy = new Spy(market)) {
             send(spy, "order.created", message(type, "ORDER_EATEN", id, "\"orderId\":" + id + ",\"orderNo\":\"1\""));
-            send(spy, "order.created", message(data, "ORDER_CREATED", id, "\"orderId\":" + (id + 1) + ",\"orderNo\":\"1\""));
-            send(spy, "order.paid", message(order, "ORDER_PAID", 999_999_999, "\"orderId\":999999999,\"orderNo\":\"1\""));
+            send(
+                    spy,
+                    "order.created",
+                    message(data, "ORDER_CREATED", id, "\"orderId\":" + (id + 1) + ",\"orderNo\":\"1\""));
+            send(
+                    spy,
+                    "order.paid",
+                    message(order, "ORDER_PAID", 999_999_999, "\"orderId\":999999999,\"orderNo\":\"1\""));
         }
 
         await().atMost(Market.SOON).untilAsserted(() -> {
@@ -326,12 +348,14 @@ class ScopeTest {
             assertThat(reason(data)).contains(Texts.CONSUME_FAILED);
             assertThat(reason(order)).contains(Texts.CONSUME_FAILED);
         });
-        assertThat(log.all(Level.WARN, type)).anySatisfy(line -> assertThat(line.getMDCPropertyMap())
-                .containsEntry("eventId", type)
-                .containsEntry("queue", "inventory.update.queue")
-                .containsEntry("consumer", "inventory-update")
-                .containsEntry("traceId", "trace-test"));
-        assertThat(market.count("SELECT COUNT(*) FROM event_consume_log WHERE event_id IN (?, ?, ?)", type, data, order))
+        assertThat(log.all(Level.WARN, type))
+                .anySatisfy(line -> assertThat(line.getMDCPropertyMap())
+                        .containsEntry("eventId", type)
+                        .containsEntry("queue", "inventory.update.queue")
+                        .containsEntry("consumer", "inventory-update")
+                        .containsEntry("traceId", "trace-test"));
+        assertThat(market.count(
+                        "SELECT COUNT(*) FROM event_consume_log WHERE event_id IN (?, ?, ?)", type, data, order))
                 .isZero();
     }
 
@@ -340,17 +364,25 @@ class ScopeTest {
         long id = market.order().path("id").asLong();
         market.post("/api/orders/" + id + "/pay");
         awaitConsumed(id, OrderEvent.ORDER_PAID, "order-fulfillment");
-        market.database().sql("RENAME TABLE notifications TO notifications_away").update();
+        market.database()
+                .sql("RENAME TABLE notifications TO notifications_away")
+                .update();
         String eventId;
         try {
             market.post("/api/orders/" + id + "/ship");
-            eventId = market.event(id, OrderEvent.ORDER_STATUS_CHANGED).path("eventId").asString();
+            eventId = market.event(id, OrderEvent.ORDER_STATUS_CHANGED)
+                    .path("eventId")
+                    .asString();
             String dead = eventId;
-            await().atMost(Market.SOON).untilAsserted(() -> assertThat(reason(dead)).isNotEmpty());
+            await().atMost(Market.SOON)
+                    .untilAsserted(() -> assertThat(reason(dead)).isNotEmpty());
         } finally {
-            market.database().sql("RENAME TABLE notifications_away TO notifications").update();
+            market.database()
+                    .sql("RENAME TABLE notifications_away TO notifications")
+                    .update();
         }
-        assertThat(market.count("SELECT COUNT(*) FROM event_consume_log WHERE event_id = ?", eventId)).isZero();
+        assertThat(market.count("SELECT COUNT(*) FROM event_consume_log WHERE event_id = ?", eventId))
+                .isZero();
         await().atMost(Market.SOON).untilAsserted(() -> {
             assertThat(market.get("/actuator/prometheus").text())
                     .containsPattern("market_queue_messages\\{[^}]*queue=\"order.dlq.queue\"[^}]*} [1-9]");
@@ -362,7 +394,8 @@ class ScopeTest {
         assertThat(replayed.status()).as(replayed.text()).isEqualTo(200);
         assertThat(replayed.body().path("replayed").asInt()).isEqualTo(1);
         awaitConsumed(id, OrderEvent.ORDER_STATUS_CHANGED, "order-status-sync");
-        assertThat(market.count("SELECT COUNT(*) FROM notifications WHERE order_id = ?", id)).isEqualTo(2);
+        assertThat(market.count("SELECT COUNT(*) FROM notifications WHERE order_id = ?", id))
+                .isEqualTo(2);
         assertThat(deadLetters()).doesNotContainKey(eventId);
     }
 
@@ -393,17 +426,13 @@ class ScopeTest {
     }
 
     private static List<String> columns(String table) {
-        return market.database()
-                .sql("""
+        return market.database().sql("""
                         SELECT CONCAT_WS(' ', column_name, column_type, is_nullable, column_key)
                           FROM information_schema.columns
                          WHERE table_schema = DATABASE()
                            AND table_name = ?
                          ORDER BY ordinal_position
-                        """)
-                .param(table)
-                .query(String.class)
-                .list();
+                        """).param(table).query(String.class).list();
     }
 
     // ---- what the lines share ----
@@ -445,8 +474,10 @@ class ScopeTest {
 
     private static Map<String, String> deadLetters() {
         Map<String, String> found = new java.util.HashMap<>();
-        market.get("/api/dlq").body().forEach(letter -> found.put(
-                letter.path("eventId").asString(), letter.path("reason").asString("")));
+        market.get("/api/dlq")
+                .body()
+                .forEach(letter -> found.put(
+                        letter.path("eventId").asString(), letter.path("reason").asString("")));
         return found;
     }
 }

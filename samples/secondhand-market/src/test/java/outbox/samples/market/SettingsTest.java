@@ -65,7 +65,8 @@ class SettingsTest {
                         "spring.rabbitmq.listener.simple.acknowledge-mode", "auto",
                         "spring.rabbitmq.listener.simple.default-requeue-rejected", "true")
                 .entrySet()) {
-            assertThatThrownBy(() -> bind("spring.rabbitmq", RabbitSettings.class, Map.of(wrong.getKey(), wrong.getValue())))
+            assertThatThrownBy(() ->
+                            bind("spring.rabbitmq", RabbitSettings.class, Map.of(wrong.getKey(), wrong.getValue())))
                     .rootCause()
                     .hasMessageContaining(wrong.getKey());
         }
@@ -75,7 +76,8 @@ class SettingsTest {
     void a_stored_payload_gives_back_its_trace_and_the_payload_as_it_was() {
         String stored = StoredPayload.of("trace-1", "{\"orderId\":7,\"price\":88.50}");
 
-        assertThat(StoredPayload.parse(stored)).isEqualTo(new StoredPayload("trace-1", "{\"orderId\":7,\"price\":88.50}"));
+        assertThat(StoredPayload.parse(stored))
+                .isEqualTo(new StoredPayload("trace-1", "{\"orderId\":7,\"price\":88.50}"));
         assertThat(StoredPayload.parse("{\"orderId\":7}")).isEqualTo(new StoredPayload(null, "{\"orderId\":7}"));
     }
 

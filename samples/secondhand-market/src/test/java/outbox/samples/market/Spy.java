@@ -45,8 +45,7 @@ final class Spy implements AutoCloseable {
 
     void publish(String routingKey, BasicProperties properties, String body)
             throws IOException, InterruptedException, TimeoutException {
-        channel.basicPublish(
-                MarketTopology.EXCHANGE, routingKey, properties, body.getBytes(StandardCharsets.UTF_8));
+        channel.basicPublish(MarketTopology.EXCHANGE, routingKey, properties, body.getBytes(StandardCharsets.UTF_8));
         channel.waitForConfirmsOrDie(10_000);
     }
 

@@ -54,7 +54,8 @@ class TimeoutTest {
         JsonNode closed = market.get("/api/orders/" + id).body();
         assertThat(closed.path("cancelReason").asString()).isEqualTo("timeout");
         assertThat(market.productStatus(order.path("productId").asLong())).isEqualTo("on_sale");
-        assertThat(market.count("SELECT cancelled_orders FROM buyer_credit WHERE buyer_id = ?", 10001)).isPositive();
+        assertThat(market.count("SELECT cancelled_orders FROM buyer_credit WHERE buyer_id = ?", 10001))
+                .isPositive();
         await().atMost(Market.SOON)
                 .until(() -> market.event(id, OrderEvent.ORDER_TIMEOUT)
                         .path("consumption")
@@ -102,8 +103,8 @@ class TimeoutTest {
                 outcomes.put(row.getLong(1), row.getString(2));
             });
             assertThat(races)
-                    .allSatisfy(race ->
-                            assertThat(outcomes.get(race.order)).isEqualTo(race.paid ? "paid" : "cancelled"));
+                    .allSatisfy(
+                            race -> assertThat(outcomes.get(race.order)).isEqualTo(race.paid ? "paid" : "cancelled"));
             assertThat(market.count(UNBALANCED)).isZero();
             long paid = races.stream().filter(Race::paid).count();
             System.out.println(paid + " payments and " + (RACES - paid) + " time-outs won");
