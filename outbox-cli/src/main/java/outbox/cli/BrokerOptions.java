@@ -34,7 +34,11 @@ final class BrokerOptions {
             description = "environment variable that holds the password; default OUTBOX_AMQP_PASSWORD")
     private String passwordVariable = PASSWORD_VARIABLE;
 
-    @Option(names = "--queue", required = true, paramLabel = "NAME", description = "the dead-letter queue; always named")
+    @Option(
+            names = "--queue",
+            required = true,
+            paramLabel = "NAME",
+            description = "the dead-letter queue; always named")
     private String queue = "";
 
     String queue() {

@@ -26,7 +26,8 @@ import java.util.stream.Collectors;
         name = "dlq",
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "(list | show | replay)",
-        description = "Lists the messages of a dead-letter queue of RabbitMQ, shows one, or takes them back to their queues.")
+        description =
+                "Lists the messages of a dead-letter queue of RabbitMQ, shows one, or takes them back to their queues.")
 final class DlqCommand implements Runnable {
 
     @Spec
@@ -283,7 +284,8 @@ final class DlqCommand implements Runnable {
         }
 
         private boolean asked(int count) {
-            String question = "Replay " + count + (count == 1 ? " message of " : " messages of ") + broker.queue() + "?";
+            String question =
+                    "Replay " + count + (count == 1 ? " message of " : " messages of ") + broker.queue() + "?";
             return io.terminal()
                     .ask(question + " Type yes to go on: ")
                     .filter(answer -> answer.strip().equalsIgnoreCase("yes"))

@@ -37,13 +37,22 @@ class DlqCommandTest {
         channel.queueDeclare("dead", true, false, false, null);
         channel.confirmSelect();
         for (int i = 0; i < 3; i++) {
-            String body = "{\"eventId\":\"e%d\",\"eventType\":\"ORDER_PAID\",\"payload\":{\"secret\":%d}}".formatted(i, i);
+            String body =
+                    "{\"eventId\":\"e%d\",\"eventType\":\"ORDER_PAID\",\"payload\":{\"secret\":%d}}".formatted(i, i);
             Map<String, Object> headers = Map.of(
-                    "x-outbox-reason", "no such order " + i, "x-outbox-queue", "orders", "x-outbox-consumer", "billing");
+                    "x-outbox-reason",
+                    "no such order " + i,
+                    "x-outbox-queue",
+                    "orders",
+                    "x-outbox-consumer",
+                    "billing");
             channel.basicPublish(
                     "",
                     "dead",
-                    new BasicProperties.Builder().messageId("e" + i).headers(headers).build(),
+                    new BasicProperties.Builder()
+                            .messageId("e" + i)
+                            .headers(headers)
+                            .build(),
                     body.getBytes(StandardCharsets.UTF_8));
         }
         channel.waitForConfirmsOrDie(10_000);
@@ -74,14 +83,18 @@ class DlqCommandTest {
         Run run = run("list", "--error", "order 1");
 
         assertThat(run.exitCode()).isEqualTo(ExitCode.OK);
-        assertThat(run.out()).contains("e1", "ORDER_PAID", "orders", "no such order 1").doesNotContain("e2", "secret");
+        assertThat(run.out())
+                .contains("e1", "ORDER_PAID", "orders", "no such order 1")
+                .doesNotContain("e2", "secret");
         assertThat(run("list", "--json").out()).contains("\"eventId\" : \"e0\"", "\"eventId\" : \"e2\"");
         assertThat(channel.messageCount("dead")).isEqualTo(3);
     }
 
     @Test
     void a_letter_is_shown_and_its_body_only_if_asked_for() {
-        assertThat(run("show", "e1").out()).contains("billing", "no such order 1").doesNotContain("secret");
+        assertThat(run("show", "e1").out())
+                .contains("billing", "no such order 1")
+                .doesNotContain("secret");
         assertThat(run("show", "e1", "--payload").out()).contains("secret", "x-outbox-consumer");
         assertThat(run("show", "e9").exitCode()).isEqualTo(ExitCode.PROBLEM);
     }
@@ -91,7 +104,9 @@ class DlqCommandTest {
         Run run = run("replay", "--type", "ORDER_PAID", "--cap", "2", "--reason", "ticket 7");
 
         assertThat(run.exitCode()).isEqualTo(ExitCode.NOT_CONFIRMED);
-        assertThat(run.out()).contains("e0", "e1", "Messages: 2, back to orders").doesNotContain("e2");
+        assertThat(run.out())
+                .contains("e0", "e1", "Messages: 2, back to orders")
+                .doesNotContain("e2");
         assertThat(run("replay", "e1", "--reason", "ticket 7", "--dry-run").exitCode())
                 .isEqualTo(ExitCode.OK);
         assertThat(run(question -> Optional.of("no"), "replay", "e1", "--reason", "ticket 7")
@@ -135,9 +150,11 @@ class DlqCommandTest {
         Run withPassword = Run.of("dlq", "list", "--queue", "dead", "--amqp-uri", "amqp://guest:hidden@localhost/");
         assertThat(withPassword.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(withPassword.err()).doesNotContain("hidden");
-        assertThat(Run.of("dlq", "list", "--queue", "dead", "--amqp-uri", "http://localhost").exitCode())
+        assertThat(Run.of("dlq", "list", "--queue", "dead", "--amqp-uri", "http://localhost")
+                        .exitCode())
                 .isEqualTo(ExitCode.USAGE);
-        assertThat(Run.of("dlq", "list", "--queue", "dead", "--amqp-uri", "amqp://127.0.0.1:1/").exitCode())
+        assertThat(Run.of("dlq", "list", "--queue", "dead", "--amqp-uri", "amqp://127.0.0.1:1/")
+                        .exitCode())
                 .isEqualTo(ExitCode.FAILED);
         assertThat(Run.of("dlq").exitCode()).isEqualTo(ExitCode.USAGE);
     }

@@ -19,7 +19,8 @@ import java.util.concurrent.atomic.AtomicLong;
 final class InboxTable {
 
     private static final Logger LOG = System.getLogger(InboxTable.class.getName());
-    private static final int MAX_WAIT_SECONDS = 30; // for another copy, on PostgreSQL; the other databases have limits of their own
+    private static final int MAX_WAIT_SECONDS =
+            30; // for another copy, on PostgreSQL; the other databases have limits of their own
     private static final int MYSQL_DUPLICATE = 1062;
     private static final AtomicLong SAVEPOINTS = new AtomicLong();
 
@@ -76,8 +77,10 @@ final class InboxTable {
      */
     boolean insert(Connection connection, InboxEntry entry) throws SQLException {
         Known here = known(connection);
-        try (PreparedStatement insert = connection.prepareStatement(here.shape().text("insert", () -> insertSql(here)))) {
-            Binder binder = new Binder(insert, here.shape()).text(entry.consumer()).text(entry.eventId());
+        try (PreparedStatement insert =
+                connection.prepareStatement(here.shape().text("insert", () -> insertSql(here)))) {
+            Binder binder =
+                    new Binder(insert, here.shape()).text(entry.consumer()).text(entry.eventId());
             if (layout.keepsType()) {
                 binder.text(entry.eventType());
             }

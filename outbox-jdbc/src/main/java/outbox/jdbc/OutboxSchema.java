@@ -88,9 +88,7 @@ public final class OutboxSchema {
         AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource);
         synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
             withAutoCommit(
-                    dataSource,
-                    inbox.table(),
-                    connection -> createTables(connection, inboxStatements(store, inbox)));
+                    dataSource, inbox.table(), connection -> createTables(connection, inboxStatements(store, inbox)));
         }
     }
 

@@ -107,8 +107,7 @@ abstract class InboxContract {
     @Test
     void copies_take_effect_once_though_actions_fail_at_the_first_time() throws Exception {
         List<String> ids = ids(20);
-        List<AtomicInteger> runs =
-                ids.stream().map(id -> new AtomicInteger()).toList();
+        List<AtomicInteger> runs = ids.stream().map(id -> new AtomicInteger()).toList();
 
         onAllThreads(() -> {
             for (int i = 0; i < ids.size(); i++) {
@@ -334,8 +333,8 @@ abstract class InboxContract {
         faulty.failBefore(1, Call.executing("INSERT INTO outbox_inbox"), "08006");
         assertThatThrownBy(() -> shaky.handle("billing", "e1", effect("e1"))).isInstanceOf(InboxException.class);
 
-        assertThatCode(() -> assertThat(shaky.handle("billing", "e1", effect("e1")))
-                        .isTrue())
+        assertThatCode(() ->
+                        assertThat(shaky.handle("billing", "e1", effect("e1"))).isTrue())
                 .doesNotThrowAnyException();
         assertThat(faulty.openConnections()).isZero();
     }
@@ -382,8 +381,7 @@ abstract class InboxContract {
 
     @Test
     void the_consume_log_keeps_the_type_and_one_row_per_event() throws Exception {
-        JdbcInbox log =
-                inboxOn(db.dataSource()).layout(InboxLayout.CONSUME_LOG).build();
+        JdbcInbox log = inboxOn(db.dataSource()).layout(InboxLayout.CONSUME_LOG).build();
         OutboxSchema.createInbox(db.dataSource(), log);
         List<String> ids = ids(10);
 
@@ -443,8 +441,7 @@ abstract class InboxContract {
 
     static InboxAction<SQLException> effect(String eventId) {
         return connection -> {
-            try (PreparedStatement insert =
-                    connection.prepareStatement("INSERT INTO effect (event_id) VALUES (?)")) {
+            try (PreparedStatement insert = connection.prepareStatement("INSERT INTO effect (event_id) VALUES (?)")) {
                 insert.setString(1, eventId);
                 insert.executeUpdate();
             }

@@ -83,7 +83,8 @@ final class CopyPublisher implements AutoCloseable {
             throw new NotPublishedException("Interrupted while waiting for the confirm of " + where, e);
         } catch (TimeoutException e) {
             drop();
-            throw new NotPublishedException("No confirm for " + where + " within " + CONFIRM_LIMIT.toSeconds() + " s", e);
+            throw new NotPublishedException(
+                    "No confirm for " + where + " within " + CONFIRM_LIMIT.toSeconds() + " s", e);
         } catch (IOException | ShutdownSignalException e) {
             drop();
             ShutdownSignalException signal = signal(e);

@@ -118,7 +118,8 @@ public final class DeadLetters {
     public DeadLetterReplay replay(DeadLetterFilter filter, int cap, String actor, String reason) {
         checkLimit("cap", cap);
         if (actor.isBlank() || reason.isBlank() || actor.length() > 255 || reason.length() > 1000) {
-            throw new IllegalArgumentException("A replay needs an actor and a reason, of at most 255 and 1000 characters");
+            throw new IllegalArgumentException(
+                    "A replay needs an actor and a reason, of at most 255 and 1000 characters");
         }
         Run run = new Run(filter, cap, actor, reason);
         try (CopyPublisher copies = new CopyPublisher(factory, "outbox-dead-letters")) {
@@ -233,8 +234,7 @@ public final class DeadLetters {
                 if (response == null) {
                     return true; // somebody else has the rest
                 }
-                DeadLetter letter =
-                        DeadLetter.of(response.getEnvelope(), response.getProps(), response.getBody());
+                DeadLetter letter = DeadLetter.of(response.getEnvelope(), response.getProps(), response.getBody());
                 more = look.at(new Taken(channel, response, letter));
             }
             return true;

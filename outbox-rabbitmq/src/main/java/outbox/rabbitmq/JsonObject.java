@@ -16,8 +16,9 @@ import java.util.Map;
 /** The fields of a JSON object, each as it stands there: the library reads, and what is inside a value stays verbatim. */
 final class JsonObject {
 
-    private static final JsonFactory FACTORY =
-            JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
+    private static final JsonFactory FACTORY = JsonFactory.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
 
     private record Value(JsonToken token, @Nullable String text, String raw) {}
 
@@ -28,7 +29,10 @@ final class JsonObject {
     /** @throws UnrecoverableMessageException if it is not one object in UTF-8 */
     static JsonObject parse(byte[] body) {
         try {
-            String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+            String text = StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(body))
+                    .toString();
             return read(text);
         } catch (CharacterCodingException e) {
             throw new UnrecoverableMessageException("The body is not text in UTF-8", e);
@@ -50,7 +54,9 @@ final class JsonObject {
                 String scalar = token.isScalarValue() ? parser.getText() : null;
                 parser.skipChildren();
                 int end = (int) parser.currentLocation().getCharOffset();
-                object.values.put(name, new Value(token, scalar, text.substring(start, end).strip()));
+                object.values.put(
+                        name,
+                        new Value(token, scalar, text.substring(start, end).strip()));
             }
             if (parser.nextToken() != null) {
                 throw new UnrecoverableMessageException("There is something after the JSON object");

@@ -15,8 +15,7 @@ final class MessageHandling {
     private final Map<String, MessageHandler> byType;
     private final @Nullable MessageHandler others;
 
-    MessageHandling(
-            String consumer, Inbox inbox, Map<String, MessageHandler> byType, @Nullable MessageHandler others) {
+    MessageHandling(String consumer, Inbox inbox, Map<String, MessageHandler> byType, @Nullable MessageHandler others) {
         this.consumer = consumer;
         this.inbox = inbox;
         this.byType = Map.copyOf(byType);
@@ -29,8 +28,8 @@ final class MessageHandling {
         try {
             ReceivedMessage message = ReceivedMessage.parse(properties, body);
             MessageHandler handler = handlerOf(message);
-            return Outcome.handled(inbox.<Exception>handle(
-                    consumer, message.eventId(), message.eventType(), connection -> {
+            return Outcome.handled(
+                    inbox.<Exception>handle(consumer, message.eventId(), message.eventType(), connection -> {
                         hasBegun.set(true);
                         handler.handle(message, connection);
                     }));
@@ -42,8 +41,8 @@ final class MessageHandling {
     private MessageHandler handlerOf(ReceivedMessage message) {
         MessageHandler handler = byType.getOrDefault(message.eventType(), others);
         if (handler == null) {
-            throw new UnrecoverableMessageException("Consumer " + consumer + " has no handler for events of type "
-                    + message.eventType());
+            throw new UnrecoverableMessageException(
+                    "Consumer " + consumer + " has no handler for events of type " + message.eventType());
         }
         return handler;
     }

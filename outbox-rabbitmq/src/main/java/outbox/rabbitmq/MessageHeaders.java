@@ -42,7 +42,11 @@ final class MessageHeaders {
         headers.keySet().removeAll(ROUTES);
         headers.keySet().removeAll(without);
         headers.putAll(added);
-        return original.builder().headers(headers).userId(null).deliveryMode(PERSISTENT).build();
+        return original.builder()
+                .headers(headers)
+                .userId(null)
+                .deliveryMode(PERSISTENT)
+                .build();
     }
 
     static Map<String, Object> of(BasicProperties properties) {

@@ -16,19 +16,26 @@ import java.util.regex.Pattern;
 final class MessageParser {
 
     private static final List<String> PREFIXES = List.of("cloudEvents_", "cloudEvents:");
-    private static final Pattern TRACE_PARENT = Pattern.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.*");
+    private static final Pattern TRACE_PARENT =
+            Pattern.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.*");
 
-    @Nullable String eventId;
+    @Nullable
+    String eventId;
 
-    @Nullable String eventType;
+    @Nullable
+    String eventType;
 
-    @Nullable String aggregateType;
+    @Nullable
+    String aggregateType;
 
-    @Nullable String aggregateId;
+    @Nullable
+    String aggregateId;
 
-    @Nullable Instant occurredAt;
+    @Nullable
+    Instant occurredAt;
 
-    @Nullable String traceId;
+    @Nullable
+    String traceId;
 
     private byte @Nullable [] payload;
 

@@ -89,8 +89,7 @@ record Outcome(Kind kind, Duration delay, String reason) {
     }
 
     Outcome deadAfter(int redeliveries) {
-        return new Outcome(
-                Kind.DEAD, Duration.ZERO, cut("Failed after " + redeliveries + " redeliveries: " + reason));
+        return new Outcome(Kind.DEAD, Duration.ZERO, cut("Failed after " + redeliveries + " redeliveries: " + reason));
     }
 
     private static String reason(Throwable failure) {

@@ -42,7 +42,8 @@ public final class RabbitConsumer implements AutoCloseable {
     private static final Logger LOG = System.getLogger(RabbitConsumer.class.getName());
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(4); // health must tell the truth within 5 s
     private static final long WATCH_SECONDS = 1;
-    private static final int ANSWER_MILLIS = (int) Duration.ofSeconds(10).toMillis(); // of the broker, to what waits for one
+    private static final int ANSWER_MILLIS =
+            (int) Duration.ofSeconds(10).toMillis(); // of the broker, to what waits for one
 
     private final String queue;
     private final String consumer;
@@ -57,7 +58,8 @@ public final class RabbitConsumer implements AutoCloseable {
     private final ExecutorService workers; // its queue is bounded by the prefetch
     private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
     private final CountDownLatch closing = new CountDownLatch(1);
-    private final AtomicReference<@Nullable Subscription> current = new AtomicReference<>(); // supervisor sets, close takes
+    private final AtomicReference<@Nullable Subscription> current =
+            new AtomicReference<>(); // supervisor sets, close takes
     private volatile @Nullable String trouble = "not started"; // supervisor writes
 
     private RabbitConsumer(Builder settings) {
@@ -254,9 +256,11 @@ public final class RabbitConsumer implements AutoCloseable {
 
         private @Nullable ConnectionFactory connectionFactory;
 
-        @Nullable String queue;
+        @Nullable
+        String queue;
 
-        @Nullable String consumer;
+        @Nullable
+        String consumer;
 
         private @Nullable Inbox inbox;
         private @Nullable MessageHandler handler;
@@ -266,9 +270,11 @@ public final class RabbitConsumer implements AutoCloseable {
         int maxRedeliveries = 3;
         Duration redeliveryDelay = Duration.ofSeconds(1);
 
-        @Nullable String deadLetterExchange;
+        @Nullable
+        String deadLetterExchange;
 
-        @Nullable String deadLetterKey;
+        @Nullable
+        String deadLetterKey;
 
         private Duration drainTime = Duration.ofSeconds(30);
 
@@ -300,7 +306,8 @@ public final class RabbitConsumer implements AutoCloseable {
 
         /** What handles events of one type. */
         public Builder handler(String eventType, MessageHandler handler) {
-            if (handlers.putIfAbsent(name("eventType", eventType), Objects.requireNonNull(handler, "handler")) != null) {
+            if (handlers.putIfAbsent(name("eventType", eventType), Objects.requireNonNull(handler, "handler"))
+                    != null) {
                 throw new IllegalArgumentException("There are two handlers for events of type " + eventType);
             }
             return this;

@@ -45,7 +45,8 @@ final class Settlement {
     private final InFlight inFlight;
     private final CopyPublisher copies;
     private final ScheduledThreadPoolExecutor courier;
-    private final Set<Held> held = ConcurrentHashMap.newKeySet(); // until their time comes; whoever removes one, ends it
+    private final Set<Held> held =
+            ConcurrentHashMap.newKeySet(); // until their time comes; whoever removes one, ends it
     private final AtomicInteger putOffInRow = new AtomicInteger();
     private volatile boolean closing;
     private volatile @Nullable String trouble; // of the last copy; courier writes
@@ -105,15 +106,14 @@ final class Settlement {
 
     private void putOff(Arrival arrival, Outcome outcome) {
         counts.putOff.increment();
-        LOG.log(
-                Level.WARNING,
-                "Put off, not counted " + arrival.describe(queue, consumer) + ": " + outcome.reason());
+        LOG.log(Level.WARNING, "Put off, not counted " + arrival.describe(queue, consumer) + ": " + outcome.reason());
         later(arrival, longer(outcome.delay(), putOffDelay()), () -> giveBack(arrival));
     }
 
     /** Doubles while nothing succeeds. */
     private Duration putOffDelay() {
-        return doubled(SHORTEST_PUT_OFF, putOffInRow.getAndUpdate(n -> Math.min(n + 1, MAX_DOUBLINGS)), LONGEST_PUT_OFF);
+        return doubled(
+                SHORTEST_PUT_OFF, putOffInRow.getAndUpdate(n -> Math.min(n + 1, MAX_DOUBLINGS)), LONGEST_PUT_OFF);
     }
 
     private void redeliver(Arrival arrival, Outcome outcome, int redeliveries) {
@@ -139,7 +139,8 @@ final class Settlement {
             headers.put(MessageHeaders.CONSUMER, consumer);
             headers.put(MessageHeaders.QUEUE, queue);
             headers.put(MessageHeaders.FAILED_AT, CLOCK.instant().toString());
-            BasicProperties properties = MessageHeaders.copied(arrival.properties(), Set.of(), headers).builder()
+            BasicProperties properties = MessageHeaders.copied(arrival.properties(), Set.of(), headers)
+                    .builder()
                     .expiration(null) // a dead letter waits for a person
                     .build();
             return replace(arrival, deadLetterExchange, deadLetterKey, properties, counts.deadLettered);

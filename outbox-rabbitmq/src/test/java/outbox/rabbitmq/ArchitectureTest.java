@@ -24,8 +24,10 @@ class ArchitectureTest {
                     "org.jspecify..",
                     "outbox",
                     "outbox.dispatch",
+                    "outbox.inbox",
                     "outbox.rabbitmq",
-                    "outbox.relay");
+                    "outbox.relay",
+                    "outbox.spi");
 
     @ArchTest
     static final ArchRule nobody_reads_the_clock_of_the_machine = noClasses()

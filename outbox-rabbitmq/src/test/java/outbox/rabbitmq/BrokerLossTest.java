@@ -28,7 +28,8 @@ class BrokerLossTest {
                         .concurrency(4)
                         .handler((message, connection) -> {
                             if (message.eventId().startsWith("gated")) {
-                                assertThat(gate.tryAcquire(60, TimeUnit.SECONDS)).isTrue();
+                                assertThat(gate.tryAcquire(60, TimeUnit.SECONDS))
+                                        .isTrue();
                             }
                             app.effect(message, connection);
                             if (message.eventId().endsWith("7") && message.redeliveries() == 0) {
@@ -45,9 +46,11 @@ class BrokerLossTest {
                 broker.publish(ids(100 * kill, 60));
                 server.kill();
                 await().atMost(Duration.ofSeconds(5))
-                        .until(() -> !consumer.health().consuming() && consumer.health().trouble() != null);
+                        .until(() -> !consumer.health().consuming()
+                                && consumer.health().trouble() != null);
                 server.restart();
-                await().atMost(Duration.ofSeconds(30)).until(() -> consumer.health().consuming());
+                await().atMost(Duration.ofSeconds(30))
+                        .until(() -> consumer.health().consuming());
                 broker.publish(ids(100 * kill + 60, 40));
                 int soFar = 100 * kill + 100;
                 await().atMost(Duration.ofSeconds(60)).until(() -> app.effects() == soFar);
@@ -62,7 +65,8 @@ class BrokerLossTest {
             try {
                 gate.release(100);
                 await().atMost(Duration.ofSeconds(30)).until(() -> app.effects() == EVENTS + 2);
-                await().atMost(Duration.ofSeconds(30)).until(() -> consumer.health().trouble() != null);
+                await().atMost(Duration.ofSeconds(30))
+                        .until(() -> consumer.health().trouble() != null);
                 assertThat(consumer.health().consuming()).isTrue();
                 assertThat(unacked(broker)).isEqualTo(1); // the one that needs a copy
             } finally {
@@ -82,7 +86,8 @@ class BrokerLossTest {
                 "list_queues", "-q", "-p", broker.virtualHost, "--no-table-headers", "name", "messages_unacknowledged");
         return printed.lines()
                 .filter(line -> line.startsWith(OrderBroker.QUEUE))
-                .mapToInt(line -> Integer.parseInt(line.substring(OrderBroker.QUEUE.length()).strip()))
+                .mapToInt(line -> Integer.parseInt(
+                        line.substring(OrderBroker.QUEUE.length()).strip()))
                 .sum();
     }
 

@@ -54,7 +54,8 @@ class DeadLettersTest {
         assertThat(letters.find("other")).isEmpty();
 
         broker.awaitReady(OrderBroker.DEAD, 3);
-        assertThat(broker.drain(OrderBroker.DEAD).stream().map(dead -> dead.getProps().getMessageId()))
+        assertThat(broker.drain(OrderBroker.DEAD).stream()
+                        .map(dead -> dead.getProps().getMessageId()))
                 .containsExactly("e0", "e1", "e2");
     }
 
@@ -62,13 +63,16 @@ class DeadLettersTest {
     void a_replay_takes_what_is_meant_back_to_its_queue() throws Exception {
         givenDead("e0", "e1", "e2", "e3");
 
-        assertThat(letters.replay(filter().reason("e1").build(), 10, "ann", "ticket 7").replayed())
+        assertThat(letters.replay(filter().reason("e1").build(), 10, "ann", "ticket 7")
+                        .replayed())
                 .isEqualTo(1);
-        assertThat(letters.replay(filter().eventIds(List.of("e2")).build(), 10, "ann", "ticket 7").replayed())
+        assertThat(letters.replay(filter().eventIds(List.of("e2")).build(), 10, "ann", "ticket 7")
+                        .replayed())
                 .isEqualTo(1);
         assertThat(letters.replay(filter().eventType("OTHER").build(), 10, "ann", "ticket 7"))
                 .isEqualTo(new DeadLetterReplay(0, List.of(), true));
-        assertThat(letters.replay(filter().queue(OrderBroker.QUEUE).build(), 1, "ann", "ticket 7").replayed())
+        assertThat(letters.replay(filter().queue(OrderBroker.QUEUE).build(), 1, "ann", "ticket 7")
+                        .replayed())
                 .isEqualTo(1);
 
         broker.awaitReady(OrderBroker.QUEUE, 3);
@@ -114,13 +118,15 @@ class DeadLettersTest {
     void what_the_broker_itself_rejected_can_be_replayed_too() throws Exception {
         broker.publish("e1");
         Channel channel = broker.channel();
-        channel.basicReject(channel.basicGet(OrderBroker.QUEUE, false).getEnvelope().getDeliveryTag(), false);
+        channel.basicReject(
+                channel.basicGet(OrderBroker.QUEUE, false).getEnvelope().getDeliveryTag(), false);
         broker.awaitReady(OrderBroker.DEAD, 1);
 
         DeadLetter letter = letters.list(DeadLetterFilter.all(), 1).get(0);
         assertThat(letter.reason()).isEqualTo("rejected");
         assertThat(letter.queue()).isEqualTo(OrderBroker.QUEUE);
-        assertThat(letters.replay(DeadLetterFilter.all(), 1, "ann", "again").replayed()).isEqualTo(1);
+        assertThat(letters.replay(DeadLetterFilter.all(), 1, "ann", "again").replayed())
+                .isEqualTo(1);
 
         broker.awaitReady(OrderBroker.QUEUE, 1);
         assertThat(letters.count()).isZero();
@@ -154,7 +160,8 @@ class DeadLettersTest {
                 .hasMessageContaining("cap");
         assertThatThrownBy(() -> letters.replay(DeadLetterFilter.all(), 1, "ann", " "))
                 .hasMessageContaining("reason");
-        assertThatThrownBy(() -> DeadLetters.of(broker.factory(), "no.such.queue").count())
+        assertThatThrownBy(
+                        () -> DeadLetters.of(broker.factory(), "no.such.queue").count())
                 .isInstanceOf(OutboxException.class)
                 .hasMessageContaining("no.such.queue");
     }

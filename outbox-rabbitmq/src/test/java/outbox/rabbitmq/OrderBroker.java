@@ -67,7 +67,9 @@ final class OrderBroker implements AutoCloseable {
 
     void publish(String... eventIds) throws Exception {
         for (String id : eventIds) {
-            publishBody(contract(id, "ORDER_CREATED"), new BasicProperties.Builder().messageId(id).deliveryMode(2).build());
+            publishBody(
+                    contract(id, "ORDER_CREATED"),
+                    new BasicProperties.Builder().messageId(id).deliveryMode(2).build());
         }
     }
 
@@ -96,9 +98,7 @@ final class OrderBroker implements AutoCloseable {
     List<GetResponse> drain(String queue) throws Exception {
         Channel channel = channel();
         List<GetResponse> all = new ArrayList<>();
-        for (GetResponse next = channel.basicGet(queue, true);
-                next != null;
-                next = channel.basicGet(queue, true)) {
+        for (GetResponse next = channel.basicGet(queue, true); next != null; next = channel.basicGet(queue, true)) {
             all.add(next);
         }
         channel.close();

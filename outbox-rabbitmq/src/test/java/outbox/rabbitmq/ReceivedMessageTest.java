@@ -4,9 +4,11 @@ import com.rabbitmq.client.AMQP.BasicProperties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import outbox.EventEnvelope;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -45,7 +47,8 @@ class ReceivedMessageTest {
     void a_large_payload_stays_as_it_is() {
         String value = "{\"text\":\"" + "äx".repeat(300_000) + "\"}";
 
-        assertThat(parse(PLAIN, "{\"eventId\":\"e\",\"eventType\":\"T\",\"payload\":" + value + "}").payload())
+        assertThat(parse(PLAIN, "{\"eventId\":\"e\",\"eventType\":\"T\",\"payload\":" + value + "}")
+                        .payload())
                 .isEqualTo(value);
     }
 
@@ -54,13 +57,20 @@ class ReceivedMessageTest {
     void a_cloud_event_in_binary_mode_is_read(String prefix) {
         BasicProperties properties = new BasicProperties.Builder()
                 .headers(Map.of(
-                        prefix + "specversion", "1.0",
-                        prefix + "id", "e1",
-                        prefix + "type", "OrderCreated",
-                        prefix + "subject", "Order/900001",
-                        prefix + "time", "2026-02-04T10:30:00+01:00",
-                        "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-                        "x-outbox-redeliveries", 2))
+                        prefix + "specversion",
+                        "1.0",
+                        prefix + "id",
+                        "e1",
+                        prefix + "type",
+                        "OrderCreated",
+                        prefix + "subject",
+                        "Order/900001",
+                        prefix + "time",
+                        "2026-02-04T10:30:00+01:00",
+                        "traceparent",
+                        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                        "x-outbox-redeliveries",
+                        2))
                 .build();
 
         ReceivedMessage message = parse(properties, "not JSON at all");
@@ -84,7 +94,8 @@ class ReceivedMessageTest {
         assertThat(parse(properties, "{\"specversion\":\"1.0\",\"id\":\"e1\",\"type\":\"T\",\"data\":{\"a\": 1}}")
                         .payload())
                 .isEqualTo("{\"a\": 1}");
-        assertThat(parse(properties, "{\"id\":\"e1\",\"type\":\"T\",\"data_base64\":\"AQI=\"}").payloadBytes())
+        assertThat(parse(properties, "{\"id\":\"e1\",\"type\":\"T\",\"data_base64\":\"AQI=\"}")
+                        .payloadBytes())
                 .containsExactly(1, 2);
     }
 
@@ -112,6 +123,27 @@ class ReceivedMessageTest {
     void what_is_not_text_is_unrecoverable() {
         assertThatThrownBy(() -> ReceivedMessage.parse(PLAIN, new byte[] {(byte) 0xff, (byte) 0xfe}))
                 .isInstanceOf(UnrecoverableMessageException.class);
+    }
+
+    @Test
+    void what_the_transport_sends_is_read_in_both_formats() {
+        EventEnvelope event = EventEnvelope.builder("ORDER_PAID")
+                .aggregateType("Order")
+                .aggregateId("900001")
+                .payloadJson("{\"amount\": 88.50}")
+                .build();
+
+        for (MessageFormat format : List.of(MessageFormat.CONTRACT, MessageFormat.CLOUD_EVENTS)) {
+            RabbitMessage sent = format.messageOf(event);
+            ReceivedMessage received = ReceivedMessage.parse(sent.properties(), sent.body());
+
+            assertThat(received.eventId()).isEqualTo(event.eventId());
+            assertThat(received.eventType()).isEqualTo("ORDER_PAID");
+            assertThat(received.aggregateType()).contains("Order");
+            assertThat(received.aggregateId()).contains("900001");
+            assertThat(received.occurredAt()).contains(event.occurredAt());
+            assertThat(received.payload()).isEqualTo("{\"amount\": 88.50}");
+        }
     }
 
     private static ReceivedMessage parse(BasicProperties properties, String body) {

@@ -54,7 +54,9 @@ public final class SpringInbox implements Inbox {
                 throw e;
             }
             throw new InboxException(
-                    "Spring's transaction for event " + eventId + " of consumer " + consumer + " failed: " + e.getMessage(), e);
+                    "Spring's transaction for event " + eventId + " of consumer " + consumer + " failed: "
+                            + e.getMessage(),
+                    e);
         }
     }
 
