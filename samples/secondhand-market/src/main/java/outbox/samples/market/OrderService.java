@@ -6,9 +6,9 @@ import org.springframework.jdbc.support.KeyHolder;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
 
-import java.time.Instant;
-import java.time.ZoneOffset;
+import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -20,13 +20,12 @@ import java.util.function.Consumer;
 @Service
 class OrderService {
 
-    private static final DateTimeFormatter NUMBER =
-            DateTimeFormatter.ofPattern("yyyyMMddHHmmss").withZone(ZoneOffset.UTC);
+    private static final DateTimeFormatter NUMBER = DateTimeFormatter.ofPattern("yyyyMMddHHmmss");
 
-    /** Binds: product, buyer, seller, amount. */
+    /** Binds: product, buyer, seller, amount, now, now. */
     private static final String INSERT = """
             INSERT INTO orders (product_id, buyer_id, seller_id, total_amount, status, create_time, update_time)
-            VALUES (?, ?, ?, ?, 'pending', LOCALTIMESTAMP, LOCALTIMESTAMP)
+            VALUES (?, ?, ?, ?, 'pending', ?, ?)
             """;
 
     private static final String PAY = """
@@ -52,7 +51,7 @@ class OrderService {
             """;
 
     /**
-     * Binds: id, the time-out in microseconds, negative. The stored time was cut to the second, never rounded up, and now is exact: whoever comes a time-out after the order, as its
+     * Binds: id, the time-out in microseconds, negative. The stored time is cut to the second, never rounded up, and now is exact: whoever comes a time-out after the order, as its
      * message does, finds it overdue.
      */
     private static final String CLOSE = """
@@ -97,17 +96,14 @@ class OrderService {
     @Transactional
     public Order place(NewOrder wish) {
         Product product = products.take(wish.productId());
+        LocalDateTime now = now();
         KeyHolder key = new GeneratedKeyHolder();
         jdbc.sql(INSERT)
-                .params(product.id(), wish.buyerId(), product.sellerId(), product.price())
+                .params(product.id(), wish.buyerId(), product.sellerId(), product.price(), now, now)
                 .update(key, "id");
         long id = Objects.requireNonNull(key.getKey()).longValue();
-        Instant created = jdbc.sql("SELECT create_time FROM orders WHERE id = ?")
-                .param(id)
-                .query((row, number) -> Order.time(row, "create_time"))
-                .single();
         jdbc.sql("UPDATE orders SET order_no = ? WHERE id = ?")
-                .params(NUMBER.format(created) + "%04d".formatted(id % 10_000), id)
+                .params(NUMBER.format(now) + "%04d".formatted(id % 10_000), id)
                 .update();
         Order order = find(id);
         events.created(order);
@@ -169,6 +165,14 @@ class OrderService {
                 .query(Order::of)
                 .optional()
                 .orElseThrow(() -> new NotFoundException("order", id));
+    }
+
+    /** The database's time, cut to what the column keeps: left to itself, a database may round it up, and the order would be overdue too late for its message. */
+    private LocalDateTime now() {
+        return jdbc.sql("SELECT LOCALTIMESTAMP(6)")
+                .query(LocalDateTime.class)
+                .single()
+                .truncatedTo(ChronoUnit.SECONDS);
     }
 
     private int move(long id, OrderStatus from, OrderStatus to) {

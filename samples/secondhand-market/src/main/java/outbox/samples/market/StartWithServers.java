@@ -1,49 +1,43 @@
 package outbox.samples.market;
 
-import org.opentest4j.TestAbortedException;
 import org.springframework.boot.SpringApplication;
-import outbox.testing.MariaDbServer;
-import outbox.testing.RabbitServer;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** Starts the market with private servers in the place of those that no setting names. What is in them goes with them. */
+/** Starts the market, with private servers in the place of those that no setting names. */
 public final class StartWithServers {
 
     private StartWithServers() {}
 
     public static void main(String[] args) {
+        List<String> wanted = new ArrayList<>();
+        if (!isSet(args, "spring.datasource.url") && !isSet(args, "spring.profiles.active")) {
+            wanted.add(Servers.MARIADB);
+        }
+        if (!isSet(args, "spring.rabbitmq.host") && !isSet(args, "spring.rabbitmq.port")) {
+            wanted.add(Servers.RABBITMQ);
+        }
         List<String> settings = new ArrayList<>(List.of(args));
         try {
-            if (!isSet(args, "spring.datasource.url") && !isSet(args, "spring.profiles.active")) {
-                settings.add("--spring.datasource.url=" + MariaDbServer.start().createDatabase());
+            if (!wanted.isEmpty()) {
+                settings.addAll(Servers.start(wanted));
             }
-            if (!isSet(args, "spring.rabbitmq.host") && !isSet(args, "spring.rabbitmq.port")) {
-                RabbitServer rabbit = RabbitServer.start();
-                settings.add("--spring.rabbitmq.host=127.0.0.1");
-                settings.add("--spring.rabbitmq.port=" + rabbit.port());
-                say("RabbitMQ: port " + rabbit.port() + ", management at http://127.0.0.1:" + rabbit.managementPort()
-                        + " (guest/guest)");
-            }
-        } catch (TestAbortedException e) { // the harness of the tests speaks of a test
-            say(e.getMessage() + " Or name a running server, see samples/secondhand-market/README.md.");
-            System.exit(2);
+        } catch (IOException e) {
+            System.err.println(e.getMessage());
+            System.exit(1);
         }
         SpringApplication.run(MarketApplication.class, settings.toArray(String[]::new));
     }
 
     /** Whether a setting was given as an argument, a system property or, in the way of Spring, as a variable of the environment. */
     private static boolean isSet(String[] args, String setting) {
-        String variable = setting.replace('.', '_').replace("-", "").toUpperCase(Locale.ROOT);
+        String variable = setting.replace('.', '_').toUpperCase(Locale.ROOT);
         return Arrays.stream(args).anyMatch(arg -> arg.startsWith("--" + setting + "="))
                 || System.getProperty(setting) != null
                 || System.getenv(variable) != null;
-    }
-
-    private static void say(String line) {
-        System.out.println(line);
     }
 }

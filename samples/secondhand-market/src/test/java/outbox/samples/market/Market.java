@@ -21,6 +21,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -33,7 +34,7 @@ final class Market implements AutoCloseable {
     private static final HttpClient HTTP = HttpClient.newHttpClient();
 
     private final String virtualHost = RabbitServer.shared().createVirtualHost();
-    private final String databaseUrl = MariaDbServer.shared().createDatabase();
+    private final String databaseUrl;
     private final ConfigurableApplicationContext application;
     private final String url;
 
@@ -45,7 +46,8 @@ final class Market implements AutoCloseable {
         }
     }
 
-    private Market(String... settings) {
+    private Market(String databaseUrl, String... settings) {
+        this.databaseUrl = databaseUrl;
         List<String> all = new ArrayList<>(List.of(
                 "--server.port=0",
                 "--spring.datasource.url=" + databaseUrl,
@@ -64,7 +66,14 @@ final class Market implements AutoCloseable {
     }
 
     static Market start(String... settings) {
-        return new Market(settings);
+        return new Market(MariaDbServer.shared().createDatabase(), settings);
+    }
+
+    /** With the database of a quick look. */
+    static Market startOnH2(String... settings) {
+        List<String> all = new ArrayList<>(List.of(settings));
+        all.add("--spring.profiles.active=h2");
+        return new Market("jdbc:h2:mem:" + UUID.randomUUID() + ";MODE=MySQL", all.toArray(String[]::new));
     }
 
     String virtualHost() {
