@@ -137,6 +137,30 @@ class ApiTest {
     }
 
     @Test
+    void answers_have_the_fields_of_the_document() {
+        var order = market.order();
+        long id = order.path("id").asLong();
+        var product = market.get("/api/products/" + order.path("productId").asLong());
+
+        assertThat(fields("Product")).hasSameElementsAs(product.body().propertyNames());
+        assertThat(fields("Order")).hasSameElementsAs(order.propertyNames());
+        assertThat(fields("Event"))
+                .hasSameElementsAs(market.event(id, OrderEvent.ORDER_CREATED).propertyNames());
+        assertThat(fields("ReplayResult"))
+                .hasSameElementsAs(market.post("/api/dlq/replay").body().propertyNames());
+    }
+
+    private static Set<String> fields(String schema) {
+        Map<String, Map<String, Map<String, Map<String, Map<String, Object>>>>> document =
+                new Yaml().load(market.get("/openapi.yaml").text());
+        return document.getOrDefault("components", Map.of())
+                .getOrDefault("schemas", Map.of())
+                .getOrDefault(schema, Map.of())
+                .getOrDefault("properties", Map.of())
+                .keySet();
+    }
+
+    @Test
     void the_page_is_served_and_fed_and_shows_everything_as_text() {
         assertThat(market.get("/").text()).contains("<script src=\"market.js\">", "default-src 'self'");
         assertThat(market.get("/market.js").text())

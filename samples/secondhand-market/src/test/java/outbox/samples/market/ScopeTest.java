@@ -399,7 +399,23 @@ class ScopeTest {
         assertThat(deadLetters()).doesNotContainKey(eventId);
     }
 
-    // ---- sections 12 and 14 ----
+    // ---- sections 10, 12 and 14 ----
+
+    @Test
+    void a_timeout_message_before_its_time_closes_nothing() throws Exception {
+        long id = market.order().path("id").asLong();
+        String early = UUID.randomUUID().toString();
+        try (Spy spy = new Spy(market)) {
+            send(
+                    spy,
+                    "order.timeout",
+                    message(early, "ORDER_TIMEOUT", id, "\"orderId\":" + id + ",\"orderNo\":\"1\""));
+        }
+
+        await().atMost(Market.SOON)
+                .until(() -> market.count("SELECT COUNT(*) FROM event_consume_log WHERE event_id = ?", early) == 1);
+        assertThat(market.statusOf(id)).isEqualTo("pending");
+    }
 
     @Test
     void the_two_tables_have_the_frozen_columns_and_no_other() {

@@ -65,6 +65,25 @@ class TimeoutTest {
         assertThat(market.post("/api/orders/" + id + "/pay").status()).isEqualTo(409);
     }
 
+    @Test
+    void an_order_whose_message_was_lost_is_cancelled_by_the_job() throws Exception {
+        JsonNode order = market.order();
+        long id = order.path("id").asLong();
+        try (Spy spy = new Spy(market)) {
+            await().pollDelay(Duration.ZERO)
+                    .atMost(Market.SOON)
+                    .until(() -> spy.channel().queuePurge(MarketTopology.TIMEOUT_DELAY_QUEUE).getMessageCount() == 1);
+        }
+
+        await().atMost(Market.SOON).until(() -> market.statusOf(id).equals("cancelled"));
+
+        assertThat(market.get("/api/orders/" + id).body().path("cancelReason").asString())
+                .isEqualTo("timeout");
+        assertThat(market.productStatus(order.path("productId").asLong())).isEqualTo("on_sale");
+        assertThat(market.event(id, OrderEvent.ORDER_TIMEOUT).path("consumption").isNull())
+                .isTrue();
+    }
+
     /**
      * A product is sold if one order has it, and on sale if none has. What was released by a time-out is bought again at once, so a second release would leave an order without its product,
      * and a cancellation without one would leave a product without an order.
