@@ -406,10 +406,7 @@ class ScopeTest {
         long id = market.order().path("id").asLong();
         String early = UUID.randomUUID().toString();
         try (Spy spy = new Spy(market)) {
-            send(
-                    spy,
-                    "order.timeout",
-                    message(early, "ORDER_TIMEOUT", id, "\"orderId\":" + id + ",\"orderNo\":\"1\""));
+            send(spy, "order.timeout", message(early, "ORDER_TIMEOUT", id, "\"orderId\":" + id + ",\"orderNo\":\"1\""));
         }
 
         await().atMost(Market.SOON)

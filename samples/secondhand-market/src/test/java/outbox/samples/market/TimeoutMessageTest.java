@@ -40,7 +40,8 @@ class TimeoutMessageTest {
 
         for (JsonNode order : orders) {
             long id = order.path("id").asLong();
-            await().pollDelay(Duration.ZERO).atMost(Market.SOON)
+            await().pollDelay(Duration.ZERO)
+                    .atMost(Market.SOON)
                     .until(() -> !market.event(id, OrderEvent.ORDER_TIMEOUT)
                             .path("consumption")
                             .isNull());

@@ -72,7 +72,10 @@ class TimeoutTest {
         try (Spy spy = new Spy(market)) {
             await().pollDelay(Duration.ZERO)
                     .atMost(Market.SOON)
-                    .until(() -> spy.channel().queuePurge(MarketTopology.TIMEOUT_DELAY_QUEUE).getMessageCount() == 1);
+                    .until(() -> spy.channel()
+                                    .queuePurge(MarketTopology.TIMEOUT_DELAY_QUEUE)
+                                    .getMessageCount()
+                            == 1);
         }
 
         await().atMost(Market.SOON).until(() -> market.statusOf(id).equals("cancelled"));
@@ -80,7 +83,9 @@ class TimeoutTest {
         assertThat(market.get("/api/orders/" + id).body().path("cancelReason").asString())
                 .isEqualTo("timeout");
         assertThat(market.productStatus(order.path("productId").asLong())).isEqualTo("on_sale");
-        assertThat(market.event(id, OrderEvent.ORDER_TIMEOUT).path("consumption").isNull())
+        assertThat(market.event(id, OrderEvent.ORDER_TIMEOUT)
+                        .path("consumption")
+                        .isNull())
                 .isTrue();
     }
 
