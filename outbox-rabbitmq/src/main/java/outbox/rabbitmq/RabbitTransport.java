@@ -7,6 +7,8 @@ import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.dispatch.CircuitBreaker;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -33,6 +35,7 @@ import java.util.stream.Stream;
  */
 public final class RabbitTransport implements AsyncEventListener, AutoCloseable {
 
+    private static final Logger LOG = System.getLogger(RabbitTransport.class.getName());
     private static final long PATIENCE_NANOS = Duration.ofSeconds(1).toNanos(); // with a broker that cannot be used
     private static final long LOOK_MILLIS = 100;
 
@@ -75,7 +78,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             throw e;
         }
         lanes.forEach(Lane::start);
-        threads.timer().scheduleWithFixedDelay(this::putOffLate, LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        threads.timer().scheduleWithFixedDelay(this::look, LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     public static Builder builder() {
@@ -116,6 +119,14 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         String id = event.aggregateId();
         int number = id == null ? turn.getAndIncrement() : Objects.hash(event.aggregateType(), id);
         return lanes.get(Math.floorMod(number, lanes.size()));
+    }
+
+    private void look() {
+        try {
+            putOffLate();
+        } catch (RuntimeException | Error e) { // such as of a breaker's clock; the next look must come
+            LOG.log(Level.ERROR, "RabbitMQ transport " + name + " could not look after its events", e);
+        }
     }
 
     private void putOffLate() {

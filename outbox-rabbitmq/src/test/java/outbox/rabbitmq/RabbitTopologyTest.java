@@ -118,8 +118,8 @@ class RabbitTopologyTest {
 
         await().atMost(Duration.ofSeconds(10)).until(() -> rabbit.call(channel -> channel.messageCount("due")) == 1);
         assertThat(texts("due")).containsExactly("soon");
-        assertThat(rabbit.call(channel -> channel.messageCount(later.exchange())))
-                .isEqualTo(1);
+        long waiting = rabbit.call(channel -> channel.messageCount(later.exchange()));
+        assertThat(waiting).isEqualTo(1);
     }
 
     @Test
