@@ -77,7 +77,8 @@ final class OrderConsumers implements AutoCloseable {
             String result,
             ToDoubleFunction<ConsumerHealth> value) {
         FunctionCounter.builder("market.consumed", rabbit, asked -> value.applyAsDouble(asked.health()))
-                .description("Messages by what became of them; handled and duplicate count as acks, the others as nacks")
+                .description(
+                        "Messages by what became of them; handled and duplicate count as acks, the others as nacks")
                 .tag("queue", consumer.queue())
                 .tag("consumer", consumer.name())
                 .tag("result", result)

@@ -6,6 +6,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import outbox.testing.MariaDbServer;
+import outbox.testing.MySqlServer;
 import outbox.testing.RabbitServer;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -67,6 +68,10 @@ final class Market implements AutoCloseable {
 
     static Market start(String... settings) {
         return new Market(MariaDbServer.shared().createDatabase(), settings);
+    }
+
+    static Market startOnMySql(String... settings) {
+        return new Market(MySqlServer.shared().createDatabase(), settings);
     }
 
     /** With the database of a quick look. */

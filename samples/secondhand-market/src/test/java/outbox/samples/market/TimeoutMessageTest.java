@@ -25,6 +25,13 @@ class TimeoutMessageTest {
     }
 
     @Test
+    void on_mysql_each_message_finds_its_order_overdue() {
+        try (Market market = Market.startOnMySql(SETTINGS)) {
+            assertMessagesClose(market);
+        }
+    }
+
+    @Test
     void on_h2_each_message_finds_its_order_overdue() {
         try (Market market = Market.startOnH2(SETTINGS)) {
             assertMessagesClose(market);
