@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * Deletes delivered events once they are past their retention, and dead ones only if a retention is set for them too. Pending events are never deleted.
  *
  * <p>The age of an event counts from when it became DONE or DEAD, by the database's clock, never from when it was written. Rows without that time, which only a foreign writer leaves,
- * stay. Events go in small transactions, so that neither writers nor marks wait for long. Any number of nodes may purge the same table.
+ * stay. Events go in small transactions, so that neither writers nor marks wait for long, and with rests between them. Any number of nodes may purge the same table.
  *
  * <p>Thread-safe. {@link #purge()} may be called by hand, with or without {@link #start()}.
  */
@@ -153,7 +153,7 @@ public final class OutboxPurge implements AutoCloseable {
         private @Nullable EventStore eventStore;
         private Duration retention = Duration.ofDays(7);
         private @Nullable Duration deadRetention;
-        private int batchSize = 1000;
+        private int batchSize = 100;
         private Duration interval = Duration.ofMinutes(10);
 
         private Builder() {}
@@ -182,7 +182,7 @@ public final class OutboxPurge implements AutoCloseable {
             return this;
         }
 
-        /** How many events a transaction deletes at most, 1 to 10000; default 1000. */
+        /** How many events a transaction deletes at most, 1 to 10000; default 100. Larger ones delete more in the same time, and writers wait longer for the log when they meet one. */
         public Builder batchSize(int batchSize) {
             if (batchSize < 1 || batchSize > 10_000) {
                 throw new IllegalArgumentException("batchSize must be between 1 and 10000: " + batchSize);

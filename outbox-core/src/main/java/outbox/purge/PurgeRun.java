@@ -13,11 +13,13 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
  * Deletes what is past its retention, a batch per transaction, so that locks are few and short. A batch that fails, such as for locks that others hold, makes the batches after it
- * half as large; each that succeeds makes them larger again.
+ * half as large; each that succeeds makes them larger again. After each it rests for five times as long as it took: writers, whose commits wait for the log that a batch leaves, then hardly
+ * meet one.
  *
  * <p>Of a table in partitions, days are dropped as a whole. Rows are deleted there only once their day should be gone: what is left then is in a day that is kept for another event, or in none.
  */
@@ -25,6 +27,8 @@ final class PurgeRun {
 
     private static final Logger LOG = System.getLogger(PurgeRun.class.getName());
     private static final int MAX_ATTEMPTS = 5000; // per transaction
+    private static final int REST = 5; // times the time of a batch
+    private static final Duration MAX_REST = Duration.ofMillis(250); // a close does not wait longer for it
     private static final Duration DAY_IS_DROPPED = Duration.ofDays(2); // a day ends, and its last events are delivered
 
     private final StoreAccess access;
@@ -94,11 +98,13 @@ final class PurgeRun {
         long total = 0;
         while (goesOn.getAsBoolean()) {
             int limit = currentSize.get();
+            long start = System.nanoTime();
             int count = batch(status, age, limit, total);
             total += count;
             if (count < limit) {
                 break;
             }
+            LockSupport.parkNanos(Math.min(REST * (System.nanoTime() - start), MAX_REST.toNanos()));
         }
         return total;
     }

@@ -229,7 +229,7 @@ abstract class DeliveryContract {
     }
 
     @Test
-    void what_is_in_flight_when_the_node_closes_is_given_back() throws Exception {
+    void what_is_in_flight_when_the_node_closes_is_left_to_its_lease() throws Exception {
         BlockingQueue<HttpExchange> held = new LinkedBlockingQueue<>();
         receiver.reaction = held::add;
         OutboxDispatcher dispatcher = start(transport(), settings -> settings.drainTimeoutMs(200));
@@ -242,6 +242,6 @@ abstract class DeliveryContract {
         Row row = db.row(id);
         assertThat(row.status()).isEqualTo(EventStatus.NEW);
         assertThat(row.attempts()).isZero();
-        assertThat(row.lockedBy()).isNull();
+        assertThat(row.lockedBy()).isNotNull(); // the request may still arrive: nobody else sends it meanwhile
     }
 }

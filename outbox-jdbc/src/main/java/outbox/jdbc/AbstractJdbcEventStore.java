@@ -73,6 +73,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     private final OrderStatements order;
     private final ControlStatements control;
     private final AdminStatements admin;
+    private final EndedIds ended = new EndedIds();
     private final AuditStatements audit;
     private final PauseStatements pauses;
     private final AttemptStatements attempts;
@@ -187,20 +188,6 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         return true;
     }
 
-    /**
-     * The statement that deletes a bounded number of events of a terminal status. Binds: those of the condition, limit.
-     *
-     * @param condition what else must hold, beginning with AND
-     */
-    protected String purgeSql(EventStatus terminal, String condition) {
-        return """
-                DELETE FROM %s
-                 WHERE status = %d
-                   %s
-                 FETCH FIRST ? ROWS ONLY
-                """.formatted(table(), terminal.code(), condition);
-    }
-
     /** Deletes those of the events that are DEAD. */
     int deleteDead(Connection conn, Collection<String> eventIds) throws SQLException {
         return updateIds(conn, """
@@ -210,12 +197,32 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 """, eventIds, binder -> {}, binder -> {});
     }
 
-    /** Deletes some events that ended before the given time. */
-    int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
-        return update(
-                conn,
-                purgeSql(terminal, endedBefore(terminal, shape(conn))),
-                binder -> bindEndedBefore(binder, terminal, doneBefore).number(limit));
+    /** Deletes some events that ended before the given time; what others hold is passed over. */
+    final int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
+        String isEnded = "status = " + terminal.code() + " " + endedBefore(terminal, shape(conn));
+        return ended.purge(
+                terminal,
+                limit,
+                most -> query(
+                        conn,
+                        "SELECT event_id FROM " + table() + " WHERE " + isEnded + " LIMIT ?",
+                        binder -> bindEndedBefore(binder, terminal, doneBefore).number(most),
+                        row -> row.getString(1)),
+                ids -> {
+                    Set<String> locked = queryIds(
+                            conn,
+                            "SELECT event_id FROM %1$s" + byPrimaryKey() + " WHERE %2$s AND " + isEnded
+                                    + " FOR UPDATE SKIP LOCKED",
+                            ids,
+                            binder -> bindEndedBefore(binder, terminal, doneBefore));
+                    return deleteLocked(conn, locked);
+                });
+    }
+
+    /** Deletes events whose rows this transaction has locked. */
+    int deleteLocked(Connection conn, Collection<String> eventIds) throws SQLException {
+        delete(conn, eventIds);
+        return eventIds.size();
     }
 
     /**

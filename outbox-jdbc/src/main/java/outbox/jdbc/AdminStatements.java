@@ -21,7 +21,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 
-/** The statements of an operator on the events of a table; the same for all databases but the purge. */
+/** The statements of an operator on the events of a table; the same for all databases. */
 final class AdminStatements {
 
     static final String SUMMARY_COLUMNS =

@@ -36,6 +36,7 @@ final class LayoutAdmin {
     private final LayoutSql sql;
     private final AbstractJdbcEventStore dialect;
     private volatile @Nullable TableShape seen; // the shape of the sub-select; reading it twice does no harm
+    private final EndedIds ended = new EndedIds();
 
     LayoutAdmin(LayoutEventStore store, TableLayout layout, LayoutSql sql, AbstractJdbcEventStore dialect) {
         this.store = store;
@@ -222,7 +223,7 @@ final class LayoutAdmin {
         });
     }
 
-    /** Rows that others hold are passed over. Binds: latest end, latest lock of a dead one, limit. */
+    /** Rows that others hold are passed over. */
     int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
@@ -231,36 +232,40 @@ final class LayoutAdmin {
         boolean locks =
                 terminal == EventStatus.DEAD && sql.has(LayoutColumn.LOCKED_AT); // its last run may be under way
         String lockedAt = locks ? sql.column(LayoutColumn.LOCKED_AT) : "";
-        String text = """
-                SELECT %s
-                  FROM %s
-                 WHERE %s
-                   AND %s < ?%s
-                 %s
-                 LIMIT ?
-                   FOR UPDATE SKIP LOCKED
-                """.formatted(
-                        sql.column(LayoutColumn.EVENT_ID),
-                        store.sqlName(),
-                        sql.is(terminal),
-                        sql.column(end),
-                        locks ? " AND (" + lockedAt + " IS NULL OR " + lockedAt + " < ?)" : "",
-                        sql.isIndexed(end) ? "ORDER BY " + sql.column(end) : ""); // else it would sort them all
-        return store.run("purge " + terminal + " events", () -> {
-            List<String> ids = store.queryAnew(
-                    conn,
-                    text,
-                    binder -> {
-                        binder.time(sql.plain(end), doneBefore);
-                        if (locks) {
-                            binder.time(sql.plain(LayoutColumn.LOCKED_AT), doneBefore);
-                        }
-                        binder.number(limit);
-                    },
-                    row -> row.getString(1));
-            store.deleteIds(conn, ids);
-            return ids.size();
-        });
+        // Binds: latest end, latest lock of a dead one.
+        String isEnded = sql.is(terminal) + " AND " + sql.column(end) + " < ?"
+                + (locks ? " AND (" + lockedAt + " IS NULL OR " + lockedAt + " < ?)" : "");
+        JdbcTable.Binds binds = binder -> {
+            binder.time(sql.plain(end), doneBefore);
+            if (locks) {
+                binder.time(sql.plain(LayoutColumn.LOCKED_AT), doneBefore);
+            }
+        };
+        String select = "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM ";
+        String oldestFirst = sql.isIndexed(end) ? " ORDER BY " + sql.column(end) : ""; // else it would sort them all
+        return store.run(
+                "purge " + terminal + " events",
+                () -> ended.purge(
+                        terminal,
+                        limit,
+                        most -> store.queryAnew(
+                                conn,
+                                select + store.sqlName() + " WHERE " + isEnded + oldestFirst + " LIMIT ?",
+                                binder -> {
+                                    binds.to(binder);
+                                    binder.number(most);
+                                },
+                                row -> row.getString(1)),
+                        ids -> {
+                            Set<String> locked = store.queryIds(
+                                    conn,
+                                    select + "%1$s" + store.byId() + " WHERE %2$s AND " + isEnded
+                                            + " FOR UPDATE SKIP LOCKED",
+                                    ids,
+                                    binds);
+                            store.deleteIds(conn, locked);
+                            return locked.size();
+                        }));
     }
 
     // ---- the table as one of ours ----

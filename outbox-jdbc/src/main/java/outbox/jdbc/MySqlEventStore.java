@@ -1,12 +1,9 @@
 package outbox.jdbc;
 
-import outbox.model.EventStatus;
-
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -72,24 +69,6 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
         binder.number(costly ? limit : (long) limit * SHARED_LOOK).number(limit);
     }
 
-    @Override
-    int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
-        String sql = """
-                SELECT event_id
-                  FROM %s
-                 WHERE status = %d
-                   %s
-                 LIMIT ?
-                   FOR UPDATE SKIP LOCKED
-                """.formatted(table(), terminal.code(), endedBefore(terminal, shape(conn)));
-        List<String> ids = query(
-                conn,
-                sql,
-                binder -> bindEndedBefore(binder, terminal, doneBefore).number(limit),
-                row -> row.getString(1));
-        return deleteLocked(conn, ids);
-    }
-
     /** Waits for a row that a claim has locked in passing: to pass over it would discard less than was asked for. */
     @Override
     int deleteDead(Connection conn, Collection<String> eventIds) throws SQLException {
@@ -123,7 +102,8 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
      * Deletes rows that this transaction has locked, each by its key. A DELETE of many keys, or with LIMIT, reads a small table as a whole, whatever hint it is given, and unlike
      * an UPDATE it then waits for every row that a business transaction has just written.
      */
-    private int deleteLocked(Connection conn, Collection<String> eventIds) throws SQLException {
+    @Override
+    int deleteLocked(Connection conn, Collection<String> eventIds) throws SQLException {
         if (eventIds.isEmpty()) {
             return 0;
         }

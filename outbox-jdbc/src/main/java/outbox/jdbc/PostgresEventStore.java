@@ -306,21 +306,6 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return false;
     }
 
-    /** Rows that others hold are passed over. By id rather than ctid, which is not unique in a partitioned table. */
-    @Override
-    protected String purgeSql(EventStatus terminal, String condition) {
-        return """
-                DELETE FROM %1$s
-                 WHERE event_id = ANY (ARRAY(
-                     SELECT event_id
-                       FROM %1$s
-                      WHERE status = %2$d
-                        %3$s
-                      LIMIT ?
-                        FOR UPDATE SKIP LOCKED))
-                """.formatted(table(), terminal.code(), condition);
-    }
-
     @Override
     boolean findsLastDirectly() {
         return true;

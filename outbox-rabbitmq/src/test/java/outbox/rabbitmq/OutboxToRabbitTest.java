@@ -3,6 +3,7 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.BuiltinExchangeType;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,6 +37,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -64,7 +66,7 @@ class OutboxToRabbitTest {
     private final List<AutoCloseable> open = new ArrayList<>();
     private StoreFixture db;
     private JdbcTransactionManager transactions;
-    private OutboxWriter writer;
+    private @Nullable OutboxWriter writer;
 
     @BeforeAll
     void startNode() {
@@ -120,7 +122,7 @@ class OutboxToRabbitTest {
 
     private String write(String type) {
         try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
-            String id = writer.write(EventEnvelope.ofJson(type, "{\"n\":1}"));
+            String id = Objects.requireNonNull(writer).write(EventEnvelope.ofJson(type, "{\"n\":1}"));
             tx.commit();
             return requireNonNull(id);
         }

@@ -2,6 +2,7 @@ package outbox.rabbitmq;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.GetResponse;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -222,6 +223,32 @@ class RabbitConsumerTest {
             await().until(() -> consumer.health().trouble() == null);
         }
         assertThat(broker.ready(OrderBroker.QUEUE)).isZero();
+    }
+
+    @Test
+    void a_consumer_that_may_not_publish_leaves_its_dead_letters_to_the_broker() throws Exception {
+        broker.server.control("add_user", broker.virtualHost, "secret");
+        broker.server.control("set_permissions", "-p", broker.virtualHost, broker.virtualHost, "", "", ".*");
+        ConnectionFactory reader = broker.factory();
+        reader.setUsername(broker.virtualHost);
+        reader.setPassword("secret");
+        broker.publish("e1");
+
+        try (RabbitConsumer consumer = app.consumer(broker)
+                .connectionFactory(reader)
+                .handler("OTHER", app::effect)
+                .build()) {
+            consumer.start();
+            broker.awaitReady(OrderBroker.DEAD, 1);
+            assertThat(consumer.health().deadLettered()).isEqualTo(1);
+            assertThat(consumer.health().trouble()).contains(OrderBroker.EXCHANGE);
+        }
+
+        assertThat(DeadLetters.of(broker.factory(), OrderBroker.DEAD)
+                        .list(DeadLetterFilter.all(), 1)
+                        .get(0)
+                        .queue())
+                .isEqualTo(OrderBroker.QUEUE);
     }
 
     @Test

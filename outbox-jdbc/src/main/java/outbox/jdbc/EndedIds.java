@@ -1,0 +1,77 @@
+package outbox.jdbc;
+
+import outbox.model.EventStatus;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * The ids of events that a purge may delete, found many at a time. A search passes over all that was deleted before it, until the database has cleaned up; a search per batch would make a
+ * purge slower the longer it goes on. What is found is only a hint: who deletes it sees whether it may still go.
+ */
+final class EndedIds {
+
+    private static final int FOUND_AT_ONCE = 10_000;
+
+    private final Map<EventStatus, Queue<String>> found = new EnumMap<>(EventStatus.class);
+
+    @FunctionalInterface
+    interface Search {
+        List<String> find(int limit) throws SQLException;
+    }
+
+    @FunctionalInterface
+    interface Deletion {
+        /** Deletes those that may go and that nobody holds; answers how many. */
+        int delete(Collection<String> eventIds) throws SQLException;
+    }
+
+    EndedIds() {
+        found.put(EventStatus.DONE, new ConcurrentLinkedQueue<>());
+        found.put(EventStatus.DEAD, new ConcurrentLinkedQueue<>());
+    }
+
+    /** Deletes up to {@code limit} events, with one search at most; fewer only if there are no more. */
+    int purge(EventStatus terminal, int limit, Search search, Deletion deletion) throws SQLException {
+        Queue<String> ids = found.get(terminal);
+        if (ids == null) {
+            throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
+        }
+        int deleted = deleteFound(ids, limit, deletion);
+        if (deleted < limit) {
+            ids.addAll(search.find(Math.max(limit, FOUND_AT_ONCE)));
+            deleted += deleteFound(ids, limit - deleted, deletion);
+        }
+        return deleted;
+    }
+
+    private static int deleteFound(Queue<String> ids, int limit, Deletion deletion) throws SQLException {
+        int deleted = 0;
+        while (deleted < limit) {
+            List<String> next = take(ids, limit - deleted);
+            if (next.isEmpty()) {
+                break;
+            }
+            deleted += deletion.delete(next);
+        }
+        return deleted;
+    }
+
+    private static List<String> take(Queue<String> ids, int limit) {
+        List<String> taken = new ArrayList<>();
+        while (taken.size() < limit) {
+            String id = ids.poll();
+            if (id == null) {
+                break;
+            }
+            taken.add(id);
+        }
+        return taken;
+    }
+}
