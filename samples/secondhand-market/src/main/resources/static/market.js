@@ -1,0 +1,116 @@
+"use strict";
+// Everything that comes from the server is put into the page as text, never as markup.
+
+const byId = (id) => document.getElementById(id);
+
+function element(name, text, className) {
+    const made = document.createElement(name);
+    if (text !== undefined) {
+        made.textContent = text;
+    }
+    if (className) {
+        made.className = className;
+    }
+    return made;
+}
+
+function row(...cells) {
+    const made = element("tr");
+    for (const cell of cells) {
+        const td = element("td");
+        td.append(...[].concat(cell));
+        made.append(td);
+    }
+    return made;
+}
+
+function button(label, action) {
+    const made = element("button", label);
+    made.type = "button";
+    made.addEventListener("click", action);
+    return made;
+}
+
+async function post(path, body) {
+    const answer = await fetch(path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body ?? {}),
+    });
+    const result = await answer.json();
+    byId("state").textContent = answer.ok ? "Done" : `${answer.status}: ${result.detail}`;
+    await show();
+}
+
+function product(one) {
+    const buy = one.status === "on_sale"
+        ? button("Buy", () => post("api/orders", { productId: one.id, buyerId: Number(byId("buyer").value) }))
+        : "";
+    return row(String(one.id), one.title, one.price.toFixed(2), element("span", one.status, `tag ${one.status}`), buy);
+}
+
+const STEPS = { pending: ["pay", "cancel"], paid: ["ship"], shipped: ["complete"], completed: [], cancelled: [] };
+
+function event(one) {
+    const line = element("span", undefined, "event");
+    line.title = `${one.eventId} ${one.traceId}`;
+    line.append(`${one.eventType} `, element("span", one.status, `tag ${one.status}`));
+    if (one.retryCount > 0) {
+        line.append(` after ${one.retryCount} failures`);
+    }
+    line.append(" → ", one.consumption
+        ? element("span", one.consumption.consumer, "tag consumed")
+        : element("span", "not yet consumed"));
+    return line;
+}
+
+function order(one, events) {
+    const status = one.cancelReason ? `${one.status} (${one.cancelReason})` : one.status;
+    return row(
+        `${one.id} · ${one.orderNo}`,
+        String(one.productId),
+        element("span", status, `tag ${one.status}`),
+        events.filter((each) => each.orderId === one.id).map(event),
+        STEPS[one.status].map((step) => button(step, () => post(`api/orders/${one.id}/${step}`))));
+}
+
+let shown = "";
+
+async function show() {
+    try {
+        const text = await (await fetch("live")).text();
+        if (text === shown) {
+            return; // buttons keep the focus
+        }
+        const live = JSON.parse(text);
+        shown = text;
+        byId("products").replaceChildren(...live.products.map(product));
+        byId("orders").replaceChildren(...live.orders.map((one) => order(one, live.events)));
+        byId("queues").replaceChildren(...Object.entries(live.queues).map(([name, messages]) =>
+            row(name, element("span", String(messages), name === "order.dlq.queue" && messages > 0 ? "tag alarm" : ""))));
+        if (byId("state").textContent === "Loading …") {
+            byId("state").textContent = "Live";
+        }
+    } catch (error) {
+        byId("state").textContent = `The market does not answer: ${error.message}`;
+    }
+}
+
+byId("offer").addEventListener("submit", (submitted) => {
+    submitted.preventDefault();
+    const form = new FormData(submitted.target);
+    post("api/products", {
+        title: form.get("title"),
+        price: Number(form.get("price")),
+        sellerId: Number(form.get("sellerId")),
+    });
+});
+byId("replay").addEventListener("click", () => post("api/dlq/replay"));
+
+async function live() {
+    if (!document.hidden) {
+        await show();
+    }
+    setTimeout(live, 1000);
+}
+live();
