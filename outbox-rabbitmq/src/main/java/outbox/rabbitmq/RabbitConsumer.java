@@ -366,8 +366,8 @@ public final class RabbitConsumer implements AutoCloseable {
         }
 
         /**
-         * Required: where messages go that are given up, which is best what the queue itself names as its dead-letter exchange and key. What cannot be delivered there goes back to the
-         * queue, rather than being lost.
+         * Required: where messages go that are given up, which is best what the queue itself names as its dead-letter exchange and key. What cannot be delivered there is
+         * kept and tried again, rather than being lost.
          */
         public Builder deadLetter(String exchange, String routingKey) {
             this.deadLetterExchange = Objects.requireNonNull(exchange, "exchange");
