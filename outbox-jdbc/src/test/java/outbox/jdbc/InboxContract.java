@@ -340,6 +340,17 @@ abstract class InboxContract {
     }
 
     @Test
+    void a_commit_that_is_cancelled_for_its_time_is_the_fault_of_its_action() {
+        FaultyDataSource faulty = new FaultyDataSource(db.dataSource());
+        Inbox slow = inboxOn(faulty).build();
+        faulty.failBefore(1, Call.to("commit"), "57014");
+
+        assertThatThrownBy(() -> slow.handle("billing", "e1", effect("e1")))
+                .isInstanceOf(EventStoreException.class)
+                .isNotInstanceOf(InboxException.class);
+    }
+
+    @Test
     void a_mark_that_lost_against_another_transaction_is_tried_again() throws SQLException {
         FaultyDataSource faulty = new FaultyDataSource(db.dataSource());
         Inbox shaky = inboxOn(faulty).build();

@@ -455,6 +455,26 @@ class RabbitConsumerTest {
     }
 
     @Test
+    void an_error_while_connecting_does_not_end_the_consumer() throws Exception {
+        AtomicInteger connects = new AtomicInteger();
+        ConnectionFactory factory = broker.factory();
+        factory.setSocketConfigurator(socket -> {
+            if (connects.incrementAndGet() == 1) {
+                throw new StackOverflowError("the test wants it");
+            }
+        });
+
+        try (RabbitConsumer consumer = app.consumer(broker)
+                .connectionFactory(factory)
+                .handler(app::effect)
+                .build()) {
+            consumer.start();
+            broker.publish("e1");
+            await().until(() -> consumer.health().handled() == 1);
+        }
+    }
+
+    @Test
     void wrong_settings_are_refused() throws Exception {
         RabbitConsumer.Builder complete = app.consumer(broker).handler(app::effect);
 
