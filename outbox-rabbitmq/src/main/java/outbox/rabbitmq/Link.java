@@ -8,7 +8,6 @@ import com.rabbitmq.client.ShutdownSignalException;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.net.Socket;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -17,7 +16,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /** One connection, from its opening to its end. Any thread may call any method. */
@@ -30,24 +28,21 @@ final class Link {
     private static final int MOST_KNOWN_EXCHANGES = 10_000;
 
     private final Connection connection;
-    private final AtomicReference<@Nullable Socket> socket;
+    private final CuttableSocket socket;
     private final Set<String> exchanges = ConcurrentHashMap.newKeySet(); // that were seen to exist
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile String endedBecause = "";
     private volatile @Nullable String blocked; // written by the client's reader
 
-    private Link(Connection connection, AtomicReference<@Nullable Socket> socket) {
+    private Link(Connection connection, CuttableSocket socket) {
         this.connection = connection;
         this.socket = socket;
     }
 
-    /** The factory is the caller's own copy. */
     static Link open(ConnectionFactory factory, String name, Consumer<String> onTrouble)
             throws IOException, TimeoutException {
-        AtomicReference<@Nullable Socket> socket = new AtomicReference<>();
-        ConnectionFactory own = factory.clone();
-        own.setSocketConfigurator(factory.getSocketConfigurator().andThen(socket::set));
-        Link link = new Link(own.newConnection(name), socket);
+        CuttableSocket socket = new CuttableSocket();
+        Link link = new Link(socket.factory(factory).newConnection(name), socket);
         link.connection.addBlockedListener(
                 reason -> {
                     link.blocked = reason;
@@ -127,16 +122,13 @@ final class Link {
         exchanges.remove(exchange);
     }
 
-    /** Ends the connection at once. Its streams are not touched: a thread that writes to a broker that does not read holds their lock. */
+    /** Ends the connection at once. */
     void cut(String why) {
         if (endedBecause.isEmpty()) {
             endedBecause = why;
         }
-        Socket current = socket.get();
         try {
-            if (current != null) {
-                current.close();
-            }
+            socket.cut();
         } catch (IOException e) {
             endedBecause = why + "; and closing the socket failed: " + e.getMessage();
         }
