@@ -10,6 +10,7 @@ import java.net.Socket;
 final class CuttableSocket {
 
     private volatile @Nullable Socket socket; // written by the thread that connects
+    private volatile boolean cut;
 
     /** A copy of the factory whose next connection is this one. It must use blocking I/O. */
     ConnectionFactory factory(ConnectionFactory given) {
@@ -20,6 +21,7 @@ final class CuttableSocket {
 
     /** Its streams are not touched: who writes holds their lock. */
     void cut() throws IOException {
+        cut = true;
         Socket current = socket;
         if (current == null || current.isClosed()) {
             return;
@@ -29,5 +31,9 @@ final class CuttableSocket {
         } finally {
             current.close();
         }
+    }
+
+    boolean isCut() {
+        return cut;
     }
 }
