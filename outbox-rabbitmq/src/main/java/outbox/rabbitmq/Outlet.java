@@ -98,10 +98,12 @@ final class Outlet {
         return true;
     }
 
-    /** Whether the broker owes its word on a message for longer than this, though it could have given it. */
+    /** Whether the broker owes its word on a message for longer than this, though it could have given it, and nobody waits for that any more. */
     boolean isSilent(long nanos) {
         Publish oldest = tracker.oldest();
-        return oldest != null && link.waitedNanos(oldest.sentNanos(), System.nanoTime()) > nanos;
+        return oldest != null
+                && oldest.isEnded()
+                && link.waitedNanos(oldest.sentNanos(), System.nanoTime()) > nanos;
     }
 
     /** Nothing more is published here; what is on its way gets its answers. */

@@ -132,17 +132,21 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
     private void putOffLate() {
         long now = System.nanoTime();
         boolean usable = broker.usable() != null;
+        String trouble = null;
         for (Publish publish : inFlight) {
             if (publish.isEnded()) {
                 continue;
             }
             if (publish.ageNanos(now) > confirmNanos) {
-                openBreaker("did not confirm within " + confirmTimeout);
-                publish.putOff("RabbitMQ at " + broker.where() + " did not confirm within " + confirmTimeout);
+                trouble = "did not confirm within " + confirmTimeout;
+                publish.putOff("RabbitMQ at " + broker.where() + " " + trouble);
             } else if (!usable && !publish.isSent() && publish.ageNanos(now) > PATIENCE_NANOS) {
-                openBreaker(broker.trouble());
-                publish.putOff("RabbitMQ at " + broker.where() + " " + broker.trouble());
+                trouble = broker.trouble();
+                publish.putOff("RabbitMQ at " + broker.where() + " " + trouble);
             }
+        }
+        if (trouble != null) {
+            openBreaker(trouble); // last: its clock is the code of others
         }
     }
 
