@@ -101,9 +101,7 @@ final class Outlet {
     /** Whether the broker owes its word on a message for longer than this, though it could have given it, and nobody waits for that any more. */
     boolean isSilent(long nanos) {
         Publish oldest = tracker.oldest();
-        return oldest != null
-                && oldest.isEnded()
-                && link.waitedNanos(oldest.sentNanos(), System.nanoTime()) > nanos;
+        return oldest != null && oldest.isEnded() && link.waitedNanos(oldest.sentNanos(), System.nanoTime()) > nanos;
     }
 
     /** Nothing more is published here; what is on its way gets its answers. */
