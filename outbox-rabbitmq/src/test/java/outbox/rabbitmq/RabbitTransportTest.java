@@ -392,7 +392,8 @@ class RabbitTransportTest {
             }
 
             await().atMost(Duration.ofSeconds(15))
-                    .until(() -> !transport.health().connected() && transport.health().inFlight() == 0);
+                    .until(() -> !transport.health().connected()
+                            && transport.health().inFlight() == 0);
             stages.forEach(stage -> assertUncounted(end(stage)));
         } finally {
             rabbit.server().resume();
