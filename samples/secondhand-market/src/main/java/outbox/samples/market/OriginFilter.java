@@ -7,6 +7,7 @@ import org.springframework.web.cors.CorsUtils;
 import org.springframework.web.filter.OncePerRequestFilter;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -27,7 +28,7 @@ class OriginFilter extends OncePerRequestFilter {
         if (request.getMethod().equals(HttpMethod.POST.name()) && CorsUtils.isCorsRequest(request)) {
             response.setStatus(HttpServletResponse.SC_FORBIDDEN);
             response.setContentType(MediaType.APPLICATION_PROBLEM_JSON_VALUE);
-            response.getWriter().write(REFUSED);
+            response.getOutputStream().write(REFUSED.getBytes(StandardCharsets.UTF_8)); // a writer would add a charset
             return;
         }
         chain.doFilter(request, response);
