@@ -32,13 +32,18 @@ function button(label, action) {
 }
 
 async function post(path, body) {
-    const answer = await fetch(path, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(body ?? {}),
-    });
-    const result = await answer.json();
-    byId("state").textContent = answer.ok ? "Done" : `${answer.status}: ${result.detail}`;
+    try {
+        const answer = await fetch(path, {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify(body ?? {}),
+        });
+        const result = await answer.json();
+        byId("state").textContent = answer.ok ? "Done" : `${answer.status}: ${result.detail}`;
+    } catch (error) {
+        byId("state").textContent = `Not known whether it was done: ${error.message}`;
+        return;
+    }
     await show();
 }
 
@@ -75,10 +80,19 @@ function order(one, events) {
 }
 
 let shown = "";
+let lost = true; // no answer yet, or none to the last poll
 
 async function show() {
     try {
-        const text = await (await fetch("live")).text();
+        const answer = await fetch("live");
+        const text = await answer.text();
+        if (!answer.ok) {
+            throw new Error(`status ${answer.status}`);
+        }
+        if (lost) {
+            lost = false;
+            byId("state").textContent = "Live";
+        }
         if (text === shown) {
             return; // buttons keep the focus
         }
@@ -88,10 +102,8 @@ async function show() {
         byId("orders").replaceChildren(...live.orders.map((one) => order(one, live.events)));
         byId("queues").replaceChildren(...Object.entries(live.queues).map(([name, messages]) =>
             row(name, element("span", String(messages), name === "order.dlq.queue" && messages > 0 ? "tag alarm" : ""))));
-        if (byId("state").textContent === "Loading …") {
-            byId("state").textContent = "Live";
-        }
     } catch (error) {
+        lost = true;
         byId("state").textContent = `The market does not answer: ${error.message}`;
     }
 }

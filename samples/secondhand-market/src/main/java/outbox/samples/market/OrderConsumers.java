@@ -14,6 +14,7 @@ import tools.jackson.databind.json.JsonMapper;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.ToDoubleFunction;
 
 /** Runs each {@link OrderConsumer} on its queue, with the inbox around it, and counts what became of the messages. */
@@ -66,6 +67,7 @@ final class OrderConsumers implements AutoCloseable {
             count(registry, consumer, rabbit, "handled", ConsumerHealth::handled);
             count(registry, consumer, rabbit, "duplicate", ConsumerHealth::duplicates);
             count(registry, consumer, rabbit, "redelivered", ConsumerHealth::redelivered);
+            count(registry, consumer, rabbit, "put_off", ConsumerHealth::putOff);
             count(registry, consumer, rabbit, "dead", ConsumerHealth::deadLettered);
         });
     }
@@ -77,21 +79,21 @@ final class OrderConsumers implements AutoCloseable {
             String result,
             ToDoubleFunction<ConsumerHealth> value) {
         FunctionCounter.builder("market.consumed", rabbit, asked -> value.applyAsDouble(asked.health()))
-                .description(
-                        "Messages by what became of them; handled and duplicate count as acks, the others as nacks")
+                .description("Runs by what became of the message; handled and duplicate are successes (the acks of the"
+                        + " scope), redelivered, put_off and dead are failures (its nacks)")
                 .tag("queue", consumer.queue())
                 .tag("consumer", consumer.name())
                 .tag("result", result)
                 .register(registry);
     }
 
-    /** What is wrong with consumers, by their names. */
+    /** What is wrong with consumers, be it that they get no messages or that they cannot pass on failed ones, by their names. */
     Map<String, String> troubles() {
         Map<String, String> troubles = new LinkedHashMap<>();
         running.forEach((consumer, rabbit) -> {
             ConsumerHealth health = rabbit.health();
-            if (!health.consuming()) {
-                troubles.put(consumer.name(), String.valueOf(health.trouble()));
+            if (health.trouble() != null || !health.consuming()) {
+                troubles.put(consumer.name(), Objects.requireNonNullElse(health.trouble(), "not consuming"));
             }
         });
         return troubles;

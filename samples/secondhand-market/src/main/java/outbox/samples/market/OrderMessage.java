@@ -3,8 +3,19 @@ package outbox.samples.market;
 import outbox.rabbitmq.UnrecoverableMessageException;
 import tools.jackson.databind.JsonNode;
 
+import java.util.List;
+
 /** The payload of a message; what is missing or of the wrong kind in it never gets better. */
 record OrderMessage(JsonNode payload) {
+
+    /** Refuses a payload that lacks one of the fields. */
+    void require(List<String> fields) {
+        for (String field : fields) {
+            if (!payload.hasNonNull(field)) {
+                throw new UnrecoverableMessageException(Texts.CONSUME_FAILED + ": payload." + field + " is missing");
+            }
+        }
+    }
 
     long orderId() {
         return number("orderId");

@@ -1,6 +1,7 @@
 package outbox.samples.market;
 
 import outbox.EventEnvelope;
+import outbox.GiveUpException;
 import outbox.rabbitmq.MessageFormat;
 import outbox.rabbitmq.RabbitMessage;
 
@@ -22,8 +23,10 @@ final class OrderMessageFormat implements MessageFormat {
         return MessageFormat.CONTRACT.messageOf(message.build());
     }
 
-    /** The key under which an event is sent; an event of no type of ours has none. */
+    /** The key under which an event is sent; an event of no type of ours has none, and no further attempt would find one. */
     static String routingKey(EventEnvelope event) {
-        return OrderEvent.valueOf(event.eventType()).routingKey();
+        return OrderEvent.named(event.eventType())
+                .map(OrderEvent::routingKey)
+                .orElseThrow(() -> new GiveUpException(Texts.UNSUPPORTED_TYPE + ": " + event.eventType()));
     }
 }

@@ -52,7 +52,12 @@ final class OrderMessages implements MessageHandler {
             throw new UnrecoverableMessageException(
                     Texts.UNSUPPORTED_TYPE + ": " + message.eventType() + " in " + consumer.queue());
         }
+        if (!message.aggregateType().orElse("").equals(OrderEvent.AGGREGATE)) {
+            throw new UnrecoverableMessageException(
+                    Texts.CONSUME_FAILED + ": aggregateType must be " + OrderEvent.AGGREGATE);
+        }
         OrderMessage order = new OrderMessage(payload(message));
+        order.require(consumer.type().fields());
         order.text("orderNo");
         if (!message.aggregateId().orElse("").equals(Long.toString(order.orderId()))) {
             throw new UnrecoverableMessageException(

@@ -15,6 +15,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /** The broker's side, wired by hand: topology, transport, consumers and dead letters. */
 @Configuration(proxyBeanMethods = false)
@@ -71,9 +72,10 @@ class RabbitConfiguration {
     HealthIndicator rabbitHealth(RabbitTransport transport, OrderConsumers consumers) {
         return () -> {
             RabbitHealth health = transport.health();
-            Health.Builder answer = health.isUp() && consumers.troubles().isEmpty() ? Health.up() : Health.down();
+            Map<String, String> troubles = consumers.troubles();
+            Health.Builder answer = health.isUp() && troubles.isEmpty() ? Health.up() : Health.down();
             return answer.withDetail("transport", health.toString())
-                    .withDetail("troubles", consumers.troubles())
+                    .withDetail("troubles", troubles)
                     .build();
         };
     }

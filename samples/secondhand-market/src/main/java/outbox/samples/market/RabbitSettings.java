@@ -1,5 +1,6 @@
 package outbox.samples.market;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
@@ -8,6 +9,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param publisherConfirmType correlated: an event is sent when the broker has confirmed it
  * @param publisherReturns true: a message without a queue comes back and has failed
+ * @param addresses refused rather than ignored, as a connection to another broker than the one meant would be the result
+ * @param ssl refused rather than ignored
  */
 @ConfigurationProperties("spring.rabbitmq")
 record RabbitSettings(
@@ -18,11 +21,25 @@ record RabbitSettings(
         @DefaultValue("guest") String password,
         @DefaultValue("correlated") String publisherConfirmType,
         @DefaultValue("true") boolean publisherReturns,
-        @DefaultValue Listener listener) {
+        @DefaultValue Listener listener,
+        @Nullable String addresses,
+        @DefaultValue Ssl ssl) {
 
     RabbitSettings {
         require(publisherConfirmType.equals("correlated"), "publisher-confirm-type", "correlated");
         require(publisherReturns, "publisher-returns", "true");
+        if (addresses != null) {
+            throw new IllegalArgumentException(
+                    "spring.rabbitmq.addresses is not supported; give spring.rabbitmq.host and spring.rabbitmq.port");
+        }
+    }
+
+    /** Only to say that there is none. */
+    record Ssl(@DefaultValue("false") boolean enabled) {
+
+        Ssl {
+            require(!enabled, "ssl.enabled", "false");
+        }
     }
 
     /** As Spring nests them. */

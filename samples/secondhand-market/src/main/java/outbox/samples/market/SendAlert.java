@@ -28,7 +28,9 @@ final class SendAlert implements EventInterceptor {
         new LogFields(
                         event.eventId(),
                         StoredPayload.parse(event.payloadJson()).traceId(),
-                        OrderMessageFormat.routingKey(event),
+                        OrderEvent.named(event.eventType())
+                                .map(OrderEvent::queue)
+                                .orElse(event.eventType()),
                         "outbox-relay")
                 .during(() -> tell(event, error));
     }

@@ -1,5 +1,6 @@
 package outbox.samples.market;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.SpringApplication;
 
 import java.io.IOException;
@@ -15,7 +16,7 @@ public final class StartWithServers {
 
     public static void main(String[] args) {
         List<String> wanted = new ArrayList<>();
-        if (!isSet(args, "spring.datasource.url") && !isSet(args, "spring.profiles.active")) {
+        if (!isSet(args, "spring.datasource.url") && !hasProfileH2(args)) {
             wanted.add(Servers.MARIADB);
         }
         if (!isSet(args, "spring.rabbitmq.host") && !isSet(args, "spring.rabbitmq.port")) {
@@ -33,11 +34,26 @@ public final class StartWithServers {
         SpringApplication.run(MarketApplication.class, settings.toArray(String[]::new));
     }
 
-    /** Whether a setting was given as an argument, a system property or, in the way of Spring, as a variable of the environment. */
-    private static boolean isSet(String[] args, String setting) {
-        String variable = setting.replace('.', '_').toUpperCase(Locale.ROOT);
-        return Arrays.stream(args).anyMatch(arg -> arg.startsWith("--" + setting + "="))
-                || System.getProperty(setting) != null
-                || System.getenv(variable) != null;
+    /** Another profile does not bring a database. */
+    static boolean hasProfileH2(String... args) {
+        String profiles = setting(args, "spring.profiles.active");
+        return profiles != null
+                && Arrays.stream(profiles.split(",", -1)).map(String::strip).anyMatch("h2"::equals);
+    }
+
+    private static boolean isSet(String[] args, String name) {
+        return setting(args, name) != null;
+    }
+
+    /** A setting that was given as an argument, a system property or, in the way of Spring, as a variable of the environment. */
+    private static @Nullable String setting(String[] args, String name) {
+        String argument = "--" + name + "=";
+        for (String arg : args) {
+            if (arg.startsWith(argument)) {
+                return arg.substring(argument.length());
+            }
+        }
+        String variable = name.replace('.', '_').toUpperCase(Locale.ROOT);
+        return System.getProperty(name, System.getenv(variable));
     }
 }

@@ -56,7 +56,7 @@ final class Market implements AutoCloseable {
                 "--spring.rabbitmq.port=" + RabbitServer.shared().port(),
                 "--spring.rabbitmq.virtual-host=" + virtualHost,
                 "--outbox.dispatcher.scan-interval=500ms",
-                "--outbox.dispatcher.retry-delays=1s,1s,1s",
+                "--outbox.dispatcher.retry-delays=1s,1s,5s",
                 "--market.consumers.redelivery-delay=100ms",
                 "--market.consumers.sample-interval=300ms"));
         all.addAll(List.of(settings));
@@ -83,6 +83,10 @@ final class Market implements AutoCloseable {
 
     String virtualHost() {
         return virtualHost;
+    }
+
+    String url() {
+        return url;
     }
 
     /** A look into the tables, past the application. */
@@ -117,6 +121,14 @@ final class Market implements AutoCloseable {
 
     Answer post(String path, String json) {
         return send(request(path).header("Content-Type", "application/json").POST(BodyPublishers.ofString(json)));
+    }
+
+    /** As a page of that origin does. */
+    Answer postFrom(String origin, String path, String json) {
+        return send(request(path)
+                .header("Origin", origin)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString(json)));
     }
 
     Answer post(String path) {

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -248,24 +249,18 @@ class ScopeTest {
         long unlucky = market.order().path("id").asLong();
         try (Spy spy = new Spy(market).blind()) {
             spy.channel().queueUnbind("order.fulfillment.queue", MarketTopology.EXCHANGE, "order.paid");
+            JsonNode retried;
             try {
                 market.post("/api/orders/" + lucky + "/pay");
-                await().atMost(Market.SOON)
-                        .until(() -> market.event(lucky, OrderEvent.ORDER_PAID)
-                                .path("status")
-                                .asString()
-                                .equals("RETRY"));
-                assertThat(market.event(lucky, OrderEvent.ORDER_PAID)
-                                .path("retryCount")
-                                .asInt())
-                        .isPositive();
-                assertThat(market.event(lucky, OrderEvent.ORDER_PAID)
-                                .path("nextRetryTime")
-                                .isNull())
-                        .isFalse();
-            } finally {
+                retried = await().atMost(Market.SOON)
+                        .until(
+                                () -> market.event(lucky, OrderEvent.ORDER_PAID),
+                                event -> event.path("status").asString().equals("RETRY"));
+            } finally { // long before the last try
                 spy.channel().queueBind("order.fulfillment.queue", MarketTopology.EXCHANGE, "order.paid");
             }
+            assertThat(retried.path("retryCount").asInt()).isPositive();
+            assertThat(retried.path("nextRetryTime").isNull()).isFalse();
             awaitConsumed(lucky, OrderEvent.ORDER_PAID, "order-fulfillment");
 
             spy.channel().queueUnbind("order.fulfillment.queue", MarketTopology.EXCHANGE, "order.paid");
@@ -288,10 +283,12 @@ class ScopeTest {
         assertThat(alarm.getMDCPropertyMap())
                 .containsEntry("eventId", failed.path("eventId").asString())
                 .containsEntry("traceId", failed.path("traceId").asString())
-                .containsEntry("queue", "order.paid")
+                .containsEntry("queue", "order.fulfillment.queue")
                 .containsEntry("consumer", "outbox-relay");
-        assertThat(market.get("/actuator/prometheus").text())
-                .containsPattern("outbox_dead_total\\{[^}]*topic=\"ORDER_PAID\"[^}]*} 1\\.0");
+        await().atMost(Market.SOON)
+                .untilAsserted(
+                        () -> assertThat(market.get("/actuator/prometheus").text())
+                                .containsPattern("outbox_dead_total\\{[^}]*topic=\"ORDER_PAID\"[^}]*} 1\\.0"));
     }
 
     // ---- 16.4 reliability ----
@@ -302,9 +299,12 @@ class ScopeTest {
             JsonNode order = market.order();
             long id = order.path("id").asLong();
             awaitConsumed(id, OrderEvent.ORDER_CREATED, "inventory-update");
-            String eventId =
-                    market.event(id, OrderEvent.ORDER_CREATED).path("eventId").asString();
+            JsonNode event = market.event(id, OrderEvent.ORDER_CREATED);
+            String eventId = event.path("eventId").asString();
+            String traceId = event.path("traceId").asString();
             GetResponse sent = await().atMost(Market.SOON).until(() -> spy.next(eventId), found -> found != null);
+
+            double before = consumed("inventory-update", "duplicate");
 
             for (int copy = 0; copy < 5; copy++) {
                 spy.publish("order.created", sent.getProps(), new String(sent.getBody(), StandardCharsets.UTF_8));
@@ -318,7 +318,10 @@ class ScopeTest {
                                     .containsEntry("eventId", eventId)
                                     .containsEntry("queue", "inventory.update.queue")
                                     .containsEntry("consumer", "inventory-update")
-                                    .containsKey("traceId")));
+                                    .containsEntry("traceId", traceId)));
+            await().atMost(Market.SOON)
+                    .untilAsserted(() -> assertThat(consumed("inventory-update", "duplicate"))
+                            .isEqualTo(before + 5));
             assertThat(timesOrdered(order)).isEqualTo(1);
             assertThat(market.count("SELECT COUNT(*) FROM event_consume_log WHERE event_id = ?", eventId))
                     .isEqualTo(1);
@@ -330,23 +333,31 @@ class ScopeTest {
         long id = market.order().path("id").asLong();
         String type = UUID.randomUUID().toString();
         String data = UUID.randomUUID().toString();
+        String missing = UUID.randomUUID().toString();
+        String other = UUID.randomUUID().toString();
         String order = UUID.randomUUID().toString();
+        double deadBefore = consumed("inventory-update", "dead");
         try (Spy spy = new Spy(market)) {
-            send(spy, "order.created", message(type, "ORDER_EATEN", id, "\"orderId\":" + id + ",\"orderNo\":\"1\""));
+            send(spy, "order.created", message(type, "ORDER_EATEN", id, created(id)));
+            send(spy, "order.created", message(data, "ORDER_CREATED", id, created(id + 1)));
             send(
                     spy,
                     "order.created",
-                    message(data, "ORDER_CREATED", id, "\"orderId\":" + (id + 1) + ",\"orderNo\":\"1\""));
+                    message(missing, "ORDER_CREATED", id, created(id).replace("\"quantity\":1", "\"quantity\":null")));
             send(
                     spy,
-                    "order.paid",
-                    message(order, "ORDER_PAID", 999_999_999, "\"orderId\":999999999,\"orderNo\":\"1\""));
+                    "order.created",
+                    message(other, "ORDER_CREATED", id, created(id)).replace("\"Order\"", "\"Product\""));
+            send(spy, "order.paid", message(order, "ORDER_PAID", 999_999_999, paid(999_999_999)));
         }
 
         await().atMost(Market.SOON).untilAsserted(() -> {
             assertThat(reason(type)).contains(Texts.UNSUPPORTED_TYPE);
-            assertThat(reason(data)).contains(Texts.CONSUME_FAILED);
-            assertThat(reason(order)).contains(Texts.CONSUME_FAILED);
+            assertThat(reason(data)).contains(Texts.CONSUME_FAILED, "payload.orderId");
+            assertThat(reason(missing)).contains(Texts.CONSUME_FAILED, "payload.quantity");
+            assertThat(reason(other)).contains(Texts.CONSUME_FAILED, "aggregateType");
+            assertThat(reason(order)).contains(Texts.CONSUME_FAILED, "no order");
+            assertThat(consumed("inventory-update", "dead")).isEqualTo(deadBefore + 4);
         });
         assertThat(log.all(Level.WARN, type))
                 .anySatisfy(line -> assertThat(line.getMDCPropertyMap())
@@ -355,7 +366,12 @@ class ScopeTest {
                         .containsEntry("consumer", "inventory-update")
                         .containsEntry("traceId", "trace-test"));
         assertThat(market.count(
-                        "SELECT COUNT(*) FROM event_consume_log WHERE event_id IN (?, ?, ?)", type, data, order))
+                        "SELECT COUNT(*) FROM event_consume_log WHERE event_id IN (?, ?, ?, ?, ?)",
+                        type,
+                        data,
+                        missing,
+                        other,
+                        order))
                 .isZero();
     }
 
@@ -364,6 +380,9 @@ class ScopeTest {
         long id = market.order().path("id").asLong();
         market.post("/api/orders/" + id + "/pay");
         awaitConsumed(id, OrderEvent.ORDER_PAID, "order-fulfillment");
+        double redeliveredBefore = consumed("order-status-sync", "redelivered");
+        double deadBefore = consumed("order-status-sync", "dead");
+        double handledBefore = consumed("order-status-sync", "handled");
         market.database()
                 .sql("RENAME TABLE notifications TO notifications_away")
                 .update();
@@ -383,6 +402,18 @@ class ScopeTest {
         }
         assertThat(market.count("SELECT COUNT(*) FROM event_consume_log WHERE event_id = ?", eventId))
                 .isZero();
+        JsonNode letter = Objects.requireNonNull(deadLetters().get(eventId));
+        assertThat(letter.path("redeliveries").asInt()).isEqualTo(3);
+        assertThat(letter.path("reason").asString())
+                .startsWith("Failed after 3 redeliveries")
+                .contains("notifications");
+        assertThat(letter.path("queue").asString()).isEqualTo("order.status.sync.queue");
+        assertThat(letter.path("consumer").asString()).isEqualTo("order-status-sync");
+        assertThat(ApiTest.fields(market, "DeadLetter")).hasSameElementsAs(letter.propertyNames());
+        await().atMost(Market.SOON).untilAsserted(() -> {
+            assertThat(consumed("order-status-sync", "redelivered")).isEqualTo(redeliveredBefore + 3);
+            assertThat(consumed("order-status-sync", "dead")).isEqualTo(deadBefore + 1);
+        });
         await().atMost(Market.SOON).untilAsserted(() -> {
             assertThat(market.get("/actuator/prometheus").text())
                     .containsPattern("market_queue_messages\\{[^}]*queue=\"order.dlq.queue\"[^}]*} [1-9]");
@@ -397,6 +428,53 @@ class ScopeTest {
         assertThat(market.count("SELECT COUNT(*) FROM notifications WHERE order_id = ?", id))
                 .isEqualTo(2);
         assertThat(deadLetters()).doesNotContainKey(eventId);
+        await().atMost(Market.SOON)
+                .untilAsserted(() ->
+                        assertThat(consumed("order-status-sync", "handled")).isEqualTo(handledBefore + 1));
+    }
+
+    // ---- beside the lines ----
+
+    @Test
+    void an_event_of_no_known_type_is_failed_at_once_with_an_alarm() {
+        String eventId = UUID.randomUUID().toString();
+        market.database().sql("""
+                        INSERT INTO outbox_events
+                               (event_id, event_type, aggregate_type, aggregate_id, payload, status, retry_count, create_time, update_time)
+                        VALUES (?, 'ORDER_EATEN', 'Order', 1, '{"orderId":1}', 'NEW', 0, UTC_TIMESTAMP, UTC_TIMESTAMP)
+                        """).param(eventId).update();
+
+        await().atMost(Market.SOON)
+                .until(() -> market.count(
+                                "SELECT COUNT(*) FROM outbox_events WHERE event_id = ? AND status = 'FAILED'", eventId)
+                        == 1);
+        ILoggingEvent alarm = log.one(Level.ERROR, eventId);
+        assertThat(alarm.getFormattedMessage()).startsWith(Texts.SEND_FAILED).contains(Texts.UNSUPPORTED_TYPE);
+        assertThat(alarm.getMDCPropertyMap()).containsEntry("eventId", eventId).containsEntry("queue", "ORDER_EATEN");
+    }
+
+    @Test
+    void a_consumer_that_cannot_pass_on_a_dead_letter_is_in_trouble() throws Exception {
+        long id = market.order().path("id").asLong();
+        String dead = UUID.randomUUID().toString();
+        try (Spy spy = new Spy(market).blind()) {
+            spy.channel().queueUnbind("order.dlq.queue", MarketTopology.EXCHANGE, "order.dlq");
+            try {
+                send(spy, "order.paid", message(dead, "ORDER_EATEN", id, paid(id)));
+                await().atMost(Market.SOON).untilAsserted(() -> {
+                    Market.Answer health = market.get("/actuator/health");
+                    assertThat(health.status()).as(health.text()).isEqualTo(503);
+                    assertThat(health.text()).contains("order-fulfillment");
+                });
+            } finally {
+                spy.channel().queueBind("order.dlq.queue", MarketTopology.EXCHANGE, "order.dlq");
+            }
+        }
+
+        await().atMost(Market.SOON).untilAsserted(() -> assertThat(reason(dead)).contains(Texts.UNSUPPORTED_TYPE));
+        await().atMost(Market.SOON)
+                .untilAsserted(() ->
+                        assertThat(market.get("/actuator/health").status()).isEqualTo(200));
     }
 
     // ---- sections 10, 12 and 14 ----
@@ -406,7 +484,7 @@ class ScopeTest {
         long id = market.order().path("id").asLong();
         String early = UUID.randomUUID().toString();
         try (Spy spy = new Spy(market)) {
-            send(spy, "order.timeout", message(early, "ORDER_TIMEOUT", id, "\"orderId\":" + id + ",\"orderNo\":\"1\""));
+            send(spy, "order.timeout", message(early, "ORDER_TIMEOUT", id, timeout(id)));
         }
 
         await().atMost(Market.SOON)
@@ -477,20 +555,45 @@ class ScopeTest {
                 """.formatted(eventId, type, order, payload);
     }
 
+    private static String created(long order) {
+        return "\"orderId\":" + order
+                + ",\"orderNo\":\"1\",\"buyerId\":1,\"sellerId\":2,\"productId\":3,\"quantity\":1,\"price\":1.00";
+    }
+
+    private static String paid(long order) {
+        return "\"orderId\":" + order + ",\"orderNo\":\"1\",\"payTime\":\"2026-02-04T10:30:00Z\",\"amount\":1.00";
+    }
+
+    private static String timeout(long order) {
+        return "\"orderId\":" + order + ",\"orderNo\":\"1\",\"createTime\":\"2026-02-04T10:30:00Z\"";
+    }
+
     private static void send(Spy spy, String routingKey, String body) throws Exception {
         spy.publish(routingKey, new BasicProperties.Builder().deliveryMode(2).build(), body);
     }
 
-    private static String reason(String eventId) {
-        return deadLetters().getOrDefault(eventId, "");
+    /** What {@code market_consumed_total} says. */
+    private static double consumed(String consumer, String result) {
+        return market.get("/actuator/prometheus")
+                .text()
+                .lines()
+                .filter(line -> line.startsWith("market_consumed_total{")
+                        && line.contains("consumer=\"" + consumer + "\"")
+                        && line.contains("result=\"" + result + "\""))
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+                .sum();
     }
 
-    private static Map<String, String> deadLetters() {
-        Map<String, String> found = new java.util.HashMap<>();
+    private static String reason(String eventId) {
+        JsonNode letter = deadLetters().get(eventId);
+        return letter == null ? "" : letter.path("reason").asString("");
+    }
+
+    private static Map<String, JsonNode> deadLetters() {
+        Map<String, JsonNode> found = new java.util.HashMap<>();
         market.get("/api/dlq")
                 .body()
-                .forEach(letter -> found.put(
-                        letter.path("eventId").asString(), letter.path("reason").asString("")));
+                .forEach(letter -> found.put(letter.path("eventId").asString(), letter));
         return found;
     }
 }

@@ -62,6 +62,8 @@ class SettingsTest {
         for (var wrong : Map.of(
                         "spring.rabbitmq.publisher-confirm-type", "none",
                         "spring.rabbitmq.publisher-returns", "false",
+                        "spring.rabbitmq.addresses", "mq1:5672,mq2:5672",
+                        "spring.rabbitmq.ssl.enabled", "true",
                         "spring.rabbitmq.listener.simple.acknowledge-mode", "auto",
                         "spring.rabbitmq.listener.simple.default-requeue-rejected", "true")
                 .entrySet()) {
@@ -70,6 +72,16 @@ class SettingsTest {
                     .rootCause()
                     .hasMessageContaining(wrong.getKey());
         }
+    }
+
+    @Test
+    void only_the_profile_h2_brings_a_database_of_its_own() {
+        assertThat(StartWithServers.hasProfileH2("--spring.profiles.active=h2")).isTrue();
+        assertThat(StartWithServers.hasProfileH2("--spring.profiles.active=dev, h2"))
+                .isTrue();
+        assertThat(StartWithServers.hasProfileH2("--spring.profiles.active=dev"))
+                .isFalse();
+        assertThat(StartWithServers.hasProfileH2()).isFalse();
     }
 
     @Test

@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /** Time-outs with a short time: by the message, by the job, and against payments that come at the same moment. */
-@Timeout(120)
+@Timeout(300)
 class TimeoutTest {
 
     private static final int RACES = 1000;
@@ -65,28 +65,41 @@ class TimeoutTest {
         assertThat(market.post("/api/orders/" + id + "/pay").status()).isEqualTo(409);
     }
 
+    /** Without its binding, the broker drops what leaves the delay queue: no race against the message, however slow the machine. */
     @Test
     void an_order_whose_message_was_lost_is_cancelled_by_the_job() throws Exception {
-        JsonNode order = market.order();
-        long id = order.path("id").asLong();
+        long product = market.offer();
         try (Spy spy = new Spy(market)) {
-            await().pollDelay(Duration.ZERO)
-                    .atMost(Market.SOON)
-                    .until(() -> spy.channel()
-                                    .queuePurge(MarketTopology.TIMEOUT_DELAY_QUEUE)
-                                    .getMessageCount()
-                            == 1);
+            spy.channel().queueUnbind(MarketTopology.TIMEOUT_QUEUE, MarketTopology.EXCHANGE, "order.timeout");
+            try {
+                assertThat(market.order(product, 10001).status()).isEqualTo(201);
+                long id = orderOf(product);
+                await().atMost(Market.SOON)
+                        .until(() -> market.event(id, OrderEvent.ORDER_TIMEOUT)
+                                .path("status")
+                                .asString()
+                                .equals("SENT"));
+                await().atMost(Market.SOON)
+                        .until(() -> spy.channel().messageCount(MarketTopology.TIMEOUT_DELAY_QUEUE) == 0);
+            } finally {
+                spy.channel().queueBind(MarketTopology.TIMEOUT_QUEUE, MarketTopology.EXCHANGE, "order.timeout");
+            }
         }
 
+        long id = orderOf(product);
         await().atMost(Market.SOON).until(() -> market.statusOf(id).equals("cancelled"));
 
         assertThat(market.get("/api/orders/" + id).body().path("cancelReason").asString())
                 .isEqualTo("timeout");
-        assertThat(market.productStatus(order.path("productId").asLong())).isEqualTo("on_sale");
+        assertThat(market.productStatus(product)).isEqualTo("on_sale");
         assertThat(market.event(id, OrderEvent.ORDER_TIMEOUT)
                         .path("consumption")
                         .isNull())
                 .isTrue();
+    }
+
+    private static long orderOf(long product) {
+        return market.count("SELECT id FROM orders WHERE product_id = ?", product);
     }
 
     /**
@@ -98,6 +111,14 @@ class TimeoutTest {
               FROM products p
              WHERE (SELECT COUNT(*) FROM orders o WHERE o.product_id = p.id AND o.status <> 'cancelled')
                    <> CASE p.status WHEN 'sold' THEN 1 ELSE 0 END
+            """;
+
+    private static final String PAID_AND_CANCELLED = """
+            SELECT COUNT(*)
+              FROM orders o
+             WHERE o.status = 'cancelled'
+               AND (o.pay_time IS NOT NULL
+                    OR EXISTS (SELECT 1 FROM outbox_events e WHERE e.event_type = 'ORDER_PAID' AND e.aggregate_id = o.id))
             """;
 
     /** What one race left. */
@@ -130,9 +151,12 @@ class TimeoutTest {
                     .allSatisfy(
                             race -> assertThat(outcomes.get(race.order)).isEqualTo(race.paid ? "paid" : "cancelled"));
             assertThat(market.count(UNBALANCED)).isZero();
+            assertThat(market.count("SELECT COUNT(*) FROM outbox_events WHERE event_type = 'ORDER_PAID'"))
+                    .isEqualTo(market.count("SELECT COUNT(*) FROM orders WHERE pay_time IS NOT NULL"));
+            assertThat(market.count(PAID_AND_CANCELLED)).isZero();
             long paid = races.stream().filter(Race::paid).count();
             System.out.println(paid + " payments and " + (RACES - paid) + " time-outs won");
-            assertThat(paid).isBetween(RACES / 20L, RACES - RACES / 20L);
+            assertThat(paid).isBetween(1L, RACES - 1L); // both sides had a chance
         } finally {
             buyers.shutdownNow();
             payers.shutdownNow();
