@@ -15,8 +15,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -213,7 +215,10 @@ final class DlqCommand implements Runnable {
         @Mixin
         private LetterOptions letters = new LetterOptions();
 
-        @Option(names = "--cap", paramLabel = "N", description = "how many messages at most; needed with a filter")
+        @Option(
+                names = "--cap",
+                paramLabel = "N",
+                description = "how many messages at most; needed with a filter alone")
         private @Nullable Integer cap;
 
         @Option(names = "--reason", required = true, paramLabel = "TEXT", description = "why; the messages tell it")
@@ -241,16 +246,19 @@ final class DlqCommand implements Runnable {
         @Override
         public Integer call() {
             DeadLetterFilter filter = filter();
-            int most = cap == null ? eventIds.size() : cap;
+            int most = cap == null ? DeadLetters.MAX_LOOK : cap; // an event may have several messages
             DeadLetters queue = broker.deadLetters(io);
             List<DeadLetter> meant = queue.list(filter, most);
+            List<String> missing = meant.size() < most ? missing(meant) : List.of();
             if (!json) {
                 print(io, meant);
                 io.out().println();
-                io.out().println("Messages: " + meant.size() + ", back to " + targets(meant));
+                io.out().println(TextTable.oneLine("Messages: " + meant.size() + ", back to " + targets(meant)));
             }
+            missing.forEach(id ->
+                    io.err().println(TextTable.oneLine("There is no message of event " + id + " that is meant.")));
             if (dryRun || meant.isEmpty()) {
-                return notDone(meant, dryRun || eventIds.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM);
+                return notDone(meant, missing.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM);
             }
             if (!yes && (json || !asked(meant.size()))) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
@@ -258,7 +266,16 @@ final class DlqCommand implements Runnable {
             }
             DeadLetterReplay done = queue.replay(filter, most, actor, reason);
             report(meant, done);
-            return done.complete() ? ExitCode.OK : ExitCode.PROBLEM;
+            return done.complete() && missing.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
+        }
+
+        private List<String> missing(List<DeadLetter> meant) {
+            Set<@Nullable String> found =
+                    meant.stream().map(DeadLetter::eventId).collect(Collectors.toCollection(HashSet::new));
+            return eventIds.stream()
+                    .distinct()
+                    .filter(id -> !found.contains(id))
+                    .toList();
         }
 
         private DeadLetterFilter filter() {

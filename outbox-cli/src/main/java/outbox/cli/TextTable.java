@@ -31,7 +31,7 @@ final class TextTable {
     }
 
     static String oneLine(String text) {
-        return text.replaceAll("\\p{Cntrl}", " ");
+        return text.replaceAll("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]", " ");
     }
 
     static String age(Duration duration) {

@@ -37,24 +37,22 @@ class DlqCommandTest {
         channel.queueDeclare("dead", true, false, false, null);
         channel.confirmSelect();
         for (int i = 0; i < 3; i++) {
-            String body =
-                    "{\"eventId\":\"e%d\",\"eventType\":\"ORDER_PAID\",\"payload\":{\"secret\":%d}}".formatted(i, i);
-            Map<String, Object> headers = Map.of(
-                    "x-outbox-reason",
-                    "no such order " + i,
-                    "x-outbox-queue",
-                    "orders",
-                    "x-outbox-consumer",
-                    "billing");
-            channel.basicPublish(
-                    "",
-                    "dead",
-                    new BasicProperties.Builder()
-                            .messageId("e" + i)
-                            .headers(headers)
-                            .build(),
-                    body.getBytes(StandardCharsets.UTF_8));
+            publishDead(i, "orders");
         }
+    }
+
+    private void publishDead(int i, String queue) throws Exception {
+        String body = "{\"eventId\":\"e%d\",\"eventType\":\"ORDER_PAID\",\"payload\":{\"secret\":%d}}".formatted(i, i);
+        Map<String, Object> headers = Map.of(
+                "x-outbox-reason", "no such order " + i, "x-outbox-queue", queue, "x-outbox-consumer", "billing");
+        channel.basicPublish(
+                "",
+                "dead",
+                new BasicProperties.Builder()
+                        .messageId("e" + i)
+                        .headers(headers)
+                        .build(),
+                body.getBytes(StandardCharsets.UTF_8));
         channel.waitForConfirmsOrDie(10_000);
     }
 
@@ -129,6 +127,27 @@ class DlqCommandTest {
         assertThat(channel.messageCount("orders")).isEqualTo(3);
         assertThat(channel.basicGet("orders", true).getProps().getHeaders().get("x-outbox-replay-reason"))
                 .hasToString("ticket 7");
+    }
+
+    @Test
+    void all_messages_of_an_event_are_replayed_and_an_event_without_one_is_told() throws Exception {
+        publishDead(1, "orders");
+
+        Run run = run("replay", "e1", "e9", "--reason", "ticket 7", "--yes");
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out()).contains("Done: 2 messages.");
+        assertThat(run.err()).contains("e9").doesNotContain("e1");
+        assertThat(channel.messageCount("orders")).isEqualTo(2);
+    }
+
+    @Test
+    void a_letter_cannot_talk_to_the_terminal() throws Exception {
+        publishDead(7, "no\u001b[2Jsuch\u009bqueue\nDone");
+
+        Run run = run("replay", "e7", "--reason", "ticket 7", "--dry-run");
+
+        assertThat(run.out()).contains("no [2Jsuch queue Done").doesNotContain("\u001b", "\u009b");
     }
 
     @Test

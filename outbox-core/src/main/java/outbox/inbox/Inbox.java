@@ -18,8 +18,8 @@ public interface Inbox {
      * @param consumer who handles the event: each consumer handles it once
      * @param eventType the type of the event; only tables that keep it need it
      * @return true if the action ran and was committed, or is to be committed by the caller; false if the event was handled before
-     * @throws InboxException if the event is to come again, through no fault of its own
-     * @throws IllegalArgumentException if the inbox cannot remember such a name or id
+     * @throws InboxException if the event is to come again, through no fault of its own; a wrong setting is none of its own
+     * @throws IllegalArgumentException if the inbox cannot remember an event of such an id or type
      */
     <X extends Exception> boolean handle(
             String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X;

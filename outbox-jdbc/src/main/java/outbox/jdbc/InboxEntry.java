@@ -1,14 +1,24 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.inbox.InboxException;
 
 /** What an inbox remembers, checked so that no database stores it shortened, or takes two of them for the same. */
 record InboxEntry(String consumer, String eventId, @Nullable String eventType) {
 
     private static final int MAX_TYPE = 64;
 
+    /**
+     * @throws IllegalArgumentException if the event is one that cannot be remembered
+     * @throws InboxException if no event can be, because of the consumer's name
+     */
     static InboxEntry of(InboxLayout layout, String consumer, String eventId, @Nullable String eventType) {
-        check("consumer", consumer, layout.maxConsumer());
+        try {
+            check("consumer", consumer, layout.maxConsumer());
+        } catch (IllegalArgumentException e) {
+            throw new InboxException(
+                    "The name of the consumer does not fit layout " + layout + ": " + e.getMessage(), e);
+        }
         check("eventId", eventId, layout.maxEventId());
         if (layout.keepsType()) {
             if (eventType == null) {

@@ -77,6 +77,7 @@ final class InboxTable {
      */
     boolean insert(Connection connection, InboxEntry entry) throws SQLException {
         Known here = known(connection);
+        SQLException duplicate = null;
         try (PreparedStatement insert =
                 connection.prepareStatement(here.shape().text("insert", () -> insertSql(here)))) {
             Binder binder =
@@ -91,12 +92,13 @@ final class InboxTable {
                 return true;
             }
         } catch (SQLException e) {
-            if (!isDuplicate(e)) {
+            if (here.isPostgres() || !isDuplicate(e)) { // there it is of another key, and has ended the transaction
                 throw e;
             }
+            duplicate = e;
         }
         if (layout == InboxLayout.CONSUME_LOG) {
-            tellOtherConsumer(connection, entry);
+            requireHandled(here, connection, entry, duplicate);
         }
         return false;
     }
@@ -116,13 +118,24 @@ final class InboxTable {
         return SqlStates.of(error).equals("23505") || error.getErrorCode() == MYSQL_DUPLICATE;
     }
 
-    /** The table has one row per event: whoever else is to handle it never will, and nobody would know. */
-    private void tellOtherConsumer(Connection connection, InboxEntry entry) throws SQLException {
-        try (PreparedStatement select =
-                connection.prepareStatement("SELECT consumer FROM " + table + " WHERE event_id = ?")) {
+    /**
+     * The table has a key besides the event's: who takes a collision of that one for an event that was handled loses the event. It has one row per event: whoever else is to handle it never
+     * will, and nobody would know.
+     */
+    private void requireHandled(Known here, Connection connection, InboxEntry entry, @Nullable SQLException duplicate)
+            throws SQLException {
+        String sql = "SELECT consumer FROM " + table + " WHERE event_id = ?";
+        String latest = here.isMySql() ? sql + " LOCK IN SHARE MODE" : sql; // a snapshot may be older than the row
+        try (PreparedStatement select = connection.prepareStatement(latest)) {
             select.setString(1, entry.eventId());
             try (ResultSet row = select.executeQuery()) {
-                if (row.next() && !entry.consumer().equals(row.getString(1))) {
+                if (!row.next()) {
+                    throw new SQLException(
+                            "the row is a duplicate, but not of the event. If the table has a column id, it must get a new value for each row by itself (AUTO_INCREMENT, IDENTITY)",
+                            "23505",
+                            duplicate);
+                }
+                if (!entry.consumer().equals(row.getString(1))) {
                     LOG.log(
                             Level.WARNING,
                             "Table {0} has one row per event: {1} is skipped, since consumer {2} handled it",

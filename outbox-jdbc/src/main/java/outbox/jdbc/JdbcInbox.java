@@ -29,6 +29,8 @@ public final class JdbcInbox implements Inbox {
     private static final int MAX_TRIES = 10; // of a mark: each time at least one of those in a deadlock gets on
     private static final int PURGE_BATCH = 1000;
     private static final Set<String> H2_LOCKED = Set.of("HYT00", "90131");
+    private static final Set<String> OF_THE_ACTION =
+            Set.of("40002", "55000", "57014"); // at a commit: constraint, wrong state, took too long
 
     private final InboxTable table;
     private final @Nullable TxContext txContext;
@@ -88,7 +90,7 @@ public final class JdbcInbox implements Inbox {
                 commit(tx, entry);
                 return true;
             } catch (MarkFailedException e) {
-                if (tries == MAX_TRIES || !e.isLost()) {
+                if (tries == MAX_TRIES || e.isOfAction() || !e.isLost()) {
                     throw e;
                 }
             }
@@ -110,7 +112,9 @@ public final class JdbcInbox implements Inbox {
         } catch (CommitOutcomeUnknownException e) {
             throw new InboxException("Nobody knows whether " + entry + " was handled: " + e.getMessage(), e);
         } catch (EventStoreException e) {
-            if (e.getCause() instanceof SQLException sql && SqlStates.isPassing(sql)) {
+            if (e.getCause() instanceof SQLException sql
+                    && SqlStates.isPassing(sql)
+                    && !OF_THE_ACTION.contains(SqlStates.of(sql))) {
                 throw new InboxException("What was done for " + entry + " was rolled back: " + e.getMessage(), e);
             }
             throw e;
@@ -128,7 +132,12 @@ public final class JdbcInbox implements Inbox {
         if (!mark.insert(isAlone)) {
             return false;
         }
-        action.run(connection);
+        try {
+            action.run(connection);
+        } catch (MarkFailedException e) {
+            e.passedAction(); // of another event: our action has run, and is not to be run again by us
+            throw e;
+        }
         mark.done();
         return true;
     }
@@ -168,13 +177,24 @@ public final class JdbcInbox implements Inbox {
         return deleted;
     }
 
-    /** The mark could not be written, so the action did not run. */
+    /** The mark could not be written, so its action did not run. */
     private static final class MarkFailedException extends InboxException {
 
         private static final long serialVersionUID = 1L;
 
+        private boolean isOfAction; // thread of the call only
+
         MarkFailedException(String message, SQLException cause) {
             super(message, cause);
+        }
+
+        void passedAction() {
+            isOfAction = true;
+        }
+
+        /** Whether an action threw it, which handled another event. */
+        boolean isOfAction() {
+            return isOfAction;
         }
 
         /** Whether it lost against another transaction. A lock that was waited for to the end is not waited for again. */
@@ -217,6 +237,8 @@ public final class JdbcInbox implements Inbox {
             } catch (SQLException e) {
                 throw new MarkFailedException(
                         "Cannot mark " + entry + " in table " + table.name() + ": " + e.getMessage(), e);
+            } catch (EventStoreException | IllegalArgumentException e) { // a table or database of the wrong kind
+                throw new InboxException("Cannot mark " + entry + ": " + e.getMessage(), e);
             }
         }
 

@@ -340,12 +340,39 @@ abstract class InboxContract {
     }
 
     @Test
+    void a_commit_that_is_cancelled_for_its_time_is_the_fault_of_its_action() {
+        FaultyDataSource faulty = new FaultyDataSource(db.dataSource());
+        Inbox slow = inboxOn(faulty).build();
+        faulty.failBefore(1, Call.to("commit"), "57014");
+
+        assertThatThrownBy(() -> slow.handle("billing", "e1", effect("e1")))
+                .isInstanceOf(EventStoreException.class)
+                .isNotInstanceOf(InboxException.class);
+    }
+
+    @Test
     void a_mark_that_lost_against_another_transaction_is_tried_again() throws SQLException {
         FaultyDataSource faulty = new FaultyDataSource(db.dataSource());
         Inbox shaky = inboxOn(faulty).build();
         faulty.failBefore(1, Call.executing("INSERT INTO outbox_inbox"), "40001");
 
         assertThat(shaky.handle("billing", "e1", effect("e1"))).isTrue();
+    }
+
+    @Test
+    void a_mark_that_an_action_lost_does_not_run_the_action_again() throws SQLException {
+        FaultyDataSource faulty = new FaultyDataSource(db.dataSource());
+        Inbox shaky = inboxOn(faulty).build();
+        AtomicInteger runs = new AtomicInteger();
+        faulty.failBefore(2, Call.executing("INSERT INTO outbox_inbox"), "40001");
+
+        assertThatThrownBy(() -> shaky.handle("billing", "e1", connection -> {
+                    runs.incrementAndGet();
+                    shaky.handle("billing", "e2", effect("e2"));
+                }))
+                .isInstanceOf(InboxException.class);
+
+        assertThat(runs).hasValue(1);
     }
 
     @Test
@@ -368,9 +395,17 @@ abstract class InboxContract {
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("eventId");
         }
-        assertThatThrownBy(() -> inbox.handle("", "e1", effect("e1")))
-                .isInstanceOf(IllegalArgumentException.class)
+    }
+
+    @Test
+    void a_wrong_setting_is_not_the_fault_of_the_event() throws SQLException {
+        assertThatThrownBy(() -> inbox.handle("x".repeat(129), "e1", effect("e1")))
+                .isInstanceOf(InboxException.class)
                 .hasMessageContaining("consumer");
+        JdbcInbox elsewhere = inboxOn(db.dataSource()).table("effect").build();
+        assertThatThrownBy(() -> elsewhere.handle("billing", "e1", effect("e1")))
+                .isInstanceOf(InboxException.class)
+                .hasMessageContaining("handled_at");
     }
 
     @Test
@@ -400,6 +435,24 @@ abstract class InboxContract {
         assertThatThrownBy(() -> log.handle("inventory", "e1", effect("e1")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("type");
+    }
+
+    @Test
+    void a_row_of_the_consume_log_that_collides_otherwise_does_not_pass_for_the_event() throws SQLException {
+        JdbcInbox log = inboxOn(db.dataSource())
+                .layout(InboxLayout.CONSUME_LOG)
+                .table("old_log")
+                .build();
+        execute("CREATE TABLE old_log (id BIGINT DEFAULT 0 PRIMARY KEY, event_id VARCHAR(64) NOT NULL UNIQUE,"
+                + " event_type VARCHAR(64) NOT NULL, consumer VARCHAR(64) NOT NULL, consume_time TIMESTAMP NOT NULL)");
+        assertThat(log.handle("inventory", "e1", "ORDER_CREATED", effect("e1"))).isTrue();
+
+        assertThatThrownBy(() -> log.handle("inventory", "e2", "ORDER_CREATED", effect("e2")))
+                .isInstanceOf(InboxException.class)
+                .hasMessageContaining("old_log");
+        assertThat(log.handle("inventory", "e1", "ORDER_CREATED", effect("e1"))).isFalse();
+
+        assertThat(effects("e2")).isZero();
     }
 
     @Test

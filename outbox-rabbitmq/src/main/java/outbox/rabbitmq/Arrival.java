@@ -47,11 +47,6 @@ final class Arrival {
         settle(channel -> channel.basicNack(envelope.getDeliveryTag(), false, true));
     }
 
-    /** Leaves it to the dead-letter exchange of its queue. */
-    void reject() {
-        settle(channel -> channel.basicNack(envelope.getDeliveryTag(), false, false));
-    }
-
     private void settle(Subscription.Settling settling) {
         if (settled.compareAndSet(false, true)) {
             subscription.settle(settling);
@@ -69,6 +64,6 @@ final class Arrival {
         } catch (RuntimeException e) {
             // told by the outcome
         }
-        return "[eventId=" + id + " traceId=" + traceId + " queue=" + queue + " consumer=" + consumer + "]";
+        return OneLine.of("[eventId=" + id + " traceId=" + traceId + " queue=" + queue + " consumer=" + consumer + "]");
     }
 }

@@ -9,7 +9,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -29,17 +28,19 @@ final class Broker {
     private final String where;
     private final ConnectionFactory factory;
     private final TransportThreads threads;
+    private final Duration stuck;
     private final Consumer<String> onTrouble;
     private final CountDownLatch closing = new CountDownLatch(1);
     private final Thread keeper;
     private volatile @Nullable Link link; // written by start, then by the keeper
     private volatile String trouble = "has not connected yet"; // as link
 
-    Broker(String name, ConnectionFactory given, TransportThreads threads, Consumer<String> onTrouble) {
+    Broker(String name, ConnectionFactory given, TransportThreads threads, Duration stuck, Consumer<String> onTrouble) {
         this.name = name;
         where = given.getHost() + ":" + given.getPort();
         factory = own(given, threads);
         this.threads = threads;
+        this.stuck = stuck;
         this.onTrouble = onTrouble;
         keeper = threads.factory().newThread(this::keep);
     }
@@ -51,6 +52,7 @@ final class Broker {
         factory.setTopologyRecoveryEnabled(false);
         factory.useBlockingIo(); // its socket can be closed under a writer
         factory.setThreadFactory(threads.factory());
+        factory.setSharedExecutor(threads.client()); // otherwise a pool per connection, as large as the machine
         factory.setChannelRpcTimeout((int) TimeUnit.NANOSECONDS.toMillis(Link.RPC_NANOS));
         factory.setConnectionTimeout(shorter(given.getConnectionTimeout(), 5_000));
         factory.setHandshakeTimeout(shorter(given.getHandshakeTimeout(), 5_000));
@@ -82,7 +84,7 @@ final class Broker {
     }
 
     private void connect() throws IOException, TimeoutException {
-        Link opened = Link.open(factory, "outbox-" + name, onTrouble);
+        Link opened = Link.open(factory, "outbox-" + name, stuck, onTrouble);
         if (!opened.confirms()) {
             opened.close(threads);
             throw new UnsupportedOperationException(
@@ -108,25 +110,33 @@ final class Broker {
 
     private void keep() {
         long wait = SHORTEST_WAIT.toNanos();
-        try {
-            while (!isClosing()) {
-                Link current = link;
-                long since = System.nanoTime();
-                if (current != null) {
-                    current.awaitEnd();
-                    lost(current);
-                }
-                boolean lasted = current != null && System.nanoTime() - since > LONGEST_WAIT.toNanos();
-                wait = lasted ? SHORTEST_WAIT.toNanos() : Math.min(2 * wait, LONGEST_WAIT.toNanos());
-                if (!closing.await(wait, TimeUnit.NANOSECONDS)) {
-                    reconnect();
+        while (!isClosing()) {
+            try {
+                wait = keepOne(wait);
+            } catch (InterruptedException e) {
+                LOG.log(Level.DEBUG, "Interrupted by the close");
+            } catch (RuntimeException | Error e) { // such as of a breaker's clock; the next connection must come
+                if (!isClosing()) {
+                    LOG.log(Level.ERROR, "RabbitMQ transport " + name + " failed to look after its connection", e);
                 }
             }
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "Interrupted by the close");
-        } catch (RejectedExecutionException e) {
-            LOG.log(Level.DEBUG, "The timer has ended, and so does this", e);
         }
+    }
+
+    /** One connection until its end, and the next try. Answers how long this has waited before it. */
+    private long keepOne(long waited) throws InterruptedException {
+        Link current = link;
+        long since = System.nanoTime();
+        if (current != null) {
+            current.awaitEnd();
+            lost(current);
+        }
+        boolean lasted = current != null && System.nanoTime() - since > LONGEST_WAIT.toNanos();
+        long wait = lasted ? SHORTEST_WAIT.toNanos() : Math.min(2 * waited, LONGEST_WAIT.toNanos());
+        if (!closing.await(wait, TimeUnit.NANOSECONDS)) {
+            reconnect();
+        }
+        return wait;
     }
 
     private void reconnect() {

@@ -1,5 +1,7 @@
 package outbox.rabbitmq;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -71,6 +73,11 @@ final class ConfirmTracker {
     synchronized List<Settled> close() {
         closed = true;
         return settle(Long.MAX_VALUE, true);
+    }
+
+    /** What has waited longest; null if nothing is pending. */
+    synchronized @Nullable Publish oldest() {
+        return pending.isEmpty() ? null : pending.firstEntry().getValue();
     }
 
     /** Whether nothing is pending any more, now or within the given time. */

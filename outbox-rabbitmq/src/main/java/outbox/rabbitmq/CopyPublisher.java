@@ -1,16 +1,13 @@
 package outbox.rabbitmq;
 
-import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Channel;
-import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.ShutdownSignalException;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
@@ -23,14 +20,10 @@ final class CopyPublisher implements AutoCloseable {
 
     private static final Duration CONFIRM_LIMIT = Duration.ofSeconds(10);
     private static final Duration STUCK_LIMIT = Duration.ofSeconds(20);
-    private static final int ACCESS_REFUSED = 403;
 
     private final ConnectionFactory factory;
     private final String name;
-    private volatile @Nullable Connection connection; // publishing thread writes
-    private @Nullable Channel channel; // publishing thread only
-    private volatile @Nullable String blocked; // the client's thread writes: why, or null
-    private volatile @Nullable String returned; // the client's thread writes, before it takes the confirm
+    private volatile @Nullable CopyLine line; // publishing thread writes
     private volatile boolean closed;
     private volatile long busySince; // of the clock of nanoTime, or 0
 
@@ -39,18 +32,8 @@ final class CopyPublisher implements AutoCloseable {
 
         private static final long serialVersionUID = 1L;
 
-        private final boolean isForbidden;
-
         NotPublishedException(String message, @Nullable Throwable cause) {
             super(message, cause);
-            isForbidden = cause instanceof ShutdownSignalException closed
-                    && closed.getReason() instanceof AMQP.Channel.Close close
-                    && close.getReplyCode() == ACCESS_REFUSED;
-        }
-
-        /** Whether this user may not publish there at all. */
-        boolean isForbidden() {
-            return isForbidden;
         }
     }
 
@@ -65,34 +48,46 @@ final class CopyPublisher implements AutoCloseable {
         String where = exchange.isEmpty() ? "queue " + routingKey : "exchange " + exchange + " with key " + routingKey;
         busySince = Math.max(1, System.nanoTime());
         try {
-            Channel open = channel();
-            if (blocked != null) {
-                throw new NotPublishedException("The broker takes no messages now: " + blocked, null);
-            }
-            returned = null;
+            CopyLine current = line();
+            Channel open = current.channel();
+            current.expect();
             open.basicPublish(exchange, routingKey, true, properties, body);
-            if (!open.waitForConfirms(CONFIRM_LIMIT.toMillis())) {
+            if (!confirmed(current, open, where)) {
                 throw new NotPublishedException("The broker refused the copy for " + where, null);
             }
-            if (returned != null) {
-                throw new NotPublishedException("The broker knows no queue for " + where + ": " + returned, null);
+            if (current.returned() != null) {
+                throw new NotPublishedException(
+                        "The broker knows no queue for " + where + ": " + current.returned(), null);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            drop();
+            cut();
             throw new NotPublishedException("Interrupted while waiting for the confirm of " + where, e);
-        } catch (TimeoutException e) {
-            drop();
-            throw new NotPublishedException(
-                    "No confirm for " + where + " within " + CONFIRM_LIMIT.toSeconds() + " s", e);
-        } catch (IOException | ShutdownSignalException e) {
-            drop();
+        } catch (IOException | TimeoutException | ShutdownSignalException e) {
+            cut();
             ShutdownSignalException signal = signal(e);
             throw new NotPublishedException(
                     "Cannot publish to " + where + ": " + (signal == null ? e : signal).getMessage(),
                     signal == null ? e : signal);
         } finally {
             busySince = 0;
+        }
+    }
+
+    /** While the broker takes nothing, another connection would only be one more that it blocks, with one more copy in it. */
+    private boolean confirmed(CopyLine current, Channel open, String where)
+            throws NotPublishedException, InterruptedException {
+        try {
+            return open.waitForConfirms(CONFIRM_LIMIT.toMillis());
+        } catch (TimeoutException e) {
+            String blocked = current.blocked();
+            if (blocked == null) {
+                cut();
+                throw new NotPublishedException(
+                        "No confirm for " + where + " within " + CONFIRM_LIMIT.toSeconds() + " s", e);
+            }
+            current.late();
+            throw new NotPublishedException("The broker takes no messages now: " + blocked, e);
         }
     }
 
@@ -103,48 +98,57 @@ final class CopyPublisher implements AutoCloseable {
         return e.getCause() instanceof ShutdownSignalException cause ? cause : null;
     }
 
-    private Channel channel() throws IOException, TimeoutException {
-        Channel known = channel;
-        if (known != null && known.isOpen()) {
-            return known;
+    /** The line that is there, or a new one. */
+    private CopyLine line() throws IOException, TimeoutException, NotPublishedException {
+        CopyLine last = line;
+        if (last != null) {
+            String blocked = last.blocked();
+            if (blocked != null) {
+                throw new NotPublishedException("The broker takes no messages now: " + blocked, null);
+            }
+            if (last.isUsable()) {
+                return last;
+            }
+            last.cut();
         }
-        drop();
-        Connection opened = factory.newConnection(name + "-copies");
-        connection = opened; // before the look at closed, so that a close sees it or it sees the close
+        CopyLine fresh = new CopyLine();
+        line = fresh; // before the look at closed, so that a close sees it or it sees the close
         if (closed) {
-            drop();
             throw new IOException("closed");
         }
-        blocked = null;
-        opened.addBlockedListener(reason -> blocked = reason, () -> blocked = null);
-        Channel fresh = opened.createChannel();
-        if (fresh == null) {
-            throw new IOException("The connection has no channel left");
-        }
-        fresh.confirmSelect();
-        fresh.addReturnListener(message -> returned = message.getReplyText());
-        channel = fresh;
+        fresh.open(factory, name + "-copies");
         return fresh;
+    }
+
+    /** Why the broker takes no copies; null if it does. */
+    @Nullable
+    String blocked() {
+        CopyLine last = line;
+        return last == null ? null : last.blocked();
     }
 
     /** A broker that stops reading can hold a write for as long as it likes; only the end of the connection ends it. */
     void abortIfStuck() {
         long since = busySince;
         if (since != 0 && System.nanoTime() - since > STUCK_LIMIT.toNanos()) {
-            drop();
+            cut();
         }
     }
 
     @Override
     public void close() {
         closed = true;
-        drop();
+        CopyLine last = line;
+        if (last != null && busySince == 0) {
+            last.close();
+        }
+        cut();
     }
 
-    private void drop() {
-        Connection last = connection;
+    private void cut() {
+        CopyLine last = line;
         if (last != null) {
-            last.abort((int) TimeUnit.SECONDS.toMillis(1));
+            last.cut();
         }
     }
 }

@@ -21,6 +21,9 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
@@ -122,13 +125,18 @@ public final class DeadLetters {
                     "A replay needs an actor and a reason, of at most 255 and 1000 characters");
         }
         Run run = new Run(filter, cap, actor, reason);
+        ScheduledExecutorService watch =
+                Executors.newSingleThreadScheduledExecutor(ConsumerThreads.named("dead-letters", "watch"));
         try (CopyPublisher copies = new CopyPublisher(factory, "outbox-dead-letters")) {
+            watch.scheduleAtFixedRate(copies::abortIfStuck, 1, 1, TimeUnit.SECONDS);
             look(taken -> run.take(taken, copies));
         } catch (OutboxException e) {
             if (run.replayed == 0) {
                 throw e;
             }
             run.end(e);
+        } finally {
+            watch.shutdownNow();
         }
         return run.result();
     }

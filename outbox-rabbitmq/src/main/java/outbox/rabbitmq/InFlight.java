@@ -1,34 +1,59 @@
 package outbox.rabbitmq;
 
 import java.time.Duration;
-import java.util.concurrent.Phaser;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 
 /** The messages that have arrived and are not over. Any thread. */
 final class InFlight {
 
-    private final Phaser messages = new Phaser(1); // one party is the consumer itself
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition none = lock.newCondition();
+    private int count; // under the lock
 
     void begin() {
-        messages.register();
+        lock.lock();
+        try {
+            count++;
+        } finally {
+            lock.unlock();
+        }
     }
 
     void end() {
-        messages.arriveAndDeregister();
+        lock.lock();
+        try {
+            if (--count == 0) {
+                none.signalAll();
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     int count() {
-        return messages.getRegisteredParties() - 1;
+        lock.lock();
+        try {
+            return count;
+        } finally {
+            lock.unlock();
+        }
     }
 
-    /** Waits until all are over; false if they are not in time. Called once, when no more arrive. */
+    /** Waits until all are over; false if they are not in time. */
     boolean awaitNone(Duration limit) throws InterruptedException {
+        long left = limit.toNanos();
+        lock.lockInterruptibly();
         try {
-            messages.awaitAdvanceInterruptibly(messages.arrive(), limit.toNanos(), TimeUnit.NANOSECONDS);
+            while (count > 0) {
+                if (left <= 0) {
+                    return false;
+                }
+                left = none.awaitNanos(left);
+            }
             return true;
-        } catch (TimeoutException e) {
-            return false;
+        } finally {
+            lock.unlock();
         }
     }
 }

@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -29,10 +31,11 @@ final class Lane {
     private final long confirmNanos;
     private final BlockingQueue<Publish> queue;
     private final Queue<Publish> suspects = new ConcurrentLinkedQueue<>();
+    private final Deque<Publish> inHand =
+            new ArrayDeque<>(2); // lane's thread only; could not leave: one of the queue, and a suspect before it
     private final Thread thread;
     private volatile boolean stopped;
     private @Nullable Outlet outlet; // lane's thread only
-    private @Nullable Publish inHand; // lane's thread only; taken from the queue, and could not leave
 
     Lane(Broker broker, Duration confirmTimeout, int capacity, TransportThreads threads) {
         this.broker = broker;
@@ -75,20 +78,34 @@ final class Lane {
             broker.pause(PAUSE_MILLIS);
             return;
         }
+        dropSilentOutlet();
         Publish next = next();
         if (next != null && !next.isEnded() && !publish(next, link)) {
-            inHand = next;
+            inHand.push(next);
             broker.pause(PAUSE_MILLIS);
         }
     }
 
-    private @Nullable Publish next() throws InterruptedException {
-        Publish again = inHand;
-        inHand = null;
-        if (again == null) {
-            again = suspects.poll();
+    /** Whatever waits for the broker's word there has been put off, and may come again only when this outlet does not know it any more. */
+    private void dropSilentOutlet() {
+        Outlet current = outlet;
+        if (current != null && current.isSilent(confirmNanos)) {
+            outlet = null;
+            LOG.log(Level.WARNING, "RabbitMQ did not confirm in time; what waits is put off, and a new channel used");
+            current.close();
         }
-        return again != null ? again : queue.poll(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** Suspects were published before what is in hand, unless that is one of them. */
+    private @Nullable Publish next() throws InterruptedException {
+        Publish again = inHand.peek();
+        if (again == null || !again.isSuspect()) {
+            Publish suspect = suspects.poll();
+            if (suspect != null) {
+                return suspect;
+            }
+        }
+        return again != null ? inHand.poll() : queue.poll(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     /** Answers false if the event has not left and should be tried again here. */

@@ -8,7 +8,6 @@ import com.rabbitmq.client.ShutdownSignalException;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.net.Socket;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -17,7 +16,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /** One connection, from its opening to its end. Any thread may call any method. */
@@ -28,39 +26,60 @@ final class Link {
     private static final int NOT_FOUND = 404;
     private static final int CLOSE_MILLIS = 2_000;
     private static final int MOST_KNOWN_EXCHANGES = 10_000;
+    private static final long MISSING_NANOS =
+            Duration.ofSeconds(1).toNanos(); // how long a missing exchange is believed to be missing
+    private static final long LOOK_NANOS = Duration.ofSeconds(1).toNanos();
 
-    private final Connection connection;
-    private final AtomicReference<@Nullable Socket> socket;
-    private final Set<String> exchanges = ConcurrentHashMap.newKeySet(); // that were seen to exist
-    private final CountDownLatch ended = new CountDownLatch(1);
-    private volatile String endedBecause = "";
-    private volatile @Nullable String blocked; // written by the client's reader
-
-    private Link(Connection connection, AtomicReference<@Nullable Socket> socket) {
-        this.connection = connection;
-        this.socket = socket;
+    /** What a call of the client does. */
+    interface Call<T> {
+        T make() throws IOException;
     }
 
-    /** The factory is the caller's own copy. */
-    static Link open(ConnectionFactory factory, String name, Consumer<String> onTrouble)
+    private final Connection connection;
+    private final CuttableSocket socket;
+    private final long stuckNanos;
+    private final Set<String> exchanges = ConcurrentHashMap.newKeySet(); // that were seen to exist
+    private final Map<String, Long> missing =
+            new ConcurrentHashMap<>(); // exchanges, and when they were seen to be missing
+    private final Map<Thread, Long> calls = new ConcurrentHashMap<>(); // who is in a call, and since when
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile String endedBecause = "";
+    private volatile @Nullable String blocked; // written by the client's reader, as the next
+    private volatile long unblockedNanos = System.nanoTime();
+
+    private Link(Connection connection, CuttableSocket socket, Duration stuck) {
+        this.connection = connection;
+        this.socket = socket;
+        stuckNanos = stuck.toNanos();
+    }
+
+    /**
+     * Connects.
+     *
+     * @param stuck how long a call may last while the broker does not block the connection
+     */
+    static Link open(ConnectionFactory factory, String name, Duration stuck, Consumer<String> onTrouble)
             throws IOException, TimeoutException {
-        AtomicReference<@Nullable Socket> socket = new AtomicReference<>();
-        ConnectionFactory own = factory.clone();
-        own.setSocketConfigurator(factory.getSocketConfigurator().andThen(socket::set));
-        Link link = new Link(own.newConnection(name), socket);
+        CuttableSocket socket = new CuttableSocket();
+        Link link = new Link(socket.factory(factory).newConnection(name), socket, stuck);
         link.connection.addBlockedListener(
                 reason -> {
                     link.blocked = reason;
                     onTrouble.accept("is blocked by the broker: " + reason);
                 },
-                () -> link.blocked = null);
+                () -> {
+                    link.unblockedNanos = System.nanoTime();
+                    link.blocked = null;
+                });
         link.connection.addShutdownListener(link::ended);
         return link;
     }
 
     private void ended(ShutdownSignalException cause) {
         Throwable deeper = cause.getCause();
-        endedBecause = deeper == null ? String.valueOf(cause.getMessage()) : deeper.toString();
+        if (endedBecause.isEmpty()) { // otherwise it was cut, and why is known better
+            endedBecause = deeper == null ? String.valueOf(cause.getMessage()) : deeper.toString();
+        }
         ended.countDown();
     }
 
@@ -70,11 +89,48 @@ final class Link {
     }
 
     boolean isOpen() {
-        return ended.getCount() > 0 && connection.isOpen();
+        return ended.getCount() > 0 && !socket.isCut() && connection.isOpen();
     }
 
+    /**
+     * Waits for the end, and brings it about where the client cannot: a thread that writes to a broker that does not read holds what the client needs to notice the end, and to tell
+     * of it.
+     */
     void awaitEnd() throws InterruptedException {
-        ended.await();
+        boolean wasOpen = true;
+        while (!ended.await(LOOK_NANOS, TimeUnit.NANOSECONDS)) {
+            boolean isOpen = connection.isOpen();
+            if (!isOpen && !wasOpen) {
+                cut("the connection ended while a write waited for the broker");
+            } else if (isStuck()) {
+                cut("the broker did not read for " + Duration.ofNanos(stuckNanos));
+            }
+            if (socket.isCut()) {
+                ended.await(RPC_NANOS, TimeUnit.NANOSECONDS); // whatever the client makes of it, this is the end
+                return;
+            }
+            wasOpen = isOpen;
+        }
+    }
+
+    private boolean isStuck() {
+        long now = System.nanoTime();
+        return blocked == null && calls.values().stream().anyMatch(since -> waitedNanos(since, now) > stuckNanos);
+    }
+
+    /** How long something has waited since then for a broker that could have answered. */
+    long waitedNanos(long since, long now) {
+        return Math.min(now - since, now - unblockedNanos);
+    }
+
+    /** Every call that may write to the broker goes through this: it may last as long as the broker does not read. */
+    <T> T call(Call<T> call) throws IOException {
+        calls.put(Thread.currentThread(), System.nanoTime());
+        try {
+            return call.make();
+        } finally {
+            calls.remove(Thread.currentThread());
+        }
     }
 
     String endedBecause() {
@@ -88,7 +144,7 @@ final class Link {
     }
 
     Channel newChannel() throws IOException {
-        Channel channel = connection.createChannel();
+        Channel channel = call(connection::createChannel);
         if (channel == null) {
             throw new IOException("The broker allows no further channel");
         }
@@ -96,7 +152,7 @@ final class Link {
     }
 
     /**
-     * Whether the exchange is there. Asked once, on a channel of its own: to publish to a missing one would close the channel, with everything that is on it.
+     * Whether the exchange is there. Asked once, and at most once a second while it is missing, on a channel of its own: to publish to a missing one would close the channel, with everything that is on it.
      *
      * @throws IOException if the broker did not say
      */
@@ -104,17 +160,31 @@ final class Link {
         if (exchange.isEmpty() || exchanges.contains(exchange)) {
             return true;
         }
+        Long missingSince = missing.get(exchange);
+        if (missingSince != null && System.nanoTime() - missingSince < MISSING_NANOS) {
+            return false; // to ask for each event would hold up its neighbours
+        }
         Channel probe = newChannel();
         try {
-            probe.exchangeDeclarePassive(exchange);
+            call(() -> probe.exchangeDeclarePassive(exchange));
         } catch (IOException e) {
             if (!(e.getCause() instanceof ShutdownSignalException signal)
                     || !(signal.getReason() instanceof AMQP.Channel.Close close)) {
                 throw e;
             }
-            return close.getReplyCode() != NOT_FOUND; // what else is wrong with it, the publish will tell
+            if (close.getReplyCode() != NOT_FOUND) {
+                return true; // what else is wrong with it, the publish will tell
+            }
+            if (missing.size() >= MOST_KNOWN_EXCHANGES) {
+                missing.clear();
+            }
+            missing.put(exchange, System.nanoTime());
+            return false;
         } finally {
-            probe.abort();
+            call(() -> {
+                probe.abort();
+                return probe;
+            });
         }
         if (exchanges.size() >= MOST_KNOWN_EXCHANGES) {
             exchanges.clear();
@@ -127,16 +197,13 @@ final class Link {
         exchanges.remove(exchange);
     }
 
-    /** Ends the connection at once. Its streams are not touched: a thread that writes to a broker that does not read holds their lock. */
+    /** Ends the connection at once. */
     void cut(String why) {
         if (endedBecause.isEmpty()) {
             endedBecause = why;
         }
-        Socket current = socket.get();
         try {
-            if (current != null) {
-                current.close();
-            }
+            socket.cut();
         } catch (IOException e) {
             endedBecause = why + "; and closing the socket failed: " + e.getMessage();
         }

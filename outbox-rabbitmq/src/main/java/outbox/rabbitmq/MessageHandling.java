@@ -24,10 +24,16 @@ final class MessageHandling {
 
     /** Never throws: user code may, whatever it likes. */
     Outcome run(BasicProperties properties, byte[] body) {
+        ReceivedMessage message;
+        MessageHandler handler;
+        try {
+            message = ReceivedMessage.parse(properties, body);
+            handler = handlerOf(message);
+        } catch (Throwable e) {
+            return Outcome.unread(e);
+        }
         AtomicBoolean hasBegun = new AtomicBoolean();
         try {
-            ReceivedMessage message = ReceivedMessage.parse(properties, body);
-            MessageHandler handler = handlerOf(message);
             return Outcome.handled(
                     inbox.<Exception>handle(consumer, message.eventId(), message.eventType(), connection -> {
                         hasBegun.set(true);

@@ -12,6 +12,7 @@ import java.sql.SQLRecoverableException;
 import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 
 /**
  * What became of a message, and whose fault a failure is.
@@ -34,6 +35,8 @@ record Outcome(Kind kind, Duration delay, String reason) {
     }
 
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58", "HYT");
+    private static final Set<String> OF_THE_HANDLER =
+            Set.of("40002", "55000", "57014"); // constraint at the commit, wrong state, took too long
     private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205; // with the SQLState of a general error
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
     private static final int MAX_REASON = 1000; // headers must fit into one frame
@@ -42,7 +45,7 @@ record Outcome(Kind kind, Duration delay, String reason) {
         return new Outcome(isFirst ? Kind.HANDLED : Kind.DUPLICATE, Duration.ZERO, "");
     }
 
-    /** @param hasBegun whether the handler began to run */
+    /** @param hasBegun whether the handler began to run: what failed before is no fault of the message, except for its id and type */
     static Outcome of(Throwable failure, boolean hasBegun) {
         if (failure instanceof InterruptedException) {
             Thread.currentThread().interrupt();
@@ -54,10 +57,16 @@ record Outcome(Kind kind, Duration delay, String reason) {
         if (failure instanceof GiveUpException) {
             return new Outcome(Kind.DEAD, Duration.ZERO, cut(String.valueOf(failure.getMessage())));
         }
-        if (failure instanceof IllegalArgumentException && !hasBegun) { // the inbox cannot remember such an id
+        if (failure instanceof IllegalArgumentException && !hasBegun) { // the inbox cannot remember such an event
             return of(Kind.DEAD, failure);
         }
-        return of(failure instanceof InboxException || isOfDatabase(failure) ? Kind.PUT_OFF : Kind.FAILED, failure);
+        boolean isOfOthers = !hasBegun || failure instanceof InboxException || isOfDatabase(failure);
+        return of(isOfOthers ? Kind.PUT_OFF : Kind.FAILED, failure);
+    }
+
+    /** Of a message that nobody could read, or that has no handler. */
+    static Outcome unread(Throwable failure) {
+        return of(failure, true);
     }
 
     /** Connection, conflict, resources, locks, intervention: what passes by itself. An error without a state may be the handler's own. */
@@ -67,7 +76,7 @@ record Outcome(Kind kind, Duration delay, String reason) {
             return false;
         }
         String state = sql.getSQLState() == null ? "" : sql.getSQLState();
-        return PASSING.stream().anyMatch(state::startsWith)
+        return PASSING.stream().anyMatch(state::startsWith) && !OF_THE_HANDLER.contains(state)
                 || sql.getErrorCode() == MYSQL_LOCK_WAIT_TIMEOUT
                 || sql instanceof SQLTransientConnectionException
                 || sql instanceof SQLNonTransientConnectionException
@@ -97,7 +106,7 @@ record Outcome(Kind kind, Duration delay, String reason) {
     }
 
     private static String cut(String text) {
-        String clean = ErrorText.clean(text);
+        String clean = OneLine.of(ErrorText.clean(text));
         return clean.length() <= MAX_REASON
                 ? clean
                 : clean.substring(0, clean.offsetByCodePoints(0, clean.codePointCount(0, MAX_REASON)));

@@ -9,8 +9,11 @@ import outbox.rabbitmq.ConfirmTracker.Settled;
 import outbox.rabbitmq.PublishRefusedException.Reason;
 
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /**
@@ -20,6 +23,7 @@ import java.util.function.Consumer;
  */
 final class Outlet {
 
+    private static final Logger LOG = System.getLogger(Outlet.class.getName());
     private static final int NOT_FOUND = 404;
     private static final int BASIC_CLASS = 60;
     private static final int PUBLISH_METHOD = 40;
@@ -40,7 +44,7 @@ final class Outlet {
         Channel channel = link.newChannel();
         Outlet outlet = new Outlet(link, channel, suspects);
         try {
-            channel.confirmSelect();
+            link.call(channel::confirmSelect);
         } catch (IOException | RuntimeException e) {
             outlet.close();
             throw e;
@@ -69,22 +73,35 @@ final class Outlet {
         if (!tracker.add(tag, publish)) {
             return false;
         }
-        publish.sending();
+        publish.sending(System.nanoTime());
         RabbitRoute route = publish.route();
         RabbitMessage message = publish.message();
         try {
-            channel.basicPublish(route.exchange(), route.routingKey(), true, message.properties(), message.body());
+            link.call(() -> {
+                channel.basicPublish(route.exchange(), route.routingKey(), true, message.properties(), message.body());
+                return tag;
+            });
         } catch (AlreadyClosedException e) {
             return true; // who closes the channel finds it in the tracker
         } catch (IOException e) {
             link.cut("writing failed: " + e.getMessage()); // and this closes the channel
-        } catch (RuntimeException | Error e) {
-            // The client refuses it and has sent nothing, but has counted it: from here on its tags and the broker's
-            // differ.
+        } catch (IllegalArgumentException e) {
+            // The client cannot encode it and has sent nothing, but has counted it: from here on its tags and the
+            // broker's differ.
             tracker.settle(tag, false).forEach(settled -> settled.publish().giveUp(e));
             retire();
+        } catch (RuntimeException | Error e) {
+            // Such as of a metrics collector, or no memory: it may be sent or not, or in part, and is not to blame.
+            LOG.log(Level.ERROR, "Publishing to RabbitMQ failed in the client; a new connection is made", e);
+            link.cut("publishing failed: " + e);
         }
         return true;
+    }
+
+    /** Whether the broker owes its word on a message for longer than this, though it could have given it, and nobody waits for that any more. */
+    boolean isSilent(long nanos) {
+        Publish oldest = tracker.oldest();
+        return oldest != null && oldest.isEnded() && link.waitedNanos(oldest.sentNanos(), System.nanoTime()) > nanos;
     }
 
     /** Nothing more is published here; what is on its way gets its answers. */
@@ -97,11 +114,23 @@ final class Outlet {
         close();
     }
 
+    /** What is on its way is put off. A channel of which the broker does not confirm the end takes the connection with it: its number must not be used again. */
     void close() {
         try {
-            channel.abort();
+            link.call(this::closeChannel);
+        } catch (AlreadyClosedException e) {
+            LOG.log(Level.DEBUG, "The channel has ended before", e);
         } catch (IOException | RuntimeException e) {
             link.cut("closing a channel failed: " + e.getMessage());
+        }
+    }
+
+    private Channel closeChannel() throws IOException {
+        try {
+            channel.close();
+            return channel;
+        } catch (TimeoutException e) {
+            throw new IOException("the broker did not answer", e);
         }
     }
 
@@ -135,7 +164,7 @@ final class Outlet {
         if (!(cause.getReason() instanceof AMQP.Channel.Close close)
                 || close.getClassId() != BASIC_CLASS
                 || close.getMethodId() != PUBLISH_METHOD) {
-            rest.forEach(settled -> settled.publish().putOff("The connection to RabbitMQ ended before it confirmed"));
+            rest.forEach(settled -> settled.publish().putOff("The channel to RabbitMQ ended before it confirmed"));
             return;
         }
         rest.forEach(settled -> link.forgetExchange(settled.publish().route().exchange()));

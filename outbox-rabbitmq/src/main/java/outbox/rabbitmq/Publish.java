@@ -7,6 +7,7 @@ import outbox.RetryLaterException;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One event on its way to the broker, and the stage that its dispatcher waits for, which ends once; whatever is said later has no effect. Any thread may end it. */
 final class Publish {
@@ -17,7 +18,9 @@ final class Publish {
     private final Executor ends;
     private final long startedNanos;
     private final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
+    private final AtomicBoolean decided = new AtomicBoolean(); // its end is on its way to the executor
     private volatile boolean sent;
+    private volatile long sentNanos; // written before sent
     private volatile boolean suspected;
     private volatile boolean alone;
 
@@ -48,7 +51,7 @@ final class Publish {
 
     /** Confirmed, failed, put off, or cancelled by its dispatcher. */
     boolean isEnded() {
-        return stage.isDone();
+        return decided.get() || stage.isDone();
     }
 
     long ageNanos(long nowNanos) {
@@ -60,8 +63,14 @@ final class Publish {
         return sent;
     }
 
-    void sending() {
+    void sending(long nowNanos) {
+        sentNanos = nowNanos;
         sent = true;
+    }
+
+    /** When it was handed to a channel last. */
+    long sentNanos() {
+        return sentNanos;
     }
 
     /** Its channel was closed because of it or a neighbour. */
@@ -71,13 +80,17 @@ final class Publish {
         suspected = true;
     }
 
+    boolean isSuspect() {
+        return suspected;
+    }
+
     /** Whether nothing else may be on its channel, so that what becomes of that is surely its doing. */
     boolean isAlone() {
         return alone;
     }
 
     void confirm() {
-        ends.execute(() -> stage.complete(null));
+        end(() -> stage.complete(null));
     }
 
     void refuse(PublishRefusedException.Reason reason, String why) {
@@ -94,6 +107,13 @@ final class Publish {
     }
 
     private void fail(Throwable why) {
-        ends.execute(() -> stage.completeExceptionally(why));
+        end(() -> stage.completeExceptionally(why));
+    }
+
+    /** Once, so that what is told again and again does not pile up at the executor. */
+    private void end(Runnable end) {
+        if (decided.compareAndSet(false, true)) {
+            ends.execute(end);
+        }
     }
 }

@@ -15,8 +15,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -25,8 +27,8 @@ import java.util.concurrent.atomic.AtomicReference;
  * Consumes a queue of events: each takes effect once, and is acked after its effect was committed.
  *
  * <p>A failure that counts is redelivered some times with a growing pause, from the end of the queue; the count is in a header of the message, and so survives everything. Then, and at once if
- * the message can never be handled, it goes to the dead-letter exchange with the reason in a header. A failure of the database or of the broker does not count: the message goes back to
- * its place in the queue. With a concurrency of 1 messages are handled in the order of the queue, except those that are redelivered.
+ * the message can never be handled, it goes to the dead-letter exchange with the reason in a header. A failure of the database or of the broker does not count: the message is
+ * kept and run again. With a concurrency of 1 messages are handled in the order of the queue, except those that are redelivered or run again.
  *
  * <p>When the connection is lost, it is opened again for as long as the consumer is open; messages of the lost one come again. Declares nothing: queue and exchange must be there, and are
  * waited for. Thread-safe.
@@ -55,7 +57,7 @@ public final class RabbitConsumer implements AutoCloseable {
     private final InFlight inFlight = new InFlight();
     private final Settlement settlement;
     private final ExecutorService dispatch; // the client's callbacks: they only hand over
-    private final ExecutorService workers; // its queue is bounded by the prefetch
+    private final ThreadPoolExecutor workers; // its queue is bounded by the prefetch: what is lost is taken out
     private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
     private final CountDownLatch closing = new CountDownLatch(1);
     private final AtomicReference<@Nullable Subscription> current =
@@ -73,9 +75,15 @@ public final class RabbitConsumer implements AutoCloseable {
         }
         handling = new MessageHandling(
                 consumer, settings.required("inbox", settings.inbox), settings.handlers, settings.handler);
-        settlement = new Settlement(settings, factory, counts, inFlight);
+        settlement = new Settlement(settings, factory, counts, inFlight, this::hand);
         dispatch = Executors.newSingleThreadExecutor(ConsumerThreads.named(consumer, "dispatch"));
-        workers = Executors.newFixedThreadPool(settings.concurrency, ConsumerThreads.named(consumer, "worker"));
+        workers = new ThreadPoolExecutor(
+                settings.concurrency,
+                settings.concurrency,
+                0,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                ConsumerThreads.named(consumer, "worker"));
     }
 
     /** A recovery by the client would let the tags of before settle the messages of after. */
@@ -134,15 +142,15 @@ public final class RabbitConsumer implements AutoCloseable {
         try {
             if (last != null) {
                 last.cancel();
-                settlement.hurry();
-                if (!inFlight.awaitNone(drainTime)) {
-                    LOG.log(
-                            Level.WARNING,
-                            "Consumer {0} leaves {1} messages of queue {2} to their next delivery: they took longer than the drain time",
-                            consumer,
-                            inFlight.count(),
-                            queue);
-                }
+            }
+            settlement.hurry();
+            if (!inFlight.awaitNone(drainTime)) { // without a connection too: their effect counts, if not their ack
+                LOG.log(
+                        Level.WARNING,
+                        "Consumer {0} leaves {1} messages of queue {2} to their next delivery: they took longer than the drain time",
+                        consumer,
+                        inFlight.count(),
+                        queue);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -168,10 +176,12 @@ public final class RabbitConsumer implements AutoCloseable {
                         new Subscription(factory, dispatch, "outbox-" + consumer, queue, prefetch, this::arrived);
                 failures = 0;
                 trouble = watch(open);
-            } catch (IOException | TimeoutException | RuntimeException e) {
+            } catch (IOException | TimeoutException | RuntimeException | Error e) { // nobody would start it again
                 failures = Math.min(failures + 1, 10);
                 trouble = reason(e);
+                end(current.getAndSet(null));
             }
+            settlement.abortIfStuck();
             if (isRunning()) {
                 LOG.log(Level.WARNING, "Consumer " + consumer + " does not get queue " + queue + ": " + trouble);
             }
@@ -181,7 +191,7 @@ public final class RabbitConsumer implements AutoCloseable {
         }
     }
 
-    private static String reason(Exception e) {
+    private static String reason(Throwable e) {
         Throwable root = e.getMessage() == null && e.getCause() != null ? e.getCause() : e;
         return root.getMessage() == null ? root.toString() : root.getMessage();
     }
@@ -199,9 +209,8 @@ public final class RabbitConsumer implements AutoCloseable {
             try {
                 String why = open.end().get(WATCH_SECONDS, TimeUnit.SECONDS);
                 if (current.compareAndSet(open, null)) {
-                    open.close();
+                    end(open);
                 }
-                settlement.forgetLost();
                 return why;
             } catch (TimeoutException e) {
                 settlement.abortIfStuck();
@@ -212,6 +221,20 @@ public final class RabbitConsumer implements AutoCloseable {
             }
         }
         return "closed";
+    }
+
+    /** Its messages are with somebody else by now, or will come again. */
+    private void end(@Nullable Subscription last) {
+        if (last == null) {
+            return;
+        }
+        last.close();
+        settlement.forgetLost();
+        for (Runnable task : workers.getQueue()) {
+            if (task instanceof Work work && !work.arrival.isOurs() && workers.remove(work)) {
+                inFlight.end();
+            }
+        }
     }
 
     /** At most four seconds, give or take a quarter. */
@@ -231,28 +254,47 @@ public final class RabbitConsumer implements AutoCloseable {
 
     /** Dispatch thread. */
     private void arrived(Arrival arrival) {
-        inFlight.begin();
+        if (arrival.isOurs()) { // the client may bring what came before the end
+            inFlight.begin();
+            hand(arrival);
+        }
+    }
+
+    private void hand(Arrival arrival) {
         try {
-            workers.execute(() -> run(arrival));
+            workers.execute(new Work(arrival));
         } catch (RejectedExecutionException e) {
             inFlight.end(); // closed: it goes back with its connection
         }
     }
 
-    /** Worker thread. A message of a lost connection is with somebody else by now, or will come again. */
-    private void run(Arrival arrival) {
-        if (!arrival.isOurs()) {
-            inFlight.end();
-        } else if (!isRunning()) {
-            arrival.requeue();
-            inFlight.end();
-        } else {
-            settlement.settle(arrival, handling.run(arrival.properties(), arrival.body()));
+    /** The run of a message by a worker. */
+    private final class Work implements Runnable {
+
+        private final Arrival arrival;
+
+        Work(Arrival arrival) {
+            this.arrival = arrival;
+        }
+
+        /** A message of a lost connection is with somebody else by now, or will come again. */
+        @Override
+        public void run() {
+            if (!arrival.isOurs()) {
+                inFlight.end();
+            } else if (!isRunning()) {
+                arrival.requeue();
+                inFlight.end();
+            } else {
+                settlement.settle(arrival, handling.run(arrival.properties(), arrival.body()));
+            }
         }
     }
 
     /** Collects the settings of a consumer; every setter refuses a wrong value. Not thread-safe. */
     public static final class Builder {
+
+        private static final int MAX_CONSUMER = 64; // what every table of an inbox takes
 
         private @Nullable ConnectionFactory connectionFactory;
 
@@ -292,8 +334,12 @@ public final class RabbitConsumer implements AutoCloseable {
             return this;
         }
 
-        /** Required: the name by which the inbox, logs and threads know the consumer. Another name handles all events once more. */
+        /** Required: the name by which the inbox, logs and threads know the consumer, of 64 characters at most. Another name handles all events once more. */
         public Builder consumer(String consumer) {
+            if (consumer.length() > MAX_CONSUMER || !consumer.strip().equals(consumer)) {
+                throw new IllegalArgumentException("consumer must have 1 to " + MAX_CONSUMER
+                        + " characters, without spaces at its ends: '" + consumer + "'");
+            }
             this.consumer = name("consumer", consumer);
             return this;
         }
@@ -320,8 +366,8 @@ public final class RabbitConsumer implements AutoCloseable {
         }
 
         /**
-         * Required: where messages go that are given up, which is best what the queue itself names as its dead-letter exchange and key. What cannot be delivered there goes back to the
-         * queue, rather than being lost.
+         * Required: where messages go that are given up, which is best what the queue itself names as its dead-letter exchange and key. What cannot be delivered there is
+         * kept and tried again, rather than being lost.
          */
         public Builder deadLetter(String exchange, String routingKey) {
             this.deadLetterExchange = Objects.requireNonNull(exchange, "exchange");
@@ -382,8 +428,9 @@ public final class RabbitConsumer implements AutoCloseable {
         }
 
         private static String name(String setting, String value) {
-            if (value.isBlank() || value.length() > 255) {
-                throw new IllegalArgumentException(setting + " must have 1 to 255 characters: '" + value + "'");
+            if (value.isBlank() || value.length() > 255 || value.chars().anyMatch(Character::isISOControl)) {
+                throw new IllegalArgumentException(
+                        setting + " must have 1 to 255 characters, none of them a control character: '" + value + "'");
             }
             return value;
         }

@@ -1,7 +1,9 @@
 package outbox.rabbitmq;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
+import org.jspecify.annotations.Nullable;
 
+import java.util.Map;
 import java.util.Objects;
 
 /** An event as RabbitMQ carries it. Whatever the properties say, the transport sends it persistent and with the event's id as its message id. */
@@ -17,10 +19,23 @@ public final class RabbitMessage {
         this.body = body;
     }
 
-    /** The array is not copied. */
+    /** The array is not copied. Names of headers must not be null. */
     public static RabbitMessage of(BasicProperties properties, byte[] body) {
+        checkNames(properties.getHeaders());
         return new RabbitMessage(
                 Objects.requireNonNull(properties, "properties"), Objects.requireNonNull(body, "body"));
+    }
+
+    /** The client would stumble over it in the middle of its work, and say nothing about the event. */
+    private static void checkNames(@Nullable Object value) {
+        if (value instanceof Map<?, ?> table) {
+            table.forEach((name, nested) -> {
+                Objects.requireNonNull(name, "A header needs a name");
+                checkNames(nested);
+            });
+        } else if (value instanceof Iterable<?> list) {
+            list.forEach(RabbitMessage::checkNames);
+        }
     }
 
     RabbitMessage identifiedBy(String eventId) {

@@ -25,8 +25,10 @@ public final class RabbitTopology {
 
     private record Part(String what, Declaration lookUp, Declaration declare) {}
 
+    private record NamedBinding(String what, Declaration declare) {}
+
     private final List<Part> parts = new ArrayList<>(); // not changed after the constructor
-    private final List<Declaration> bindings = new ArrayList<>(); // as parts
+    private final List<NamedBinding> bindings = new ArrayList<>(); // as parts
 
     private RabbitTopology(Builder builder) {
         builder.exchanges.forEach((name, type) -> parts.add(new Part(
@@ -39,8 +41,10 @@ public final class RabbitTopology {
                         "queue '" + queue.name() + "'",
                         channel -> channel.queueDeclarePassive(queue.name()),
                         channel -> channel.queueDeclare(queue.name(), true, false, false, queue.arguments()))));
-        builder.bindings.forEach(binding ->
-                bindings.add(channel -> channel.queueBind(binding.queue, binding.exchange, binding.routingKey)));
+        builder.bindings.forEach(binding -> bindings.add(new NamedBinding(
+                "binding of queue '" + binding.queue + "' to exchange '" + binding.exchange + "' by '"
+                        + binding.routingKey + "'",
+                channel -> channel.queueBind(binding.queue, binding.exchange, binding.routingKey))));
     }
 
     public static Builder builder() {
@@ -48,30 +52,38 @@ public final class RabbitTopology {
     }
 
     /**
-     * Looks at everything first, then creates what is missing. What exists is never changed or deleted.
+     * Looks at all exchanges and queues first, then creates what is missing, then binds. What exists is never changed or deleted.
      *
-     * @throws RabbitTopologyException if something exists otherwise; then nothing was created
+     * @throws RabbitTopologyException if something exists otherwise, and then nothing was created; or if the broker refuses something later, such as a binding to an exchange that is not
+     *     there
      */
     public void declare(Connection connection) throws IOException {
         List<String> differences = new ArrayList<>();
+        List<String> created = new ArrayList<>();
         List<Part> missing = new ArrayList<>();
         for (Part part : parts) {
             if (isMissing(connection, part)) {
                 missing.add(part);
             } else {
-                attempt(connection, part, differences); // has no effect but to compare
+                attempt(connection, part.what, part.declare, differences); // has no effect but to compare
             }
         }
-        if (differences.isEmpty()) {
-            for (Part part : missing) {
-                attempt(connection, part, differences); // another may have created it meanwhile, otherwise
+        refuse(differences, created);
+        for (Part part : missing) {
+            if (attempt(connection, part.what, part.declare, differences)) { // not if another created it otherwise
+                created.add(part.what);
             }
         }
+        refuse(differences, created);
+        for (NamedBinding binding : bindings) {
+            attempt(connection, binding.what, binding.declare, differences);
+        }
+        refuse(differences, created);
+    }
+
+    private static void refuse(List<String> differences, List<String> created) {
         if (!differences.isEmpty()) {
-            throw new RabbitTopologyException(differences);
-        }
-        for (Declaration binding : bindings) {
-            onOwnChannel(connection, binding);
+            throw new RabbitTopologyException(differences, created);
         }
     }
 
@@ -85,11 +97,14 @@ public final class RabbitTopology {
         }
     }
 
-    private static void attempt(Connection connection, Part part, List<String> differences) throws IOException {
+    private static boolean attempt(
+            Connection connection, String what, Declaration declaration, List<String> differences) throws IOException {
         try {
-            onOwnChannel(connection, part.declare);
+            onOwnChannel(connection, declaration);
+            return true;
         } catch (IOException e) {
-            differences.add(part.what + ": " + refusalOf(e).getReplyText());
+            differences.add(what + ": " + refusalOf(e).getReplyText());
+            return false;
         }
     }
 

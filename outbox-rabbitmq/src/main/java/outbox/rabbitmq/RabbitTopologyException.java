@@ -4,7 +4,7 @@ import outbox.OutboxException;
 
 import java.util.List;
 
-/** Exchanges or queues exist otherwise than described, or the broker does not let them be declared. Nothing was created, changed or deleted. */
+/** Exchanges or queues exist otherwise than described, or the broker refuses to declare or bind them. Nothing was changed or deleted; what was created before, if anything, the message names. */
 public final class RabbitTopologyException extends OutboxException {
 
     private static final long serialVersionUID = 1L;
@@ -12,15 +12,16 @@ public final class RabbitTopologyException extends OutboxException {
     @SuppressWarnings("serial") // an unmodifiable list of strings is serializable
     private final List<String> differences;
 
-    RabbitTopologyException(List<String> differences) {
+    RabbitTopologyException(List<String> differences, List<String> created) {
         super(
-                "RabbitMQ has something else than the topology describes. Change the description, or empty and delete it by hand: "
-                        + String.join("; ", differences),
+                "RabbitMQ refuses the topology: " + String.join("; ", differences)
+                        + ". Change the description of what exists otherwise, or empty and delete that by hand; grant the user what access is refused to; declare what is missing. "
+                        + (created.isEmpty() ? "Nothing was created." : "Created was " + String.join(", ", created)),
                 null);
         this.differences = List.copyOf(differences);
     }
 
-    /** For each exchange or queue its name and what the broker says. */
+    /** For each exchange, queue or binding its name and what the broker says. */
     public List<String> differences() {
         return differences;
     }

@@ -64,7 +64,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         format = settings.format;
         breaker = settings.breaker;
         threads = new TransportThreads(name);
-        broker = new Broker(name, factory, threads, this::openBreaker);
+        broker = new Broker(name, factory, threads, settings.stuck, this::openBreaker);
         lanes = Stream.generate(() -> new Lane(broker, confirmTimeout, maxInFlight, threads))
                 .limit(settings.channels)
                 .toList();
@@ -132,14 +132,21 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
     private void putOffLate() {
         long now = System.nanoTime();
         boolean usable = broker.usable() != null;
+        String trouble = null;
         for (Publish publish : inFlight) {
-            if (publish.ageNanos(now) > confirmNanos) {
-                openBreaker("did not confirm within " + confirmTimeout);
-                publish.putOff("RabbitMQ at " + broker.where() + " did not confirm within " + confirmTimeout);
-            } else if (!usable && !publish.isSent() && publish.ageNanos(now) > PATIENCE_NANOS) {
-                openBreaker(broker.trouble());
-                publish.putOff("RabbitMQ at " + broker.where() + " " + broker.trouble());
+            if (publish.isEnded()) {
+                continue;
             }
+            if (publish.ageNanos(now) > confirmNanos) {
+                trouble = "did not confirm within " + confirmTimeout;
+                publish.putOff("RabbitMQ at " + broker.where() + " " + trouble);
+            } else if (!usable && !publish.isSent() && publish.ageNanos(now) > PATIENCE_NANOS) {
+                trouble = broker.trouble();
+                publish.putOff("RabbitMQ at " + broker.where() + " " + trouble);
+            }
+        }
+        if (trouble != null) {
+            openBreaker(trouble); // last: its clock is the code of others
         }
     }
 
@@ -213,6 +220,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         private int maxInFlight = 512;
         private Duration confirmTimeout = Duration.ofSeconds(30);
         private Duration drainTime = Duration.ofSeconds(10);
+        private Duration stuck = Duration.ofSeconds(20);
         private @Nullable CircuitBreaker breaker;
 
         private Builder() {}
@@ -291,9 +299,15 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             return this;
         }
 
+        /** How long one call of the client may last while the broker does not block the connection; then that is cut. For tests. */
+        Builder stuck(Duration stuck) {
+            this.stuck = stuck;
+            return this;
+        }
+
         /**
          * Opened when the broker cannot be used, so that events stay in the table meanwhile instead of being put off one by one. It has an effect if the dispatcher's
-         * {@link outbox.dispatch.Protection} has it for this listener.
+         * {@link outbox.dispatch.Protection} has it for this listener. Let it {@linkplain CircuitBreaker.Builder#ignore ignore} {@link PublishRefusedException}, which says nothing about the broker.
          */
         public Builder breaker(CircuitBreaker breaker) {
             this.breaker = Objects.requireNonNull(breaker, "breaker");

@@ -18,11 +18,12 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 
 /**
  * Settles messages after their run. What is handled is acked. What failed is held for a while, unacked, and then published again to its queue with a higher count; what failed too often or can
  * never be handled is published to the dead-letter exchange with the reason. In both cases the original is acked after the copy was confirmed, so a crash at any point leaves one of
- * them at least, and the inbox takes care of two. If there is no copy, the original goes back to its place.
+ * them at least, and the inbox takes care of two. As long as there is no copy, the original is kept.
  *
  * <p>Threads: workers call settle; one thread of its own does everything that waits.
  */
@@ -45,13 +46,20 @@ final class Settlement {
     private final InFlight inFlight;
     private final CopyPublisher copies;
     private final ScheduledThreadPoolExecutor courier;
+    private final Consumer<Arrival> again;
     private final Set<Held> held =
             ConcurrentHashMap.newKeySet(); // until their time comes; whoever removes one, ends it
     private final AtomicInteger putOffInRow = new AtomicInteger();
     private volatile boolean closing;
-    private volatile @Nullable String trouble; // of the last copy; courier writes
+    private volatile @Nullable String trouble; // of the last copy that failed, while one is held for that
 
-    Settlement(RabbitConsumer.Builder settings, ConnectionFactory factory, ConsumerCounts counts, InFlight inFlight) {
+    /** @param again runs a message once more; it is still in flight */
+    Settlement(
+            RabbitConsumer.Builder settings,
+            ConnectionFactory factory,
+            ConsumerCounts counts,
+            InFlight inFlight,
+            Consumer<Arrival> again) {
         queue = settings.required("queue", settings.queue);
         consumer = settings.required("consumer", settings.consumer);
         maxRedeliveries = settings.maxRedeliveries;
@@ -60,15 +68,18 @@ final class Settlement {
         deadLetterKey = settings.required("deadLetter", settings.deadLetterKey);
         this.counts = counts;
         this.inFlight = inFlight;
+        this.again = again;
         copies = new CopyPublisher(factory, consumer);
         courier = new ScheduledThreadPoolExecutor(1, ConsumerThreads.named(consumer, "courier"));
         courier.setRemoveOnCancelPolicy(true);
         courier.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
 
+    /** Why copies cannot be passed on now; null if they can. */
     @Nullable
     String trouble() {
-        return trouble;
+        String blocked = copies.blocked();
+        return blocked == null ? trouble : "The broker takes no messages now: " + blocked;
     }
 
     void abortIfStuck() {
@@ -107,7 +118,17 @@ final class Settlement {
     private void putOff(Arrival arrival, Outcome outcome) {
         counts.putOff.increment();
         LOG.log(Level.WARNING, "Put off, not counted " + arrival.describe(queue, consumer) + ": " + outcome.reason());
-        later(arrival, longer(outcome.delay(), putOffDelay()), () -> giveBack(arrival));
+        later(arrival, longer(outcome.delay(), putOffDelay()), () -> runAgain(arrival));
+    }
+
+    /** Here, rather than by way of the queue: a quorum queue counts what it gets back, and gives it up at its delivery limit. */
+    private boolean runAgain(Arrival arrival) {
+        if (closing || !arrival.isOurs()) {
+            arrival.requeue();
+            return true;
+        }
+        again.accept(arrival);
+        return false;
     }
 
     /** Doubles while nothing succeeds. */
@@ -165,29 +186,22 @@ final class Settlement {
         }
         try {
             copies.publish(exchange, routingKey, properties, arrival.body());
-            trouble = null;
             count.increment();
             arrival.ack();
             return true;
         } catch (CopyPublisher.NotPublishedException e) {
-            trouble = e.getMessage();
-            LOG.log(Level.WARNING, "No copy " + arrival.describe(queue, consumer) + ": " + e.getMessage());
-            if (e.isForbidden() && !exchange.isEmpty()) {
-                count.increment();
-                arrival.reject(); // the broker may do what its user may not, though it cannot tell the reason
-            } else if (closing) {
+            String why = OneLine.of(String.valueOf(e.getMessage()));
+            LOG.log(Level.WARNING, "No copy " + arrival.describe(queue, consumer) + ": " + why);
+            if (closing) {
                 arrival.requeue();
-            } else {
-                later(arrival, putOffDelay(), () -> giveBack(arrival));
-                return false;
+                return true;
             }
-            return true;
+            hold(
+                    new Held(arrival, () -> replace(arrival, exchange, routingKey, properties, count), true),
+                    putOffDelay());
+            trouble = why;
+            return false;
         }
-    }
-
-    private static boolean giveBack(Arrival arrival) {
-        arrival.requeue();
-        return true;
     }
 
     /** What is to happen to a message that is held; answers whether the message is over with it. */
@@ -199,16 +213,21 @@ final class Settlement {
 
         final Arrival arrival;
         final Step step;
+        final boolean lacksCopy; // whether it is held because its copy failed
         volatile @Nullable Future<?> timer; // written by who holds it
 
-        Held(Arrival arrival, Step step) {
+        Held(Arrival arrival, Step step, boolean lacksCopy) {
             this.arrival = arrival;
             this.step = step;
+            this.lacksCopy = lacksCopy;
         }
     }
 
     private void later(Arrival arrival, Duration delay, Step step) {
-        Held entry = new Held(arrival, step);
+        hold(new Held(arrival, step, false), delay);
+    }
+
+    private void hold(Held entry, Duration delay) {
         held.add(entry);
         try {
             entry.timer = courier.schedule(() -> fire(entry), delay.toNanos(), TimeUnit.NANOSECONDS);
@@ -230,11 +249,32 @@ final class Settlement {
             isOver = entry.step.run();
         } catch (RuntimeException | Error e) {
             LOG.log(Level.ERROR, "A message could not be settled " + entry.arrival.describe(queue, consumer), e);
-            entry.arrival.requeue();
+            isOver = !giveBackLater(entry.arrival);
         } finally {
             if (isOver) {
                 inFlight.end();
             }
+            clearTrouble();
+        }
+    }
+
+    /** What fails so would fail again at once. Answers whether it is held. */
+    private boolean giveBackLater(Arrival arrival) {
+        Step giveBack = () -> {
+            arrival.requeue();
+            return true;
+        };
+        if (closing) {
+            giveBack.run();
+            return false;
+        }
+        later(arrival, putOffDelay(), giveBack);
+        return true;
+    }
+
+    private void clearTrouble() {
+        if (trouble != null && held.stream().noneMatch(entry -> entry.lacksCopy)) {
+            trouble = null;
         }
     }
 
@@ -254,6 +294,7 @@ final class Settlement {
                 timer.cancel(false);
             }
             inFlight.end();
+            clearTrouble();
         }
     }
 

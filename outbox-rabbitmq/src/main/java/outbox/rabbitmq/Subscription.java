@@ -55,7 +55,7 @@ final class Subscription implements AutoCloseable {
             channel.addShutdownListener(cause -> end.complete(cause.getMessage()));
             channel.basicQos(prefetch);
             consumerTag = channel.basicConsume(queue, false, new Sink(channel, queue, sink));
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             connection.abort(CLOSE_LIMIT_MILLIS);
             throw e;
         }

@@ -15,6 +15,7 @@ final class TransportThreads {
     private final ThreadFactory factory;
     private final ScheduledThreadPoolExecutor timer;
     private final ThreadPoolExecutor ends;
+    private final ThreadPoolExecutor client;
 
     TransportThreads(String name) {
         AtomicInteger number = new AtomicInteger();
@@ -25,9 +26,14 @@ final class TransportThreads {
         };
         timer = new ScheduledThreadPoolExecutor(1, factory);
         timer.setRemoveOnCancelPolicy(true);
-        // The queue is bounded by what is in flight. After the close a late end runs on the thread that brings it.
+        ends = one(factory); // its queue is bounded by what is in flight: each ends once
+        client = one(factory); // and this by the channels that close
+    }
+
+    /** After the close, what comes late runs on the thread that brings it. */
+    private static ThreadPoolExecutor one(ThreadFactory factory) {
         RejectedExecutionHandler onCaller = (task, closed) -> task.run();
-        ends = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory, onCaller);
+        return new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory, onCaller);
     }
 
     ThreadFactory factory() {
@@ -43,8 +49,14 @@ final class TransportThreads {
         return ends;
     }
 
+    /** Where the client tells that a channel has ended. */
+    ExecutorService client() {
+        return client;
+    }
+
     void close() {
         timer.shutdownNow();
         ends.shutdown();
+        client.shutdown();
     }
 }

@@ -65,7 +65,7 @@ class BrokerLossTest {
             try {
                 gate.release(100);
                 await().atMost(Duration.ofSeconds(30)).until(() -> app.effects() == EVENTS + 2);
-                await().atMost(Duration.ofSeconds(30))
+                await().atMost(Duration.ofSeconds(5))
                         .until(() -> consumer.health().trouble() != null);
                 assertThat(consumer.health().consuming()).isTrue();
                 assertThat(unacked(broker)).isEqualTo(1); // the one that needs a copy

@@ -2,6 +2,7 @@ package outbox.rabbitmq;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import org.awaitility.Awaitility;
 import outbox.inbox.Inbox;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.JdbcInbox;
@@ -19,6 +20,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 /** A database with an inbox and a table of effects, and what handlers did. */
 final class ConsumerFixture implements AutoCloseable {
+
+    static {
+        Awaitility.setDefaultTimeout(Duration.ofSeconds(30)); // machines may be slow
+    }
 
     final HikariDataSource database;
     final Inbox inbox;

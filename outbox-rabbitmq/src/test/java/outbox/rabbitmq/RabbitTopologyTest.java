@@ -102,6 +102,20 @@ class RabbitTopologyTest {
     }
 
     @Test
+    void a_binding_to_an_exchange_that_is_not_there_is_reported_by_name_with_what_was_created() {
+        RabbitTopology topology = RabbitTopology.builder()
+                .queue(RabbitQueue.named("lonely"))
+                .bind("lonely", "of-another", "key")
+                .build();
+
+        assertThatThrownBy(() -> rabbit.topology(topology))
+                .cause()
+                .isInstanceOf(RabbitTopologyException.class)
+                .hasMessageContaining("binding of queue 'lonely' to exchange 'of-another' by 'key': NOT_FOUND")
+                .hasMessageContaining("Created was queue 'lonely'");
+    }
+
+    @Test
     void a_short_delay_does_not_wait_behind_a_long_one() {
         RabbitDelay delay = RabbitDelay.to("orders", "orders.delay", Duration.ofMillis(200), Duration.ofMinutes(10));
         rabbit.topology(RabbitTopology.builder()

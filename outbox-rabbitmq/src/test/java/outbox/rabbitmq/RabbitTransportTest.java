@@ -1,6 +1,8 @@
 package outbox.rabbitmq;
 
 import com.rabbitmq.client.BuiltinExchangeType;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.NoOpMetricsCollector;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -20,7 +22,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -355,6 +360,170 @@ class RabbitTransportTest {
         assertThat(failure).hasMessageContaining("did not confirm within PT1S");
         proxy.heal();
         await().atMost(SECONDS).until(() -> end(transport, event("placed", "c")) == null);
+    }
+
+    @Test
+    void a_broker_that_does_not_read_while_its_heartbeats_fail_is_left_and_used_again_when_it_is_back() {
+        var factory = rabbit.factory();
+        factory.setRequestedHeartbeat(1);
+        stopsReading(byType().connectionFactory(factory).stuck(Duration.ofMinutes(1)));
+    }
+
+    @Test
+    void a_broker_that_does_not_read_for_long_is_left_and_used_again_when_it_is_back() {
+        stopsReading(byType().stuck(Duration.ofSeconds(1)));
+    }
+
+    private void stopsReading(RabbitTransport.Builder settings) {
+        declareOrders();
+        RabbitTransport transport = start(settings.drainTime(Duration.ZERO));
+        assertThat(end(transport, event("placed", "a"))).isNull();
+        List<CompletableFuture<?>> stages = new ArrayList<>();
+
+        rabbit.server().freeze();
+        try {
+            String large = "\"" + "x".repeat(65_536) + "\"";
+            for (int i = 0; i < 400; i++) { // more than the sockets hold
+                EventEnvelope event = EventEnvelope.builder("placed")
+                        .eventId("large" + i)
+                        .payloadJson(large)
+                        .build();
+                stages.add(transport.onEventAsync(event).toCompletableFuture());
+            }
+
+            await().atMost(Duration.ofSeconds(15))
+                    .until(() -> !transport.health().connected()
+                            && transport.health().inFlight() == 0);
+            stages.forEach(stage -> assertUncounted(end(stage)));
+        } finally {
+            rabbit.server().resume();
+        }
+
+        await().atMost(SECONDS).until(() -> end(transport, event("placed", "b")) == null);
+    }
+
+    private static void assertUncounted(@Nullable Throwable failure) {
+        assertThat(failure)
+                .isInstanceOfSatisfying(
+                        RetryLaterException.class,
+                        later -> assertThat(later.isCounted()).isFalse());
+    }
+
+    @Test
+    void an_event_that_is_never_confirmed_is_published_again_and_holds_up_no_other() {
+        rabbit.topology(RabbitTopology.builder()
+                .topicExchange("orders")
+                .queue(RabbitQueue.named("placed"))
+                .bind("placed", "orders", "placed")
+                .queue(RabbitQueue.named("asleep"))
+                .bind("asleep", "orders", "asleep")
+                .build());
+        RabbitTransport transport = start(byType().confirmTimeout(Duration.ofSeconds(1)));
+        queueProcess("asleep", "suspend");
+        try {
+            assertThat(end(transport, event("asleep", "a"))).hasMessageContaining("did not confirm");
+
+            await().atMost(SECONDS).until(() -> {
+                Throwable again = end(transport, event("asleep", "a"));
+                return String.valueOf(again).contains("did not confirm"); // so it was sent
+            });
+            await().atMost(SECONDS).until(() -> end(transport, event("placed", "b")) == null);
+            assertThat(transport.health().connected()).isTrue();
+        } finally {
+            queueProcess("asleep", "resume");
+        }
+        await().atMost(SECONDS).until(() -> end(transport, event("asleep", "a")) == null);
+        assertThat(rabbit.drainIds("asleep")).hasSizeGreaterThan(2).containsOnly("a");
+    }
+
+    private void queueProcess(String queue, String what) {
+        rabbit.server()
+                .control(
+                        "eval",
+                        "{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"%s\">>, queue, <<\"%s\">>)), sys:%s(amqqueue:get_pid(Q))."
+                                .formatted(rabbit.virtualHost(), queue, what));
+    }
+
+    @Test
+    void a_failure_inside_the_client_is_not_the_fault_of_an_event() {
+        declareOrders();
+        var proxy = FaultProxy.to(rabbit.server().port());
+        open.add(proxy);
+        proxy.latency(Duration.ofMillis(100)); // so that the failure comes before the ack
+        var failures = new ConcurrentLinkedQueue<Throwable>();
+        var factory = rabbit.factory();
+        factory.setPort(proxy.port());
+        factory.setMetricsCollector(new NoOpMetricsCollector() {
+            @Override
+            public void basicPublish(Channel channel) {
+                Throwable failure = failures.poll();
+                if (failure instanceof Error e) {
+                    throw e;
+                } else if (failure instanceof RuntimeException e) {
+                    throw e;
+                }
+            }
+        });
+        RabbitTransport transport = start(byType().connectionFactory(factory));
+
+        failures.add(new OutOfMemoryError("of a test"));
+        assertUncounted(end(transport, event("placed", "a")));
+        await().atMost(SECONDS).until(() -> end(transport, event("placed", "a")) == null);
+
+        failures.add(new IllegalStateException("of a test"));
+        assertUncounted(end(transport, event("placed", "b")));
+        await().atMost(SECONDS).until(() -> end(transport, event("placed", "b")) == null);
+    }
+
+    @Test
+    void a_breaker_that_fails_does_not_keep_the_transport_from_connecting_again() {
+        declareOrders();
+        var proxy = FaultProxy.to(rabbit.server().port());
+        open.add(proxy);
+        var factory = rabbit.factory();
+        factory.setPort(proxy.port());
+        AtomicBoolean broken = new AtomicBoolean();
+        CircuitBreaker breaker = CircuitBreaker.named("rabbit")
+                .clock(() -> {
+                    if (broken.get()) {
+                        throw new IllegalStateException("of a test");
+                    }
+                    return System.nanoTime();
+                })
+                .build();
+        RabbitTransport transport = start(byType().connectionFactory(factory).breaker(breaker));
+        broken.set(true);
+
+        proxy.cutAll();
+
+        await().atMost(SECONDS).until(() -> end(transport, event("placed", "a")) == null);
+    }
+
+    @Test
+    void a_missing_exchange_is_not_asked_for_with_every_event() {
+        declareOrders();
+        AtomicInteger channels = new AtomicInteger();
+        var factory = rabbit.factory();
+        factory.setMetricsCollector(new NoOpMetricsCollector() {
+            @Override
+            public void newChannel(Channel channel) {
+                channels.incrementAndGet();
+            }
+        });
+        RabbitTransport transport = start(byName().connectionFactory(factory));
+        List<EventEnvelope> events = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            events.add(event("nowhere/placed", "e" + i));
+        }
+
+        endAll(transport, events)
+                .values()
+                .forEach(failure -> assertThat(reasonOf(failure)).isEqualTo(Reason.NO_EXCHANGE));
+
+        assertThat(channels).hasValueLessThan(20);
+        rabbit.call(channel -> channel.exchangeDeclare("nowhere", BuiltinExchangeType.FANOUT));
+        rabbit.call(channel -> channel.queueBind("placed", "nowhere", ""));
+        await().atMost(SECONDS).until(() -> end(transport, event("nowhere/placed", "later")) == null);
     }
 
     @Test

@@ -1,8 +1,10 @@
 package outbox.spring;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.dao.DataAccessException;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionException;
+import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.TransactionTemplate;
 import outbox.inbox.Inbox;
 import outbox.inbox.InboxAction;
@@ -11,6 +13,8 @@ import outbox.inbox.InboxException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Runs an inbox in Spring's transactions, beginning one if there is none, so that what an action does by way of Spring takes effect with its mark. The inbox must be one that joins the
@@ -19,6 +23,8 @@ import java.util.Objects;
 public final class SpringInbox implements Inbox {
 
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
+    private static final Set<String> OF_THE_ACTION =
+            Set.of("40002", "55000", "57014"); // at a commit: constraint, wrong state, took too long
 
     private final Inbox inbox;
     private final SpringTxContext txContext;
@@ -34,6 +40,7 @@ public final class SpringInbox implements Inbox {
     @SuppressWarnings("unchecked") // what is carried came from the action, which throws nothing else
     public <X extends Exception> boolean handle(
             String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+        AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>(); // by the inbox or its action
         try {
             return Boolean.TRUE.equals(transactions.execute(status -> {
                 try {
@@ -42,6 +49,7 @@ public final class SpringInbox implements Inbox {
                         action.run(connection);
                     });
                 } catch (RuntimeException e) {
+                    thrown.set(e);
                     throw e;
                 } catch (Exception e) {
                     throw new Carried(e); // Spring lets no checked exception through
@@ -49,8 +57,8 @@ public final class SpringInbox implements Inbox {
             }));
         } catch (Carried e) {
             throw (X) e.carried;
-        } catch (TransactionException e) {
-            if (isRefusal(e)) {
+        } catch (TransactionException | DataAccessException e) { // which of them a commit throws, the manager decides
+            if (e == thrown.get() || isOfAction(e)) {
                 throw e;
             }
             throw new InboxException(
@@ -63,17 +71,22 @@ public final class SpringInbox implements Inbox {
     /** In another transaction than the effect, the mark would be of no use. */
     private void requireSame(Connection connection) {
         if (!txContext.isTransactionActive() || txContext.currentConnection() != connection) {
-            throw new IllegalStateException(
-                    "The inbox does not join Spring's transaction: give it the same SpringTxContext, and SpringInbox the transaction manager of its data source");
+            throw new InboxException(
+                    "The inbox does not join Spring's transaction: give it the same SpringTxContext, and SpringInbox the transaction manager of its data source",
+                    null);
         }
     }
 
-    /** Whether the database refused what the action did: a value or a constraint. */
-    private static boolean isRefusal(Throwable error) {
+    /** Whether the action is why there was no commit: it asked for none, or the database refused what it did, a value or a constraint. */
+    private static boolean isOfAction(RuntimeException error) {
+        if (error instanceof UnexpectedRollbackException) {
+            return true;
+        }
         Throwable cause = error;
         for (int i = 0; i < MAX_CAUSES && cause != null; i++, cause = cause.getCause()) {
             if (cause instanceof SQLException sql && sql.getSQLState() != null) {
-                return sql.getSQLState().startsWith("22") || sql.getSQLState().startsWith("23");
+                String state = sql.getSQLState();
+                return state.startsWith("22") || state.startsWith("23") || OF_THE_ACTION.contains(state);
             }
         }
         return false;

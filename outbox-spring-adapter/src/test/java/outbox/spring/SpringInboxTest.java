@@ -4,6 +4,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.CannotCreateTransactionException;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.DefaultTransactionStatus;
 import outbox.inbox.Inbox;
 import outbox.inbox.InboxException;
 import outbox.jdbc.DataSourceConnectionProvider;
@@ -11,6 +17,8 @@ import outbox.jdbc.JdbcInbox;
 import outbox.jdbc.OutboxSchema;
 
 import java.io.IOException;
+import java.sql.SQLException;
+import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -19,11 +27,12 @@ class SpringInboxTest {
 
     private final SpringRig rig = new SpringRig();
     private final JdbcTemplate jdbc = new JdbcTemplate(rig.pool);
+    private JdbcInbox joining;
     private Inbox inbox;
 
     @BeforeEach
     void create() {
-        JdbcInbox joining = JdbcInbox.builder()
+        joining = JdbcInbox.builder()
                 .connectionProvider(new DataSourceConnectionProvider(rig.pool))
                 .txContext(rig.context)
                 .build();
@@ -96,7 +105,7 @@ class SpringInboxTest {
         Inbox wrong = new SpringInbox(alone, rig.context, rig.manager);
 
         assertThatThrownBy(() -> wrong.handle("billing", "e1", connection -> effect()))
-                .isInstanceOf(IllegalStateException.class)
+                .isInstanceOf(InboxException.class)
                 .hasMessageContaining("SpringTxContext");
         assertThat(effects()).isZero();
     }
@@ -107,5 +116,57 @@ class SpringInboxTest {
 
         assertThatThrownBy(() -> inbox.handle("billing", "e1", connection -> effect()))
                 .isInstanceOf(InboxException.class);
+    }
+
+    @Test
+    void what_the_action_throws_stays_its_own_though_it_is_of_a_transaction() {
+        CannotCreateTransactionException failure = new CannotCreateTransactionException("of another database");
+
+        assertThatThrownBy(() -> inbox.handle("billing", "e1", connection -> {
+                    throw failure;
+                }))
+                .isSameAs(failure);
+    }
+
+    @Test
+    void an_action_that_asked_for_a_rollback_has_failed() {
+        assertThatThrownBy(() -> inbox.handle(
+                        "billing",
+                        "e1",
+                        connection -> rig.tx.executeWithoutResult(status -> {
+                            effect();
+                            status.setRollbackOnly();
+                        })))
+                .isInstanceOf(UnexpectedRollbackException.class);
+
+        assertThat(effects()).isZero();
+        assertThat(inbox.handle("billing", "e1", connection -> effect())).isTrue();
+    }
+
+    @Test
+    void a_commit_that_fails_is_not_the_fault_of_the_event_whichever_manager_tells_it() {
+        PlatformTransactionManager plain = new DataSourceTransactionManager(rig.pool) {
+            @Override
+            protected void doCommit(DefaultTransactionStatus status) {
+                doRollback(status);
+                throw translateException("commit", new SQLException("the network is away", "08006"));
+            }
+        };
+        PlatformTransactionManager translating = new JdbcTransactionManager(rig.pool) {
+            @Override
+            protected void doCommit(DefaultTransactionStatus status) {
+                doRollback(status);
+                throw translateException("commit", new SQLException("the network is away", "08006"));
+            }
+        };
+
+        for (PlatformTransactionManager manager : List.of(plain, translating)) {
+            Inbox shaky = new SpringInbox(joining, rig.context, manager);
+
+            assertThatThrownBy(() -> shaky.handle("billing", "e1", connection -> effect()))
+                    .isInstanceOf(InboxException.class);
+
+            assertThat(effects()).isZero();
+        }
     }
 }

@@ -1,0 +1,51 @@
+package outbox.samples.market;
+
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.stereotype.Component;
+import outbox.rabbitmq.UnrecoverableMessageException;
+
+/** Keeps the view of the inventory: the state of each product, and how often it was ordered. The stock itself was taken by the order. */
+@Component
+class InventoryConsumer implements OrderConsumer {
+
+    /** Binds: product, status. */
+    private static final String COUNT = """
+            INSERT INTO inventory_view (product_id, status, times_ordered, update_time)
+            VALUES (?, ?, 1, LOCALTIMESTAMP)
+            ON DUPLICATE KEY UPDATE status = VALUES(status), times_ordered = times_ordered + 1, update_time = LOCALTIMESTAMP
+            """;
+
+    private final JdbcClient jdbc;
+
+    InventoryConsumer(JdbcClient jdbc) {
+        this.jdbc = jdbc;
+    }
+
+    @Override
+    public String queue() {
+        return MarketTopology.INVENTORY_QUEUE;
+    }
+
+    @Override
+    public String name() {
+        return "inventory-update";
+    }
+
+    @Override
+    public OrderEvent type() {
+        return OrderEvent.ORDER_CREATED;
+    }
+
+    /** Locks the product first, as who releases it does, so that the view never ends up behind it. */
+    @Override
+    public void handle(OrderMessage message) {
+        long product = message.number("productId");
+        String status = jdbc.sql("SELECT status FROM products WHERE id = ? FOR UPDATE")
+                .param(product)
+                .query(String.class)
+                .optional()
+                .orElseThrow(() ->
+                        new UnrecoverableMessageException(Texts.CONSUME_FAILED + ": there is no product " + product));
+        jdbc.sql(COUNT).params(product, status).update();
+    }
+}

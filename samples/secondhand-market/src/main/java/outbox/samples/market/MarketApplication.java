@@ -1,0 +1,17 @@
+package outbox.samples.market;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
+import org.springframework.scheduling.annotation.EnableScheduling;
+
+/** Starts the sample on the servers that its settings name; {@link StartWithServers} brings those that are missing. */
+@SpringBootApplication
+@ConfigurationPropertiesScan
+@EnableScheduling
+public class MarketApplication {
+
+    public static void main(String[] args) {
+        SpringApplication.run(MarketApplication.class, args);
+    }
+}

@@ -1,0 +1,11 @@
+package outbox.samples.market;
+
+/** What a client sends to buy a product. */
+record NewOrder(long productId, long buyerId) {
+
+    NewOrder {
+        if (productId < 1 || buyerId < 1) {
+            throw new InvalidRequestException("a productId and a buyerId of at least 1 are needed");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+package outbox.samples.market;
+
+/** There is nothing with this id. */
+class NotFoundException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    NotFoundException(String what, long id) {
+        super("There is no " + what + " with the id " + id + ".");
+    }
+}

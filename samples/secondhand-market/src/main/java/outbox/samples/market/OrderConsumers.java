@@ -1,0 +1,107 @@
+package outbox.samples.market;
+
+import com.rabbitmq.client.ConnectionFactory;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.MeterRegistry;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import outbox.inbox.Inbox;
+import outbox.rabbitmq.ConsumerHealth;
+import outbox.rabbitmq.RabbitConsumer;
+import tools.jackson.databind.json.JsonMapper;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.ToDoubleFunction;
+
+/** Runs each {@link OrderConsumer} on its queue, with the inbox around it, and counts what became of the messages. */
+final class OrderConsumers implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(OrderConsumers.class);
+
+    private final Map<OrderConsumer, RabbitConsumer> running = new LinkedHashMap<>();
+    private final EventWays ways;
+
+    OrderConsumers(
+            List<OrderConsumer> consumers,
+            ConnectionFactory broker,
+            RabbitSettings rabbit,
+            ConsumerSettings settings,
+            Inbox inbox,
+            JdbcClient jdbc,
+            JsonMapper json,
+            EventWays ways) {
+        this.ways = ways;
+        for (OrderConsumer consumer : consumers) {
+            running.put(
+                    consumer,
+                    RabbitConsumer.builder()
+                            .connectionFactory(broker)
+                            .queue(consumer.queue())
+                            .consumer(consumer.name())
+                            .inbox(new ToldDuplicates(inbox, eventId -> tellDuplicate(consumer, eventId)))
+                            .handler(new OrderMessages(consumer, jdbc, json))
+                            .prefetch(rabbit.listener().simple().prefetch())
+                            .concurrency(rabbit.listener().simple().concurrency())
+                            .maxRedeliveries(settings.maxRedeliveries())
+                            .redeliveryDelay(settings.redeliveryDelay())
+                            .deadLetter(MarketTopology.EXCHANGE, MarketTopology.DEAD_LETTER_KEY)
+                            .build());
+        }
+    }
+
+    private void tellDuplicate(OrderConsumer consumer, String eventId) {
+        new LogFields(eventId, ways.traceOf(eventId).orElse(null), consumer.queue(), consumer.name())
+                .during(() -> LOG.info("{}: {}", Texts.DUPLICATE, eventId));
+    }
+
+    void start() {
+        running.values().forEach(RabbitConsumer::start);
+    }
+
+    void bindTo(MeterRegistry registry) {
+        running.forEach((consumer, rabbit) -> {
+            count(registry, consumer, rabbit, "handled", ConsumerHealth::handled);
+            count(registry, consumer, rabbit, "duplicate", ConsumerHealth::duplicates);
+            count(registry, consumer, rabbit, "redelivered", ConsumerHealth::redelivered);
+            count(registry, consumer, rabbit, "put_off", ConsumerHealth::putOff);
+            count(registry, consumer, rabbit, "dead", ConsumerHealth::deadLettered);
+        });
+    }
+
+    private static void count(
+            MeterRegistry registry,
+            OrderConsumer consumer,
+            RabbitConsumer rabbit,
+            String result,
+            ToDoubleFunction<ConsumerHealth> value) {
+        FunctionCounter.builder("market.consumed", rabbit, asked -> value.applyAsDouble(asked.health()))
+                .description("Runs by what became of the message; handled and duplicate are successes (the acks of the"
+                        + " scope), redelivered, put_off and dead are failures (its nacks)")
+                .tag("queue", consumer.queue())
+                .tag("consumer", consumer.name())
+                .tag("result", result)
+                .register(registry);
+    }
+
+    /** What is wrong with consumers, be it that they get no messages or that they cannot pass on failed ones, by their names. */
+    Map<String, String> troubles() {
+        Map<String, String> troubles = new LinkedHashMap<>();
+        running.forEach((consumer, rabbit) -> {
+            ConsumerHealth health = rabbit.health();
+            if (health.trouble() != null || !health.consuming()) {
+                troubles.put(consumer.name(), Objects.requireNonNullElse(health.trouble(), "not consuming"));
+            }
+        });
+        return troubles;
+    }
+
+    /** Lets messages at work finish. */
+    @Override
+    public void close() {
+        running.values().forEach(RabbitConsumer::close);
+    }
+}

@@ -1,0 +1,32 @@
+package outbox.samples.market;
+
+import outbox.EventEnvelope;
+import outbox.GiveUpException;
+import outbox.rabbitmq.MessageFormat;
+import outbox.rabbitmq.RabbitMessage;
+
+/** The contract of section 6, with the trace in its own field and out of the payload. */
+final class OrderMessageFormat implements MessageFormat {
+
+    @Override
+    public RabbitMessage messageOf(EventEnvelope event) {
+        StoredPayload stored = StoredPayload.parse(event.payloadJson());
+        EventEnvelope.Builder message = EventEnvelope.builder(event.eventType())
+                .eventId(event.eventId())
+                .occurredAt(event.occurredAt())
+                .aggregateType(event.aggregateType())
+                .aggregateId(event.aggregateId())
+                .payloadJson(stored.payload());
+        if (stored.traceId() != null) {
+            message.header("traceId", stored.traceId());
+        }
+        return MessageFormat.CONTRACT.messageOf(message.build());
+    }
+
+    /** The key under which an event is sent; an event of no type of ours has none, and no further attempt would find one. */
+    static String routingKey(EventEnvelope event) {
+        return OrderEvent.named(event.eventType())
+                .map(OrderEvent::routingKey)
+                .orElseThrow(() -> new GiveUpException(Texts.UNSUPPORTED_TYPE + ": " + event.eventType()));
+    }
+}

@@ -1,0 +1,21 @@
+package outbox.samples.market;
+
+import org.jspecify.annotations.Nullable;
+import outbox.inbox.Inbox;
+import outbox.inbox.InboxAction;
+
+import java.util.function.Consumer;
+
+/** An inbox that tells the id of each event that was handled before. */
+record ToldDuplicates(Inbox inbox, Consumer<String> onDuplicate) implements Inbox {
+
+    @Override
+    public <X extends Exception> boolean handle(
+            String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+        boolean handled = inbox.handle(consumer, eventId, eventType, action);
+        if (!handled) {
+            onDuplicate.accept(eventId);
+        }
+        return handled;
+    }
+}

@@ -1,0 +1,31 @@
+package outbox.samples.market;
+
+import org.slf4j.MDC;
+import org.springframework.stereotype.Component;
+import org.springframework.web.filter.OncePerRequestFilter;
+
+import java.io.IOException;
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+
+/** Gives every request its trace, which its log lines, its events and their messages bear, and tells the caller. */
+@Component
+class TraceFilter extends OncePerRequestFilter {
+
+    private static final String HEADER = "X-Trace-Id";
+
+    @Override
+    protected void doFilterInternal(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+            throws ServletException, IOException {
+        String trace = Trace.of(request.getHeader("traceparent"), request.getHeader(HEADER));
+        response.setHeader(HEADER, trace);
+        MDC.put(Trace.KEY, trace);
+        try {
+            chain.doFilter(request, response);
+        } finally {
+            MDC.remove(Trace.KEY);
+        }
+    }
+}

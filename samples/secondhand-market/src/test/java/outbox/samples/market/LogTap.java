@@ -1,0 +1,48 @@
+package outbox.samples.market;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import org.slf4j.LoggerFactory;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Keeps what the market logs, with its fields. */
+final class LogTap extends AppenderBase<ILoggingEvent> implements AutoCloseable {
+
+    private final List<ILoggingEvent> lines = new CopyOnWriteArrayList<>();
+    private final Logger logger = (Logger) LoggerFactory.getLogger("outbox.samples.market");
+
+    LogTap() {
+        start();
+        logger.addAppender(this);
+    }
+
+    @Override
+    protected void append(ILoggingEvent line) {
+        line.getMDCPropertyMap(); // of this moment
+        lines.add(line);
+    }
+
+    List<ILoggingEvent> all(Level level, String text) {
+        return lines.stream()
+                .filter(line -> line.getLevel().equals(level)
+                        && line.getFormattedMessage().contains(text))
+                .toList();
+    }
+
+    ILoggingEvent one(Level level, String text) {
+        List<ILoggingEvent> found = all(level, text);
+        if (found.size() != 1) {
+            throw new AssertionError(found.size() + " lines of " + level + " with " + text);
+        }
+        return found.get(0);
+    }
+
+    @Override
+    public void close() {
+        logger.detachAppender(this);
+    }
+}
