@@ -536,7 +536,7 @@ public final class EventEnvelope {
                         + " has no aggregateId, so it has no default dedupKey. Give one of the two.");
             }
             String version = headers.getOrDefault(SCHEMA_VERSION_HEADER, "1");
-            dedupKey = DedupKeys.version(eventType, aggregateId, version);
+            dedupKey = EventRules.checkDedupKey(DedupKeys.version(eventType, aggregateId, version));
             try {
                 return build();
             } finally {

@@ -119,4 +119,14 @@ class LinkedEnvelopeTest {
                 .isInstanceOf(InvalidEventException.class)
                 .hasMessageContaining("aggregateId");
     }
+
+    @Test
+    void a_default_key_that_is_too_tooLongis_refused() {
+        EventEnvelope.Builder tooLong = event().aggregateId("a".repeat(120));
+
+        assertThatThrownBy(tooLong::buildKeyed)
+                .isInstanceOf(InvalidEventException.class)
+                .hasMessageContaining("dedupKey");
+        assertThat(tooLong.build().dedupKey()).isNull();
+    }
 }

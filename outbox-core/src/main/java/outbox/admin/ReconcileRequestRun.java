@@ -45,6 +45,12 @@ final class ReconcileRequestRun {
         }
         Optional<ReconcileRun> made = jobs.runFor(connection, request.requestId());
         if (made.isPresent() || request.requestId().equals(status.requestId())) {
+            String job = made.map(ReconcileRun::job).orElse(request.job());
+            if (request.isConfirmed() || !job.equals(request.job())) { // one that was confirmed has its record
+                throw new IllegalArgumentException(
+                        "requestId " + request.requestId() + " was used for a dry run of job " + job
+                                + "; use a new one for " + AdminAction.RECONCILE + " of " + request.selection());
+            }
             return dry(made.map(ReconcileRun::fixed).orElse(0L), made.isPresent(), true);
         }
         Instant now = store.now(connection);

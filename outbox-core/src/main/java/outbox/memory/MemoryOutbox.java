@@ -22,7 +22,7 @@ import java.util.Objects;
  * An outbox in memory, ready to use: a {@link MemoryEventStore} with a writer, a dispatcher and a poller.
  *
  * <p>Events go to their listeners by priority, then by due time, up to 100 at a time, as soon as their transaction has committed; whatever happens, the poller looks every two seconds. An event that
- * fails is tried again after 1 s, 5 s, 30 s, 2 min and 10 min, five times in all; then it is DEAD and logged. Delivered events are forgotten at once. What the process has not delivered when it
+ * fails is tried again after 1 s, 5 s, 30 s and 2 min (10 min with more attempts), five attempts in all; then it is DEAD and logged. Delivered events are forgotten at once. What the process has not delivered when it
  * ends is lost: facts that must take effect need a reconciliation.
  *
  * <p>Other wiring, such as order, breakers or the hot path, is that of any store: see {@link OutboxDispatcher}.

@@ -132,6 +132,7 @@ final class MemoryTable {
     }
 
     void insert(MemoryTx tx, Row row, RowState state) {
+        requireOpen(tx); // before anything is in the maps
         rows.putIfAbsent(row.eventId(), row);
         long more = Math.max(0, state.bytes() - row.bytes);
         row.bytes += more;

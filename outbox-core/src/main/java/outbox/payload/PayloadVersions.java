@@ -73,6 +73,10 @@ final class PayloadVersions {
 
     /** The payload in its current form. */
     Object read(PayloadCodec codec, String payload, int version) {
+        if (!has(version)) { // also if only later ones are: it would be read as what it is not
+            throw new PayloadException(
+                    "Version " + version + " of event type " + EventRules.show(eventType) + " is not known", null);
+        }
         Object value = null;
         for (Map.Entry<Integer, Version> entry : versions.tailMap(version).entrySet()) {
             Version form = entry.getValue();

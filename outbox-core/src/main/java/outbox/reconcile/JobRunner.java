@@ -89,6 +89,9 @@ final class JobRunner {
             return Optional.empty();
         }
         try {
+            if (!isOpen.getAsBoolean()) { // whoever closes has waited for the turn, or waits for it now
+                return Optional.empty();
+            }
             return book.begin(job, Ulid.next(), dryRun, anyTime).map(begun -> run(begun, anyTime));
         } finally {
             turn.unlock();

@@ -117,7 +117,15 @@ final class MemoryRunBook implements RunBook {
 
     @Override
     public ReconcileRun end(ReconcileJob job, ReconcileRun run, Ending how) {
-        Instant now = now();
+        Instant now;
+        try {
+            now = now();
+        } catch (RuntimeException | Error e) { // there is no lease to run out: the job stays due
+            synchronized (this) {
+                entry(job.name()).runId = null;
+            }
+            throw e;
+        }
         ReconcileRun ended = run.ended(now, how.error());
         synchronized (this) {
             Entry entry = entry(job.name());

@@ -47,10 +47,10 @@ final class MissingEvents implements TxContext {
                 + " nor " + AdminEventStore.class.getName());
     }
 
-    /** The ids of those that do not exist. */
+    /** The ids of those that do not exist, nor another event with their key: while that one waits, the effect is not missing, only late. */
     Set<String> missing(Connection conn, List<EventEnvelope> events) {
         return events.stream()
-                .filter(event -> !exists(conn, event))
+                .filter(event -> !exists(conn, event) && !isKeyTaken(conn, event))
                 .map(EventEnvelope::eventId)
                 .collect(Collectors.toSet());
     }

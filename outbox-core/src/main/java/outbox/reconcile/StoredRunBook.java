@@ -32,9 +32,9 @@ final class StoredRunBook implements RunBook {
         this.keep = keep;
     }
 
-    /** The finder may take its time, and so may each of the transactions before and after it, before another node takes the job for lost. */
+    /** The finder may take its time, twice per batch, and so may each of the transactions around its calls, before another node takes the job for lost. */
     private static Duration lease(ReconcileJob job) {
-        return job.timeLimit().plus(StoreAccess.patience().multipliedBy(2));
+        return job.timeLimit().multipliedBy(2).plus(StoreAccess.patience().multipliedBy(3));
     }
 
     @Override

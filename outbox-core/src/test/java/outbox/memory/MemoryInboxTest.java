@@ -7,6 +7,7 @@ import outbox.RetryLaterException;
 import outbox.inbox.IdempotentListener;
 import outbox.inbox.InboxException;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -141,5 +142,14 @@ class MemoryInboxTest {
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    @Test
+    void what_the_action_throws_is_thrown_as_it_is() {
+        assertThatThrownBy(() -> inbox.handle("a", "1", connection -> {
+                    throw new SQLException("of the action", "23505");
+                }))
+                .isInstanceOf(SQLException.class)
+                .hasMessage("of the action");
     }
 }

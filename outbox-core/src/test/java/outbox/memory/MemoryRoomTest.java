@@ -159,4 +159,23 @@ class MemoryRoomTest {
                 .isInstanceOf(OutboxException.class)
                 .hasMessageContaining("Roll back");
     }
+
+    @Test
+    void a_write_in_a_transaction_that_was_taken_back_takes_no_room() {
+        FakeTx tx = FakeTx.active();
+        MemoryEventStore store = MemoryEventStore.builder()
+                .maxEvents(1)
+                .joining(tx)
+                .longestTx(Duration.ofNanos(1))
+                .build();
+        OutboxWriter writer = new OutboxWriter(tx, store);
+        writer.write(event("lost"));
+
+        assertThatThrownBy(() -> writer.write(event("too late")))
+                .isInstanceOf(OutboxException.class)
+                .hasMessageContaining("Roll back");
+
+        insert(store, "2");
+        assertThat(store.pending()).isEqualTo(1);
+    }
 }

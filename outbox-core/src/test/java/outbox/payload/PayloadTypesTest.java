@@ -130,4 +130,14 @@ class PayloadTypesTest {
         assertThatThrownBy(() -> types.listener("T", String.class, (payload, event) -> {}))
                 .hasMessageContaining("java.lang.Long");
     }
+
+    @Test
+    void a_version_before_the_first_that_is_known_is_not_read_as_that() {
+        PayloadTypes later =
+                PayloadTypes.builder(NUMBERS).type("T", 2, Long.class).build();
+
+        assertThatThrownBy(() -> later.read(event(1, "4"), Long.class))
+                .isInstanceOf(PayloadException.class)
+                .hasMessageContaining("Version 1");
+    }
 }

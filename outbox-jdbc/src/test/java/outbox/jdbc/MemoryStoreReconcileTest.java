@@ -7,11 +7,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.EventListener;
+import outbox.OutboxException;
 import outbox.inbox.IdempotentListener;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.memory.MemoryEventStore;
 import outbox.memory.MemoryInbox;
 import outbox.memory.MemoryOutbox;
+import outbox.reconcile.Found;
 import outbox.reconcile.ReconcileJob;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.Reconciler;
@@ -22,9 +24,11 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /** Events in memory, facts and effects in a database: what reconciliation is for. */
@@ -225,6 +229,72 @@ class MemoryStoreReconcileTest {
             enrolling.commit();
         } catch (SQLException e) {
             throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void an_event_that_is_delivered_after_the_second_look_is_not_written_again() throws Exception {
+        enrollments.add(1, 1, Instant.now());
+        MemoryEventStore store = new MemoryEventStore(tx);
+        AtomicInteger looks = new AtomicInteger();
+        ReconcileJob job = enrollments
+                .job()
+                .finder(search -> {
+                    Found found = enrollments.find(search);
+                    if (looks.incrementAndGet() == 2) {
+                        deliverAll(store); // between this look and the write
+                    }
+                    return found;
+                })
+                .build();
+        try (Connection connection = store.connections().getConnection()) {
+            store.insertNew(
+                    connection,
+                    EventEnvelope.builder(Enrollments.TYPE)
+                            .aggregateType("enrollment")
+                            .aggregateId("1")
+                            .dedupKey(Enrollments.key(1))
+                            .payloadJson("{}")
+                            .build());
+        }
+
+        try (Reconciler reconciler = builder(store, job).build()) {
+            assertThat(run(reconciler).fixed()).isZero();
+        }
+
+        deliverAll(store);
+        assertThat(notifications()).isEqualTo(1);
+    }
+
+    @Test
+    void a_job_goes_on_after_the_database_was_away_during_its_run() {
+        enrollments.add(1, 5, Instant.now());
+        MemoryEventStore store = new MemoryEventStore(tx);
+        AtomicBoolean away = new AtomicBoolean();
+        AtomicInteger looks = new AtomicInteger();
+        ReconcileJob job = enrollments
+                .job()
+                .finder(search -> {
+                    if (looks.incrementAndGet() == 1) {
+                        away.set(true);
+                        throw new SQLException("connection lost", "08006");
+                    }
+                    return enrollments.find(search);
+                })
+                .build();
+
+        try (Reconciler reconciler = builder(store, job)
+                .connectionProvider(() -> {
+                    if (away.get()) {
+                        throw new SQLException("no database", "08001");
+                    }
+                    return pool.getConnection();
+                })
+                .build()) {
+            assertThatThrownBy(() -> reconciler.run(Enrollments.JOB)).isInstanceOf(OutboxException.class);
+            away.set(false);
+
+            assertThat(run(reconciler).fixed()).isEqualTo(5);
         }
     }
 }

@@ -478,6 +478,10 @@ abstract class ReconcileContract {
             assertThat(admin().reconcile(request("r-2").confirmed(true).build()).repeated())
                     .isTrue();
             assertThat(admin().reconcile(request("r-1").build()).repeated()).isTrue();
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() ->
+                            admin().reconcile(request("r-1").confirmed(true).build()))
+                    .withMessageContaining("dry run");
             assertThat(admin().reconcileJobs())
                     .extracting(ReconcileStatus::requestId)
                     .containsOnlyNulls();
