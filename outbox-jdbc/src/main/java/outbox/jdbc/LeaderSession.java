@@ -77,7 +77,7 @@ final class LeaderSession {
         }
     }
 
-    /** Takes the lock if nobody has it. One that this session has already is not ours: it would have to be freed twice. */
+    /** Takes the lock if nobody has it. One that the connection has already is not ours: it would have to be freed twice. */
     boolean tryTake() throws SQLException {
         Seen before = lock.isOfSession() ? lock.look(connection) : null;
         if (before != null && before.held()) {

@@ -58,7 +58,7 @@ final class UseCases {
         });
     }
 
-    /** Gives the place back. The enrolment stays, so the learner cannot enrol in this session again. */
+    /** Gives the place back. The enrolment stays, so the learner cannot enrol in the same course session again. */
     Answer cancel(long enrollmentId) throws SQLException {
         return database.inTransaction(connection -> {
             int cancelled = update(connection, """
