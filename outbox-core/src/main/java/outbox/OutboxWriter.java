@@ -7,6 +7,7 @@ import outbox.internal.GuardedMetrics;
 import outbox.spi.Claim;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.DroppingEventStore;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
@@ -290,17 +291,28 @@ public final class OutboxWriter {
         Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
         if (!keyed || refusesDuplicates) {
             leasing.insertAll(connection, events, birth);
-            tellHookAfterCommit(connection, events, birth);
+            tellHookAfterCommit(connection, kept(connection, events), birth);
             return Map.of();
         }
         Map<String, String> leftOut = controlled("A dedupKey").insertUnlessTaken(connection, events, birth);
-        tellHookAfterCommit(
-                connection,
-                events.stream()
-                        .filter(event -> !leftOut.containsKey(event.eventId()))
-                        .toList(),
-                birth);
+        List<EventEnvelope> written = events.stream()
+                .filter(event -> !leftOut.containsKey(event.eventId()))
+                .toList();
+        tellHookAfterCommit(connection, kept(connection, written), birth);
         return leftOut;
+    }
+
+    /** What the store has dropped is neither counted nor delivered. */
+    private List<EventEnvelope> kept(Connection connection, List<EventEnvelope> events) {
+        if (!(eventStore instanceof DroppingEventStore dropping)) {
+            return events;
+        }
+        Set<String> dropped = dropping.dropped(connection, events);
+        return dropped.isEmpty()
+                ? events
+                : events.stream()
+                        .filter(event -> !dropped.contains(event.eventId()))
+                        .toList();
     }
 
     private Connection writableConnection() {

@@ -81,6 +81,7 @@ final class WrittenEvents {
         }
         all.addFirst(tx);
         txContext.afterRollback(() -> ended(tx));
+        txContext.whenUnknown(() -> ended(tx));
         return tx;
     }
 

@@ -25,6 +25,7 @@ final class JoinedTx {
     private final TxContext context;
     private final MemoryTable table;
     private final QuietLog late = new QuietLog(LOG);
+    private final QuietLog unknown = new QuietLog(LOG);
     private final Map<Connection, MemoryTx> open =
             Collections.synchronizedMap(new IdentityHashMap<>()); // as many as there are transactions
 
@@ -60,9 +61,13 @@ final class JoinedTx {
         }
         boolean first = open.put(connection, tx) == null;
         if (first) {
-            context.afterRollback(() -> {
-                open.remove(connection, tx);
-                table.rollback(tx);
+            context.afterRollback(() -> rollback(connection, tx));
+            context.whenUnknown(() -> {
+                rollback(connection, tx);
+                unknown.log(
+                        Level.WARNING,
+                        "Nobody knows whether a transaction with events in memory has committed; they are dropped, and a reconciliation writes them again",
+                        null);
             });
         }
         context.afterCommit(() -> commit(connection, tx));
@@ -72,6 +77,11 @@ final class JoinedTx {
                 open.remove(connection, tx); // nothing of it is left, and nobody tells about its commit
             }
         });
+    }
+
+    private void rollback(Connection connection, MemoryTx tx) {
+        open.remove(connection, tx);
+        table.rollback(tx);
     }
 
     /** Told for each change that was not undone; the first time does it. */

@@ -60,7 +60,7 @@ final class MemoryClaims {
                 continue;
             }
             boolean isNext = !isOrdered(state, ordering) || !waiting.contains(Aggregate.of(state.event()));
-            if (isOrdered(state, ordering) && keepsOthersWaiting(state, ordering)) {
+            if (keepsOthersWaiting(state, ordering)) {
                 waiting.add(Aggregate.of(state.event()));
             }
             if (isNext && !row.isLockedFor(tx) && condition.test(state) && !isWithheld(state.event(), withheld)) {
@@ -74,8 +74,10 @@ final class MemoryClaims {
         return state.number() > 0 && ordering.appliesTo(state.event());
     }
 
-    private static boolean keepsOthersWaiting(RowState state, Ordering ordering) {
-        return state.isPending() || state.status() == EventStatus.DEAD && ordering.whenDead() == WhenDead.BLOCK;
+    /** Whether later events of its aggregate have to wait, those that are yet to be written included. */
+    static boolean keepsOthersWaiting(RowState state, Ordering ordering) {
+        return isOrdered(state, ordering)
+                && (state.isPending() || state.status() == EventStatus.DEAD && ordering.whenDead() == WhenDead.BLOCK);
     }
 
     private static boolean isWithheld(EventEnvelope event, Withheld withheld) {

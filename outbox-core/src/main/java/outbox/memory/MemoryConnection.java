@@ -130,7 +130,7 @@ final class MemoryConnection implements InvocationHandler {
                 }
             }
             case "setSavepoint" -> {
-                return new Place(tx, tx.size());
+                return new Place(tx, table.sizeOf(tx));
             }
             case "releaseSavepoint" -> {}
             default ->

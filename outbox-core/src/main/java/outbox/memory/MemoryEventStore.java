@@ -17,8 +17,6 @@ import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
 import outbox.internal.EventRules;
-import outbox.internal.GuardedMetrics;
-import outbox.internal.QuietLog;
 import outbox.internal.SystemTime;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
@@ -28,6 +26,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.ControlledEventStore;
+import outbox.spi.DroppingEventStore;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
@@ -38,8 +37,6 @@ import outbox.spi.TxContext;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
@@ -56,21 +53,22 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
  * Keeps events in the memory of this process. They are gone when it ends: what was committed and not delivered by then is lost, unless a reconciliation writes it again. No other node sees them.
  *
  * <p>It joins the transaction of the given {@link TxContext}, be it of a database or of {@link MemoryTransactions}: what is written counts once that has committed, and is dropped with it or with its
- * savepoint. On any other connection that is not one of {@link #connections} each call counts at once. A commit of which nobody knows whether it took effect drops its events after an hour.
+ * savepoint. On any other connection that is not one of {@link #connections} each call counts at once. If nobody knows whether a commit took effect, it counts as rolled back: an event that is lost can be
+ * written again by a reconciliation, one about something that never happened cannot be taken back. A context that does not tell so ({@link TxContext#whenUnknown}) makes that last an hour.
  *
- * <p>Bounded by number and by bytes. Finished events are kept as long as nobody else needs the room; then the oldest go first, apart from those that still keep a key. A claim goes by priority, then by due
- * time, without the share by age of the stores on a database. There is no history of attempts. Thread-safe.
+ * <p>Bounded by number and by bytes. Finished events are kept as long as nobody else needs the room; then the oldest that were delivered go first, apart from those that still keep a key. Dead ones go last,
+ * counted and logged, and those that block an aggregate in order do not. A claim goes by priority, then by due time, without the share by age of the stores on a database. There is no history of
+ * attempts. Thread-safe.
  */
 public final class MemoryEventStore
-        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore {
-
-    private static final Logger LOG = System.getLogger(MemoryEventStore.class.getName());
+        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore, DroppingEventStore {
 
     private final MemoryTable table;
     private final MemoryClaims claims;
@@ -78,8 +76,6 @@ public final class MemoryEventStore
     private final @Nullable JoinedTx joined;
     private final WhenFull whenFull;
     private final String bounds;
-    private final MetricsExporter metrics;
-    private final QuietLog drops = new QuietLog(LOG);
 
     /** A store with the default bounds, which joins the transactions of the context. */
     public MemoryEventStore(TxContext txContext) {
@@ -87,13 +83,13 @@ public final class MemoryEventStore
     }
 
     private MemoryEventStore(Builder builder) {
-        table = new MemoryTable(builder.maxEvents, builder.maxBytes, builder.longestTx);
+        bounds = builder.maxEvents + " events and " + builder.maxBytes + " bytes";
+        table = new MemoryTable(
+                builder.maxEvents, builder.maxBytes, builder.longestTx, new MemoryLosses(builder.metrics, bounds));
         claims = new MemoryClaims(table);
         admin = new MemoryAdmin(table);
         joined = builder.txContext == null ? null : new JoinedTx(builder.txContext, table);
         whenFull = builder.whenFull;
-        bounds = builder.maxEvents + " events and " + builder.maxBytes + " bytes";
-        metrics = GuardedMetrics.of(builder.metrics);
     }
 
     public static Builder builder() {
@@ -126,13 +122,18 @@ public final class MemoryEventStore
             return atOnce(work);
         }
         MemoryTx tx = business.of(conn);
-        int before = tx.size();
-        T answer = run(tx, work);
-        if (tx.size() > before) {
-            join(business, conn, tx, before);
+        Joined<T> joining = table.alone(() -> {
+            int before = tx.size();
+            return new Joined<>(run(tx, work), before, tx.size() > before);
+        });
+        if (joining.hasChanged()) {
+            join(business, conn, tx, joining.before());
         }
-        return answer;
+        return joining.answer();
     }
+
+    /** What became of some work in a transaction of others. */
+    private record Joined<T>(T answer, int before, boolean hasChanged) {}
 
     private void join(JoinedTx business, Connection conn, MemoryTx tx, int before) {
         try {
@@ -195,9 +196,6 @@ public final class MemoryEventStore
         return insert(conn, events, birth, false);
     }
 
-    /** What became of the events of a write. */
-    private record Written(Map<String, String> leftOut, List<EventEnvelope> dropped) {}
-
     private Map<String, String> insert(
             Connection conn, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
         for (EventEnvelope event : events) {
@@ -206,31 +204,43 @@ public final class MemoryEventStore
                         "Event " + event.eventId() + " has a time relative to its write. Write it by an OutboxWriter.");
             }
         }
-        Written written = in(conn, tx -> insert(tx, events, birth, refuseTaken));
-        for (EventEnvelope event : written.dropped()) {
-            metrics.recordDropped(event.eventType());
-            drops.log(Level.WARNING, noRoomFor(event) + "; it is dropped", null);
-        }
-        return written.leftOut();
+        return events.isEmpty() ? Map.of() : in(conn, tx -> insert(tx, events, birth, refuseTaken));
     }
 
-    private Written insert(MemoryTx tx, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
-        Written written = new Written(new HashMap<>(), new ArrayList<>());
+    /** Inserts first and makes room then: what has to go for the events is known when all of them are there, and is only given up if that is enough. */
+    private Map<String, String> insert(
+            MemoryTx tx, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
+        table.endAbandoned();
+        Map<String, String> leftOut = new HashMap<>();
         for (EventEnvelope event : events) {
-            String holder = insert(tx, event, birth, written.dropped());
+            int before = tx.size();
+            String holder = insert(tx, event, birth);
             if (holder != null && refuseTaken) {
                 throw new DuplicateKeyException(Objects.requireNonNull(event.dedupKey()), holder);
             }
             if (holder != null) {
-                written.leftOut().put(event.eventId(), holder);
+                leftOut.put(event.eventId(), holder);
+            } else if (whenFull == WhenFull.DROP && !table.makeRoom(SystemTime.now())) {
+                table.undoTo(tx, before);
+                table.dropEvent(tx, event);
             }
         }
-        return written;
+        if (whenFull == WhenFull.REFUSE && !table.makeRoom(SystemTime.now())) {
+            throw new MemoryFullException("There is no room in memory for " + show(events)
+                    + ": the store is bounded by " + bounds + ". Roll back, or deliver faster.");
+        }
+        return leftOut;
+    }
+
+    private static String show(List<EventEnvelope> events) {
+        EventEnvelope first = events.get(0);
+        return events.size() > 1
+                ? "the " + events.size() + " events of a write"
+                : "event " + first.eventId() + " (type " + EventRules.show(first.eventType()) + ")";
     }
 
     /** Answers who has the key; null if this event has it now. */
-    private @Nullable String insert(
-            MemoryTx tx, EventEnvelope event, @Nullable Claim birth, List<EventEnvelope> dropped) {
+    private @Nullable String insert(MemoryTx tx, EventEnvelope event, @Nullable Claim birth) {
         Instant now = SystemTime.now();
         String key = event.dedupKey();
         Row place;
@@ -251,19 +261,21 @@ public final class MemoryEventStore
         if (birth != null && event.availableAt() == null) {
             state = state.lockedBy(birth.token(), now);
         }
-        if (table.makeRoom(state.bytes(), now)) {
-            table.insert(tx, place, state);
-        } else if (whenFull == WhenFull.DROP) {
-            dropped.add(event);
-        } else {
-            throw new MemoryFullException(noRoomFor(event) + ". Roll back, or deliver faster.");
-        }
+        table.insert(tx, place, state);
         return null;
     }
 
-    private String noRoomFor(EventEnvelope event) {
-        return "There is no room in memory for event " + event.eventId() + " (type "
-                + EventRules.show(event.eventType()) + "): the store is bounded by " + bounds;
+    @Override
+    public Set<String> dropped(Connection conn, List<EventEnvelope> events) {
+        if (whenFull == WhenFull.REFUSE) {
+            return Set.of();
+        }
+        return in(
+                conn,
+                tx -> events.stream()
+                        .filter(tx::hasDropped)
+                        .map(EventEnvelope::eventId)
+                        .collect(Collectors.toSet()));
     }
 
     // ---- marks of the specification: by event id ----
@@ -370,6 +382,7 @@ public final class MemoryEventStore
             Ordering ordering,
             Withheld withheld) {
         return in(conn, tx -> {
+            table.claimedIn(ordering);
             List<Row> due = claims.next(
                     tx,
                     ordering,
@@ -483,7 +496,10 @@ public final class MemoryEventStore
 
     @Override
     public Map<String, Position> positions(Connection conn, Collection<String> eventIds, Ordering ordering) {
-        return in(conn, tx -> claims.positions(tx, eventIds, ordering));
+        return in(conn, tx -> {
+            table.claimedIn(ordering);
+            return claims.positions(tx, eventIds, ordering);
+        });
     }
 
     @Override
@@ -815,7 +831,7 @@ public final class MemoryEventStore
             return this;
         }
 
-        /** Is told about events that were dropped; default: nobody. */
+        /** Is told about events that were dropped, and dead ones that were given up; default: nobody. */
         public Builder metrics(MetricsExporter metrics) {
             this.metrics = Objects.requireNonNull(metrics, "metrics");
             return this;

@@ -1,12 +1,12 @@
 package outbox.memory;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.internal.EventRules;
-import outbox.internal.QuietLog;
+import outbox.model.EventStatus;
+import outbox.order.Ordering;
 
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.sql.SQLTransactionRollbackException;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,15 +28,15 @@ import java.util.function.Supplier;
  * The rows of a store, in the order of their numbers, and the transactions that change them.
  *
  * <p>One lock guards all of it, and is never held while user code runs. A row that a transaction has changed is that transaction's until it ends: others see it as it was, pass over it where they
- * can, and otherwise wait for a while. An open transaction that nobody ends, because its outcome is unknown or its context does not tell, is taken back after {@link #LONGEST_TX}.
+ * can, and otherwise wait for a while. An open transaction that nobody ends, because its context does not tell, is taken back after {@link #LONGEST_TX}.
  *
- * <p>The room is bounded by number and bytes, and so is what waits for its commit. Finished events only fill it as long as nobody else wants it.
+ * <p>The room is bounded by number and bytes, and so is what waits for its commit. Finished events only fill it as long as nobody else wants it: delivered ones go first, dead ones, whose loss is told, if
+ * that is not enough, and dead ones that block their aggregate never.
  */
 final class MemoryTable {
 
     static final Duration LONGEST_TX = Duration.ofHours(1);
 
-    private static final Logger LOG = System.getLogger(MemoryTable.class.getName());
     private static final Duration LOCK_WAIT = Duration.ofSeconds(10);
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -44,15 +44,18 @@ final class MemoryTable {
     private final LinkedHashMap<String, Row> rows = new LinkedHashMap<>();
     private final Map<String, Set<Row>> byKey = new HashMap<>();
     private final Set<MemoryTx> open = new LinkedHashSet<>(); // the oldest first
-    private final QuietLog abandoned = new QuietLog(LOG);
+    private final List<Runnable> untold = new ArrayList<>(); // losses that are told once the lock is free
+    private final MemoryLosses losses;
     private final int maxEvents;
     private final long maxBytes;
     private final Duration longestTx;
     private long bytes;
     private long lastNumber;
+    private Ordering ordering = Ordering.off(); // the last by which events were claimed in order
     private long waits; // how often the lock was given up by who waited for another transaction
 
-    MemoryTable(int maxEvents, long maxBytes, Duration longestTx) {
+    MemoryTable(int maxEvents, long maxBytes, Duration longestTx, MemoryLosses losses) {
+        this.losses = losses;
         this.maxEvents = maxEvents;
         this.maxBytes = maxBytes;
         this.longestTx = longestTx;
@@ -64,8 +67,27 @@ final class MemoryTable {
         try {
             return work.get();
         } finally {
+            unlock();
+        }
+    }
+
+    /** Tells, without the lock, what was lost under it. */
+    private void unlock() {
+        List<Runnable> told = List.of();
+        try {
+            if (lock.getHoldCount() == 1 && !untold.isEmpty()) {
+                told = List.copyOf(untold);
+                untold.clear();
+            }
+        } finally {
             lock.unlock();
         }
+        told.forEach(Runnable::run);
+    }
+
+    /** How much the transaction has done: another thread may be taking it back. */
+    int sizeOf(MemoryTx tx) {
+        return alone(tx::size);
     }
 
     // ---- with the lock ----
@@ -92,29 +114,79 @@ final class MemoryTable {
         return bytes;
     }
 
-    /** Makes room by giving up finished events, the oldest first, and some more than needed, lest every write has to; false if there are not enough. */
-    boolean makeRoom(long moreBytes, Instant now) {
-        endAbandoned();
-        if (fits(moreBytes)) {
-            return true;
+    /** By what order events are claimed: a dead one that others wait for has to stay. */
+    void claimedIn(Ordering order) {
+        if (order.isOn()) {
+            ordering = order;
         }
-        int most = 1 + maxEvents / 16;
-        List<Row> finished = new ArrayList<>();
-        long freed = 0;
-        for (Row row : rows.values()) {
-            RowState state = row.committed;
-            boolean enough = finished.size() >= most && bytes - freed + moreBytes <= maxBytes;
-            if (!enough && row.changedBy == null && state != null && !state.isPending() && !state.hasKey(now)) {
-                finished.add(row);
-                freed += row.bytes;
-            }
-        }
-        finished.forEach(this::drop);
-        return fits(moreBytes);
     }
 
-    private boolean fits(long moreBytes) {
-        return rows.size() < maxEvents && moreBytes <= maxBytes - bytes;
+    /**
+     * Brings the table back into its bounds by giving up finished events, the oldest first: delivered ones, and some more than needed, lest every write has to; then as many dead ones as it takes. If
+     * that is not enough it gives up nothing, and answers false.
+     */
+    boolean makeRoom(Instant now) {
+        if (rows.size() <= maxEvents && bytes <= maxBytes) {
+            return true;
+        }
+        int spare = 1 + maxEvents / 16;
+        List<Row> given = new ArrayList<>();
+        long freed = 0;
+        for (Row row : finished(now)) {
+            boolean isDead = isDead(row);
+            if (isWithin(given, freed) && (isDead || given.size() >= spare)) {
+                break;
+            }
+            given.add(row);
+            freed += row.bytes;
+        }
+        if (!isWithin(given, freed)) {
+            return false;
+        }
+        given.forEach(this::giveUp);
+        return true;
+    }
+
+    /** What may be given up, and in which order. */
+    private List<Row> finished(Instant now) {
+        List<Row> delivered = new ArrayList<>();
+        List<Row> dead = new ArrayList<>();
+        for (Row row : rows.values()) {
+            RowState state = row.committed;
+            if (row.changedBy != null || state == null || state.isPending() || state.hasKey(now)) {
+                continue;
+            }
+            if (!isDead(row)) {
+                delivered.add(row);
+            } else if (!MemoryClaims.keepsOthersWaiting(state, ordering)) {
+                dead.add(row);
+            }
+        }
+        delivered.addAll(dead);
+        return delivered;
+    }
+
+    private static boolean isDead(Row row) {
+        return row.committed != null && row.committed.status() == EventStatus.DEAD;
+    }
+
+    private boolean isWithin(List<Row> given, long freed) {
+        return rows.size() - given.size() <= maxEvents && bytes - freed <= maxBytes;
+    }
+
+    private void giveUp(Row row) {
+        if (row.committed != null && isDead(row)) {
+            EventEnvelope event = row.committed.event();
+            untold.add(() -> losses.gaveUp(event));
+        }
+        drop(row);
+    }
+
+    /** The event found no room, which counts if its transaction commits. */
+    void dropEvent(MemoryTx tx, EventEnvelope event) {
+        requireOpen(tx);
+        tx.addDropped(event);
+        open.add(tx);
     }
 
     /** The row for a new event of this id, after whoever is busy with one is done; null if there is an event. */
@@ -241,10 +313,13 @@ final class MemoryTable {
                 row.committed = row.current;
                 free(row);
             }
+            for (EventEnvelope event : tx.dropped()) {
+                untold.add(() -> losses.dropped(event));
+            }
             end(tx);
             return true;
         } finally {
-            lock.unlock();
+            unlock();
         }
     }
 
@@ -254,7 +329,7 @@ final class MemoryTable {
             undo(tx, 0);
             end(tx);
         } finally {
-            lock.unlock();
+            unlock();
         }
     }
 
@@ -268,7 +343,7 @@ final class MemoryTable {
             }
             ended.signalAll();
         } finally {
-            lock.unlock();
+            unlock();
         }
     }
 
@@ -301,7 +376,8 @@ final class MemoryTable {
         ended.signalAll();
     }
 
-    private void endAbandoned() {
+    /** Takes back transactions that nobody ends. */
+    void endAbandoned() {
         for (Iterator<MemoryTx> oldest = open.iterator(); oldest.hasNext(); ) {
             MemoryTx tx = oldest.next();
             if (tx.ageNanos() < longestTx.toNanos()) {
@@ -311,10 +387,7 @@ final class MemoryTable {
             undo(tx, 0);
             tx.end();
             ended.signalAll();
-            abandoned.log(
-                    Level.WARNING,
-                    "A transaction with events in memory has not ended within " + longestTx + "; they are dropped",
-                    null);
+            untold.add(() -> losses.abandoned(longestTx));
         }
     }
 

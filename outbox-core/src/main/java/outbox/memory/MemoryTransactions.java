@@ -3,6 +3,7 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.TransactionStateException;
+import outbox.spi.ErrorText;
 import outbox.spi.TxCallbacks;
 import outbox.spi.TxContext;
 
@@ -36,14 +37,22 @@ public final class MemoryTransactions implements TxContext {
         });
     }
 
-    /** Runs the work in a transaction, or in the one that this thread is in. A checked exception comes as the cause of an {@link OutboxException}. */
+    /**
+     * Runs the work in a transaction, or in the one that this thread is in, which is then for its outer caller to end. A checked exception comes as the cause of an {@link OutboxException}; the thread of
+     * an {@link InterruptedException} stays interrupted.
+     */
     public <T> T call(Callable<T> work) {
+        boolean isInner = current.get() != null;
         try {
-            return current.get() != null ? work.call() : begin(work);
+            return isInner ? work.call() : begin(work);
         } catch (RuntimeException e) {
             throw e;
         } catch (Exception e) {
-            throw new OutboxException("The transaction was rolled back: " + e.getMessage(), e);
+            if (e instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
+            String what = isInner ? "Work in a transaction that goes on failed: " : "The transaction was rolled back: ";
+            throw new OutboxException(what + ErrorText.of(e), e);
         }
     }
 

@@ -1,9 +1,13 @@
 package outbox.memory;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
 
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -19,6 +23,7 @@ final class MemoryTx {
     record Undo(@Nullable Row row, @Nullable RowState before, Runnable otherwise) {}
 
     private final List<Undo> log = new ArrayList<>();
+    private final Map<String, EventEnvelope> dropped = new LinkedHashMap<>(); // that found no room, by id
     private long startNanos; // of the first change: before, there is nothing to give up
     private volatile boolean ended; // the only field that is read without the lock
 
@@ -29,6 +34,19 @@ final class MemoryTx {
     /** Something that is no row was changed. */
     void add(Runnable undo) {
         add(new Undo(null, null, undo));
+    }
+
+    void addDropped(EventEnvelope event) {
+        dropped.put(event.eventId(), event);
+        add(() -> dropped.remove(event.eventId()));
+    }
+
+    Collection<EventEnvelope> dropped() {
+        return dropped.values();
+    }
+
+    boolean hasDropped(EventEnvelope event) {
+        return dropped.containsKey(event.eventId());
     }
 
     private void add(Undo undo) {
@@ -61,5 +79,6 @@ final class MemoryTx {
     void end() {
         ended = true;
         log.clear();
+        dropped.clear();
     }
 }

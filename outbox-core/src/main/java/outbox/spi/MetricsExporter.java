@@ -68,7 +68,7 @@ public interface MetricsExporter {
      */
     default void recordDead(@Nullable String eventType) {}
 
-    /** A store in memory had no room for an event of this type, and was told to drop such events. Told by the write, whatever becomes of its transaction. */
+    /** An event of this type was lost for want of memory: a store that was told to drop such events had no room for it, and its transaction has committed; or it was dead, and its room was needed. */
     default void recordDropped(String eventType) {}
 
     /** A reconcile job has written so many events that were missing, and their transaction has committed. */

@@ -19,6 +19,7 @@ public final class TxCallbacks {
     private final List<Runnable> afterCommit = new ArrayList<>();
     private final List<Runnable> afterRollback = new ArrayList<>();
     private final List<Runnable> whenUndone = new ArrayList<>();
+    private final List<Runnable> whenUnknown = new ArrayList<>();
     private final IdentityHashMap<Object, Mark> savepoints = new IdentityHashMap<>();
     private Object scope = new Object();
     private boolean checked; // the callbacks before the commit have run
@@ -42,6 +43,11 @@ public final class TxCallbacks {
     /** See {@link TxContext#whenUndone}. */
     public void whenUndone(Runnable callback) {
         whenUndone.add(callback);
+    }
+
+    /** See {@link TxContext#whenUnknown}. */
+    public void whenUnknown(Runnable callback) {
+        whenUnknown.add(callback);
     }
 
     public void savepoint(Object savepoint) {
@@ -92,6 +98,11 @@ public final class TxCallbacks {
     public void rolledBack() {
         undoFrom(0);
         runAll(afterRollback);
+    }
+
+    /** Nobody knows whether the transaction committed: runs what waits for that, and neither of the other kinds. */
+    public void unknown() {
+        runAll(whenUnknown);
     }
 
     /** The transaction is over: what a callback throws must not look like its failure. */

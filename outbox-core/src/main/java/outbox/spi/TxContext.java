@@ -10,7 +10,7 @@ import java.sql.SQLException;
  * The business transaction of the calling thread.
  *
  * <p>A callback follows the fate of its own transaction: it is dropped with a savepoint that is rolled back, waits while its transaction is suspended, and when nobody knows
- * whether the commit took effect, neither kind of callback runs.
+ * whether the commit took effect, neither kind of callback runs, but {@link #whenUnknown} tells so.
  */
 public interface TxContext {
 
@@ -42,6 +42,15 @@ public interface TxContext {
      * @return false if this context cannot tell, and the callback will not run
      */
     default boolean whenUndone(Runnable callback) {
+        return false;
+    }
+
+    /**
+     * Runs the callback if the transaction ends and nobody knows whether it committed. For what it holds outside of its database, which would wait for an end that is never told.
+     *
+     * @return false if this context cannot tell, and the callback will not run
+     */
+    default boolean whenUnknown(Runnable callback) {
         return false;
     }
 

@@ -11,6 +11,7 @@ public final class FakeTx implements TxContext {
 
     private final Connection connection;
     private final List<Runnable> afterCommit = new ArrayList<>();
+    private final List<Runnable> whenUnknown = new ArrayList<>();
     private boolean active;
 
     private FakeTx(boolean active, Connection connection) {
@@ -36,6 +37,12 @@ public final class FakeTx implements TxContext {
         afterCommit.forEach(Runnable::run);
     }
 
+    /** Ends the transaction, and nobody knows how. */
+    public void endUnknown() {
+        active = false;
+        whenUnknown.forEach(Runnable::run);
+    }
+
     public int callbacks() {
         return afterCommit.size();
     }
@@ -57,4 +64,9 @@ public final class FakeTx implements TxContext {
 
     @Override
     public void afterRollback(Runnable callback) {}
+
+    @Override
+    public boolean whenUnknown(Runnable callback) {
+        return whenUnknown.add(callback);
+    }
 }

@@ -3,6 +3,7 @@ package outbox.memory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
+import outbox.OutboxException;
 import outbox.OutboxWriter;
 import outbox.TransactionStateException;
 import outbox.admin.EventFilter;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
@@ -97,37 +99,56 @@ class MemoryOutboxTest {
         }
     }
 
+    /** A run sees when it was due: that does not change until its outcome is written. */
     @Test
-    void a_failed_event_is_due_again_after_a_second_and_then_after_five() throws Exception {
+    void a_failed_event_is_due_again_after_a_second_and_then_after_five() {
         List<Instant> failures = new CopyOnWriteArrayList<>();
+        List<Instant> dues = new CopyOnWriteArrayList<>();
+        CompletableFuture<MemoryEventStore> store = new CompletableFuture<>();
         DefaultListenerRegistry failing = new DefaultListenerRegistry().register("T", event -> {
+            try (var connection = store.join().connections().getConnection()) {
+                dues.add(store.join()
+                        .find(connection, event.eventId())
+                        .orElseThrow()
+                        .summary()
+                        .availableAt());
+            }
             failures.add(Instant.now());
             throw new IllegalStateException("always");
         });
-        try (MemoryOutbox outbox = MemoryOutbox.builder(failing).build();
-                var connection = outbox.store().connections().getConnection()) {
+        try (MemoryOutbox outbox = MemoryOutbox.builder(failing).build()) {
+            store.complete(outbox.store());
             outbox.start();
-            String id = outbox.transactions().call(() -> outbox.writer().write("T", "{}"));
+            outbox.transactions().run(() -> outbox.writer().write("T", "{}"));
 
-            for (int attempt = 1; attempt <= 2; attempt++) {
-                int attempts = attempt;
-                await().atMost(SOON)
-                        .until(() -> outbox.store()
-                                        .find(connection, id)
-                                        .orElseThrow()
-                                        .summary()
-                                        .attempts()
-                                == attempts);
-                Instant due = outbox.store()
-                        .find(connection, id)
-                        .orElseThrow()
-                        .summary()
-                        .availableAt();
-                assertThat(Duration.between(failures.get(attempt - 1), due))
-                        .isBetween(
-                                Duration.ofMillis(attempt == 1 ? 990 : 4990), Duration.ofSeconds(attempt == 1 ? 4 : 9));
-            }
+            await().atMost(SOON).until(() -> failures.size() == 3);
+
+            assertThat(Duration.between(failures.get(0), dues.get(1)))
+                    .isBetween(Duration.ofMillis(990), Duration.ofSeconds(4));
+            assertThat(Duration.between(failures.get(1), dues.get(2)))
+                    .isBetween(Duration.ofMillis(4990), Duration.ofSeconds(9));
         }
+    }
+
+    @Test
+    void what_a_transaction_throws_says_whether_it_is_over_and_an_interrupt_stays() {
+        MemoryTransactions tx =
+                new MemoryTransactions(MemoryEventStore.builder().build());
+
+        assertThatThrownBy(() -> tx.call(() -> {
+                    throw new SQLException("no");
+                }))
+                .isInstanceOf(OutboxException.class)
+                .hasMessage("The transaction was rolled back: java.sql.SQLException: no");
+        tx.run(() -> assertThatThrownBy(() -> tx.call(() -> {
+                    throw new SQLException("no");
+                }))
+                .hasMessageContaining("a transaction that goes on failed: java.sql.SQLException: no"));
+        assertThatThrownBy(() -> tx.call(() -> {
+                    throw new InterruptedException();
+                }))
+                .hasCauseInstanceOf(InterruptedException.class);
+        assertThat(Thread.interrupted()).isTrue();
     }
 
     @Test

@@ -5,13 +5,27 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.OutboxWriter;
+import outbox.admin.EventFilter;
+import outbox.fake.CapturedLog;
 import outbox.fake.CountedMetrics;
 import outbox.fake.FakeTx;
+import outbox.order.Ordering;
+import outbox.order.WhenDead;
+import outbox.spi.Claim;
+import outbox.spi.MetricsExporter;
 
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -93,21 +107,99 @@ class MemoryRoomTest {
     }
 
     @Test
-    void finished_events_make_room_the_oldest_first_and_unfinished_ones_do_not() {
-        MemoryEventStore store = MemoryEventStore.builder().maxEvents(3).build();
-        insert(store, "1", "2", "3");
+    void delivered_events_make_room_first_then_dead_ones_which_is_told_and_unfinished_ones_never() {
+        CountedMetrics metrics = new CountedMetrics();
+        MemoryEventStore store = MemoryEventStore.builder()
+                .maxEvents(4)
+                .metrics(metrics.exporter())
+                .build();
+        insert(store, "dead 1", "dead 2", "done", "pending");
         in(store, connection -> {
-            store.markDone(connection, "2");
-            store.markDead(connection, "3", "x");
+            store.markDead(connection, "dead 1", "x");
+            store.markDead(connection, "dead 2", "x");
+            store.markDone(connection, "done");
         });
 
-        insert(store, "4");
+        insert(store, "new 1");
+        assertThat(ids(store)).containsExactly("dead 1", "dead 2", "pending", "new 1");
+        assertThat(metrics.count("recordDropped")).isZero();
 
+        try (CapturedLog log = CapturedLog.of(MemoryEventStore.class)) {
+            insert(store, "new 2");
+
+            assertThat(ids(store)).containsExactly("dead 2", "pending", "new 1", "new 2");
+            assertThat(metrics.count("recordDropped")).isEqualTo(1);
+            assertThat(log.messages(Level.WARNING)).singleElement().asString().contains("Dead event dead 1");
+        }
+    }
+
+    private static List<String> ids(MemoryEventStore store) {
+        List<String> ids = new ArrayList<>();
+        in(store, connection -> ids.addAll(store.findIds(connection, EventFilter.all(), 100)));
+        return ids;
+    }
+
+    @Test
+    void a_dead_event_that_blocks_its_aggregate_in_order_is_not_given_up() {
+        for (WhenDead whenDead : WhenDead.values()) {
+            MemoryEventStore store = MemoryEventStore.builder().maxEvents(1).build();
+            in(
+                    store,
+                    connection -> store.insertNew(
+                            connection,
+                            EventEnvelope.builder("T")
+                                    .eventId("dead")
+                                    .aggregateId("a")
+                                    .payloadJson("{}")
+                                    .build()));
+            in(store, connection -> {
+                Instant now = store.now(connection);
+                store.claimInOrder(
+                        connection,
+                        new Claim("c", 0),
+                        now,
+                        now,
+                        Duration.ZERO,
+                        1,
+                        Ordering.perAggregate().whenDead(whenDead));
+                store.markDead(connection, "dead", "x");
+            });
+
+            if (whenDead == WhenDead.BLOCK) {
+                assertThatThrownBy(() -> insert(store, "new")).isInstanceOf(MemoryFullException.class);
+                assertThat(ids(store)).containsExactly("dead");
+            } else {
+                insert(store, "new");
+                assertThat(ids(store)).containsExactly("new");
+            }
+        }
+    }
+
+    @Test
+    void nothing_is_given_up_for_a_write_that_does_not_fit_anyway() {
+        MemoryEventStore store =
+                MemoryEventStore.builder().maxEvents(3).maxBytes(5000).build();
+        insert(store, "done", "dead", "pending");
         in(store, connection -> {
-            assertThat(store.find(connection, "1")).isPresent();
-            assertThat(store.find(connection, "2")).isEmpty();
-            assertThat(store.find(connection, "3")).isPresent();
+            store.markDone(connection, "done");
+            store.markDead(connection, "dead", "x");
         });
+
+        assertThatThrownBy(() -> in(
+                        store,
+                        connection -> store.insertNew(
+                                connection,
+                                EventEnvelope.builder("T")
+                                        .payloadJson("x".repeat(5000))
+                                        .build())))
+                .isInstanceOf(MemoryFullException.class);
+        assertThatThrownBy(() -> in(
+                        store,
+                        connection -> store.insertAll(connection, List.of(event("1"), event("2"), event("3")), null)))
+                .isInstanceOf(MemoryFullException.class)
+                .hasMessageContaining("the 3 events of a write");
+
+        assertThat(ids(store)).containsExactly("done", "dead", "pending");
     }
 
     @Test
@@ -130,16 +222,103 @@ class MemoryRoomTest {
     @Test
     void what_finds_no_room_is_dropped_and_counted_if_that_was_chosen() {
         CountedMetrics metrics = new CountedMetrics();
-        MemoryEventStore store = MemoryEventStore.builder()
-                .maxEvents(2)
-                .whenFull(WhenFull.DROP)
-                .metrics(metrics.exporter())
-                .build();
+        MemoryEventStore store = dropping(metrics.exporter());
 
         insert(store, "1", "2", "3", "4");
 
         assertThat(store.pending()).isEqualTo(2);
         assertThat(metrics.count("recordDropped")).isEqualTo(2);
+    }
+
+    private static MemoryEventStore dropping(MetricsExporter metrics) {
+        return MemoryEventStore.builder()
+                .maxEvents(2)
+                .whenFull(WhenFull.DROP)
+                .metrics(metrics)
+                .build();
+    }
+
+    @Test
+    void what_is_dropped_counts_once_its_transaction_has_committed_and_not_as_enqueued() {
+        CountedMetrics metrics = new CountedMetrics();
+        MemoryEventStore store = dropping(metrics.exporter());
+        MemoryTransactions tx = new MemoryTransactions(store);
+        List<String> told = new ArrayList<>();
+        OutboxWriter writer =
+                new OutboxWriter(tx, store, event -> told.add(event.eventId())).countedBy(metrics.exporter());
+        List<EventEnvelope> events = List.of(event("1"), event("2"), event("3"));
+
+        assertThatThrownBy(() -> tx.run(() -> {
+                    writer.writeAll(events);
+                    throw new IllegalStateException("rolled back");
+                }))
+                .hasMessage("rolled back");
+        assertThat(metrics.count("recordDropped")).isZero();
+
+        tx.run(() -> {
+            writer.writeAll(events);
+            assertThat(metrics.count("recordDropped")).isZero();
+        });
+        assertThat(metrics.count("recordDropped")).isEqualTo(1);
+        assertThat(metrics.count("recordEnqueued")).isEqualTo(2);
+        assertThat(told).containsExactly("1", "2");
+    }
+
+    @Test
+    void a_drop_that_a_savepoint_takes_back_does_not_count() {
+        CountedMetrics metrics = new CountedMetrics();
+        MemoryEventStore store = dropping(metrics.exporter());
+
+        in(store, connection -> {
+            store.insertNew(connection, event("1"));
+            Savepoint savepoint = connection.setSavepoint();
+            store.insertAll(connection, List.of(event("2"), event("3")), null);
+            connection.rollback(savepoint);
+        });
+
+        assertThat(metrics.count("recordDropped")).isZero();
+        assertThat(store.pending()).isEqualTo(1);
+    }
+
+    @Test
+    void losses_are_told_without_the_lock() {
+        CompletableFuture<MemoryEventStore> later = new CompletableFuture<>();
+        List<Integer> seen = new CopyOnWriteArrayList<>();
+        MemoryEventStore store = dropping((MetricsExporter) Proxy.newProxyInstance(
+                MemoryRoomTest.class.getClassLoader(),
+                new Class<?>[] {MetricsExporter.class},
+                (self, method, arguments) -> seen.add(
+                        CompletableFuture.supplyAsync(() -> later.join().pending())
+                                .orTimeout(10, TimeUnit.SECONDS)
+                                .join())));
+        later.complete(store);
+
+        insert(store, "1", "2", "3");
+
+        assertThat(seen).containsExactly(2);
+    }
+
+    @Test
+    void a_transaction_of_which_nobody_knows_whether_it_committed_holds_nothing() {
+        FakeTx tx = FakeTx.active();
+        MemoryEventStore store =
+                MemoryEventStore.builder().maxEvents(1).joining(tx).build();
+        EventEnvelope event = EventEnvelope.builder("T")
+                .eventId("1")
+                .dedupKey("k")
+                .payloadJson("{}")
+                .build();
+        new OutboxWriter(tx, store).write(event);
+
+        try (CapturedLog log = CapturedLog.of(JoinedTx.class)) {
+            tx.endUnknown();
+
+            assertThat(log.messages(Level.WARNING)).singleElement().asString().contains("Nobody knows");
+        }
+
+        assertThat(store.pending()).isZero();
+        in(store, connection -> store.insertNew(connection, event));
+        assertThat(store.pending()).isEqualTo(1);
     }
 
     @Test

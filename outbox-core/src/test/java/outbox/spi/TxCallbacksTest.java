@@ -75,6 +75,18 @@ class TxCallbacksTest {
     }
 
     @Test
+    void an_end_that_nobody_knows_is_told_to_who_asked_for_it_only() {
+        callbacks.afterCommit(() -> ran.add("commit"));
+        callbacks.afterRollback(() -> ran.add("rollback"));
+        callbacks.whenUndone(() -> ran.add("undone"));
+        callbacks.whenUnknown(() -> ran.add("unknown"));
+
+        callbacks.unknown();
+
+        assertThat(ran).containsExactly("unknown");
+    }
+
+    @Test
     void a_savepoint_set_before_anything_was_registered_forgets_everything() {
         callbacks.afterCommit(() -> ran.add("inside"));
 

@@ -112,18 +112,22 @@ public final class JdbcTransactionManager {
                 scope.physical().commit();
             } catch (SQLException e) {
                 if (SqlStates.isOutcomeUnknown(e)) {
-                    abandon(scope.physical());
-                    throw new CommitOutcomeUnknownException(e);
+                    throw unknown(e);
                 }
                 rollBackPhysical();
                 scope.callbacks().rolledBack();
                 throw new EventStoreException("The commit failed and everything was rolled back: " + e.getMessage(), e);
             } catch (RuntimeException | Error e) { // of the driver: it says nothing about the outcome
-                abandon(scope.physical());
-                throw new CommitOutcomeUnknownException(e);
+                throw unknown(e);
             }
             giveBack();
             scope.callbacks().committed();
+        }
+
+        private CommitOutcomeUnknownException unknown(Throwable cause) {
+            abandon(scope.physical());
+            scope.callbacks().unknown();
+            return new CommitOutcomeUnknownException(cause);
         }
 
         /** Rolls back. A connection that is broken is as good as rolled back: the server does it. */

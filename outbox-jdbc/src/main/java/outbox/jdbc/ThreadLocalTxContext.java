@@ -52,6 +52,12 @@ public final class ThreadLocalTxContext implements TxContext {
     }
 
     @Override
+    public boolean whenUnknown(Runnable callback) {
+        current().callbacks().whenUnknown(callback);
+        return true;
+    }
+
+    @Override
     public Object scope() {
         return current().callbacks().scope();
     }

@@ -65,11 +65,12 @@ abstract class FaultContract {
                 node.writer.write(event);
                 node.txContext.afterCommit(() -> callbacks.add("commit"));
                 node.txContext.afterRollback(() -> callbacks.add("rollback"));
+                node.txContext.whenUnknown(() -> callbacks.add("unknown"));
                 proxy.swallowReplyAfter("COMMIT");
                 assertThatThrownBy(tx::commit).isInstanceOf(CommitOutcomeUnknownException.class);
             }
 
-            assertThat(callbacks).isEmpty();
+            assertThat(callbacks).containsExactly("unknown");
             assertThat(node.delivered).isEmpty();
             proxy.heal();
             node.poller.start();

@@ -36,7 +36,7 @@ public final class MemoryMeters implements MetricsExporter {
         dispatched = counter("events.dispatched", "Events that were delivered");
         retried = counter("events.retry", "Attempts that failed and are followed by another");
         failed = counter("events.failed", "Events that became DEAD");
-        dropped = counter("events.dropped", "Events that found no room in memory");
+        dropped = counter("events.dropped", "Events that were lost because memory was full");
     }
 
     private Counter counter(String name, String description) {

@@ -61,7 +61,7 @@ class MemoryMetersTest {
             await().atMost(Duration.ofSeconds(20))
                     .untilAsserted(() -> assertThat(registry.scrape().lines())
                             .contains(
-                                    "events_enqueued_total 5.0",
+                                    "events_enqueued_total 4.0",
                                     "events_dispatched_total 2.0",
                                     "events_retry_total 2.0",
                                     "events_failed_total 1.0",

@@ -94,6 +94,13 @@ public final class SpringTxContext implements TxContext {
         return true;
     }
 
+    @Override
+    public boolean whenUnknown(Runnable callback) {
+        requireTransaction();
+        callbacks().whenUnknown(callback);
+        return true;
+    }
+
     /** Only where it is sure that our callback before the commit will run: one that is registered while such callbacks run already never does. */
     @Override
     public @Nullable Object scope() {

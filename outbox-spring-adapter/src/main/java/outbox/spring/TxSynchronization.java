@@ -70,10 +70,12 @@ final class TxSynchronization implements TransactionSynchronization {
         switch (status) {
             case STATUS_COMMITTED -> callbacks.committed();
             case STATUS_ROLLED_BACK -> callbacks.rolledBack();
-            default ->
+            default -> {
                 LOG.log(
                         Level.WARNING,
-                        "The outcome of a transaction with events is unknown; if it committed, a poller delivers them");
+                        "The outcome of a transaction with events is unknown; if it committed, a poller delivers them from their table");
+                callbacks.unknown();
+            }
         }
     }
 }
