@@ -6,13 +6,13 @@ import outbox.EventListener;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.internal.EventRules;
-import outbox.internal.SystemTime;
 
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 
 /**
  * Which Java type the payload of an event type has, in its current version and in older ones, and how the older become the current.
@@ -26,7 +26,7 @@ import java.util.function.Function;
  * registry.register("OrderPlaced", types.listener("OrderPlaced", OrderPlaced.class, (order, event) -> …)); // of version 1 too
  * }</pre>
  *
- * <p>Immutable and thread-safe.
+ * <p>Thread-safe.
  */
 public final class PayloadTypes {
 
@@ -35,6 +35,7 @@ public final class PayloadTypes {
     private final PayloadCodec codec;
     private final Map<String, PayloadVersions> byEventType;
     private final Duration newerLimit;
+    private final NewerEvents newerEvents;
 
     private PayloadTypes(Builder builder) {
         codec = builder.codec;
@@ -43,6 +44,7 @@ public final class PayloadTypes {
                 (type, versions) -> all.put(type, versions.copy().checked()));
         byEventType = Map.copyOf(all);
         newerLimit = builder.newerLimit;
+        newerEvents = new NewerEvents(newerLimit, builder.nanoClock);
     }
 
     public static Builder builder(PayloadCodec codec) {
@@ -70,7 +72,7 @@ public final class PayloadTypes {
      * A listener that receives payloads in their current version.
      *
      * <p>A payload that is not of its form makes its event DEAD at once: no attempt would change it. One of a version that this node does not know yet is left for a node that does: its event is tried
-     * again every 30 s, without counting, until it is older than {@link Builder#newerLimit}; then it is DEAD.
+     * again every 30 s, without counting, for as long as {@link Builder#newerLimit} says; then it is DEAD.
      *
      * @throws IllegalArgumentException if the event type is not known, or its payload is of another type
      */
@@ -117,11 +119,10 @@ public final class PayloadTypes {
     private RuntimeException newer(EventEnvelope event, int version, int current) {
         String what = "Event " + event.eventId() + " (type " + EventRules.show(event.eventType()) + ") has version "
                 + version + " of its payload, and this node knows " + current;
-        boolean waits = event.occurredAt().plus(newerLimit).isAfter(SystemTime.now());
-        return waits
-                ? new RetryLaterException(LOOK_AGAIN, what + "; it is left for a newer node")
-                : new GiveUpException(
-                        what + ". No newer node has taken it within " + newerLimit + ". Deploy one, then replay it.");
+        return newerEvents.hasWaitedTooLong(event)
+                ? new GiveUpException(
+                        what + ". No newer node has taken it within " + newerLimit + ". Deploy one, then replay it.")
+                : new RetryLaterException(LOOK_AGAIN, what + "; it is left for a newer node");
     }
 
     private PayloadVersions versionsOf(String eventType) {
@@ -141,6 +142,7 @@ public final class PayloadTypes {
         private final PayloadCodec codec;
         private final Map<String, PayloadVersions> byEventType = new HashMap<>();
         private Duration newerLimit = Duration.ofHours(1);
+        private LongSupplier nanoClock = System::nanoTime;
 
         private Builder(PayloadCodec codec) {
             this.codec = Objects.requireNonNull(codec, "codec");
@@ -170,12 +172,20 @@ public final class PayloadTypes {
             return this;
         }
 
-        /** How old an event may become, counted from {@link EventEnvelope#occurredAt}, while it waits for a node that knows its version; default an hour. */
+        /**
+         * How long an event may wait for a node that knows its version, counted from when this node was first given it; default an hour. A replay, and a restart of this node, begin anew. While more than
+         * 10,000 events wait, those beyond wait until others have ended.
+         */
         public Builder newerLimit(Duration newerLimit) {
             if (newerLimit.isNegative() || newerLimit.isZero() || newerLimit.compareTo(LONGEST) > 0) {
                 throw new IllegalArgumentException("newerLimit must be positive and at most a year: " + newerLimit);
             }
             this.newerLimit = newerLimit;
+            return this;
+        }
+
+        Builder nanoClock(LongSupplier nanoClock) {
+            this.nanoClock = nanoClock;
             return this;
         }
 

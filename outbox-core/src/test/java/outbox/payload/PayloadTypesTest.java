@@ -2,13 +2,18 @@ package outbox.payload;
 
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
+import outbox.EventListener;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
+import outbox.model.OutboxEvent;
+import outbox.spi.Replay;
+import outbox.util.JsonCodec;
 
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -32,11 +37,14 @@ class PayloadTypesTest {
         }
     };
 
+    private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 10); // it overflows on the way
     private final PayloadTypes types = PayloadTypes.builder(NUMBERS)
             .type("T", 3, Long.class)
             .upcast("T", 2, Long.class, old -> old * 10)
             .upcast("T", 1, Integer.class, old -> old + 1L)
+            .nanoClock(nanos::get)
             .build();
+    private final EventListener typed = types.listener("T", Long.class, (payload, event) -> {});
 
     private static EventEnvelope event(int version, String payload) {
         return EventEnvelope.builder("T")
@@ -69,19 +77,64 @@ class PayloadTypesTest {
     }
 
     @Test
-    void a_newer_version_waits_uncounted_and_is_given_up_in_the_end() {
-        var listener = types.listener("T", Long.class, (payload, event) -> {});
+    void a_newer_version_waits_uncounted_from_its_first_look_and_again_after_a_replay() {
+        EventEnvelope old = EventEnvelope.builder("T")
+                .schemaVersion(4)
+                .occurredAt(Instant.now().minus(Duration.ofDays(300)))
+                .payloadJson("1")
+                .build();
 
-        assertThatThrownBy(() -> listener.onEvent(event(4, "1")))
+        assertWaits(old);
+        nanos.addAndGet(Duration.ofMinutes(59).toNanos());
+        assertWaits(old);
+        nanos.addAndGet(Duration.ofMinutes(1).toNanos());
+        assertIsGivenUp(old);
+        assertIsGivenUp(old); // the outcome could not be written
+
+        EventEnvelope replayed = EventEnvelope.restore(new OutboxEvent(
+                old.eventId(),
+                "T",
+                null,
+                null,
+                null,
+                "1",
+                Replay.dead("request", Instant.now()).mark(JsonCodec.toJson(old.headers())),
+                0,
+                Instant.now()));
+        assertWaits(replayed);
+        nanos.addAndGet(Duration.ofMinutes(60).toNanos());
+        assertIsGivenUp(replayed);
+    }
+
+    private void assertWaits(EventEnvelope event) {
+        assertThatThrownBy(() -> typed.onEvent(event))
                 .isInstanceOfSatisfying(
                         RetryLaterException.class,
                         later -> assertThat(later.isCounted()).isFalse());
-        EventEnvelope old = EventEnvelope.builder("T")
-                .schemaVersion(4)
-                .occurredAt(Instant.now().minus(Duration.ofMinutes(61)))
-                .payloadJson("1")
-                .build();
-        assertThatThrownBy(() -> listener.onEvent(old)).isInstanceOf(GiveUpException.class);
+    }
+
+    private void assertIsGivenUp(EventEnvelope event) {
+        assertThatThrownBy(() -> typed.onEvent(event)).isInstanceOf(GiveUpException.class);
+    }
+
+    @Test
+    void what_is_remembered_of_newer_versions_is_bounded_and_more_events_wait_longer() {
+        EventEnvelope first = event(4, "1");
+        EventEnvelope beyond = event(4, "1");
+        assertWaits(first);
+        for (int i = 1; i < NewerEvents.MAX_EVENTS; i++) {
+            assertWaits(event(4, "1"));
+        }
+        assertWaits(beyond);
+
+        nanos.addAndGet(Duration.ofMinutes(60).toNanos());
+        assertIsGivenUp(first);
+        assertWaits(beyond);
+
+        nanos.addAndGet(Duration.ofMinutes(11).toNanos());
+        assertWaits(beyond); // in the place of the first
+        nanos.addAndGet(Duration.ofMinutes(60).toNanos());
+        assertIsGivenUp(beyond);
     }
 
     @Test
