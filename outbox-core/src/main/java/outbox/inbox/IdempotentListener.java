@@ -8,18 +8,24 @@ import outbox.EventListener;
 import outbox.OutcomeEventListener;
 import outbox.RetryLaterException;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.Objects;
 
 /**
  * Runs a listener once per {@link EventEnvelope#dedupKey}, or per event id where an event has no key, as long as its inbox remembers. On an inbox in the database the effect of a listener that
  * uses the same transactions happens once; any other effect may happen again if the process ends between it and the commit.
  *
- * <p>A key is meant for good here: a later event with the key of one that was handled does nothing, and neither does a replay. An inbox that cannot do its part costs no attempt.
+ * <p>A key is meant for good here: a later event with the key of one that was handled does nothing, and neither does a replay. An inbox that cannot do its part costs no attempt. A key of more than
+ * 64 characters, which not every inbox has room for, is remembered as {@code sha256:} and its SHA-256 in base64url, on every inbox.
  */
 public final class IdempotentListener implements EventListener {
 
     private static final Duration LATER = Duration.ofSeconds(5);
+    private static final int LONGEST_KEY = 64;
 
     private final Inbox inbox;
     private final String consumer;
@@ -52,11 +58,23 @@ public final class IdempotentListener implements EventListener {
         try {
             inbox.<Exception>handle(
                     consumer,
-                    key == null ? event.eventId() : key,
+                    key == null ? event.eventId() : remembered(key),
                     event.eventType(),
                     connection -> listener.onEvent(event));
         } catch (InboxException e) {
             throw new RetryLaterException(LATER, String.valueOf(e.getMessage()), false, e);
+        }
+    }
+
+    private static String remembered(String key) {
+        if (key.length() <= LONGEST_KEY) {
+            return key;
+        }
+        try {
+            byte[] hash = MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+            return "sha256:" + Base64.getUrlEncoder().withoutPadding().encodeToString(hash);
+        } catch (NoSuchAlgorithmException e) { // every Java has it
+            throw new IllegalStateException(e);
         }
     }
 

@@ -7,6 +7,7 @@ import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.OutboxWriter;
 import outbox.TransactionStateException;
+import outbox.inbox.IdempotentListener;
 import outbox.inbox.Inbox;
 import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
@@ -435,6 +436,28 @@ abstract class InboxContract {
         assertThatThrownBy(() -> log.handle("inventory", "e1", effect("e1")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("type");
+    }
+
+    @Test
+    void a_key_longer_than_the_columns_of_the_consume_log_takes_effect_once() throws Exception {
+        JdbcInbox log = inboxOn(db.dataSource()).layout(InboxLayout.CONSUME_LOG).build();
+        OutboxSchema.createInbox(db.dataSource(), log);
+        IdempotentListener listener = new IdempotentListener(
+                log, "inventory", event -> effect(event.payloadJson()).run(txContext.currentConnection()));
+        String longest = "k".repeat(EventEnvelope.MAX_DEDUP_KEY_LENGTH - 1);
+
+        for (String payload : List.of("e1", "e2")) {
+            for (int copy = 0; copy < 2; copy++) {
+                listener.onEvent(EventEnvelope.builder("ORDER_CREATED")
+                        .dedupKey(longest + payload.charAt(1))
+                        .payloadJson(payload)
+                        .build());
+            }
+        }
+
+        assertEachTookEffectOnce(List.of("e1", "e2"));
+        assertThat(number("SELECT COUNT(*) FROM event_consume_log WHERE event_id LIKE 'sha256:%'"))
+                .isEqualTo(2);
     }
 
     @Test
