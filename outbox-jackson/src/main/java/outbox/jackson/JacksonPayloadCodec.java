@@ -25,9 +25,18 @@ public final class JacksonPayloadCodec implements PayloadCodec {
                 .build());
     }
 
-    /** With the application's mapper, which is not to be configured any more. */
+    /**
+     * With the application's mapper, which is not to be configured any more.
+     *
+     * @throws IllegalArgumentException if its default typing is on: then a payload could name the class that is made of it
+     */
     public JacksonPayloadCodec(ObjectMapper mapper) {
         this.mapper = Objects.requireNonNull(mapper, "mapper");
+        if (mapper.getDeserializationConfig().getDefaultTyper(mapper.constructType(Object.class)) != null) {
+            throw new IllegalArgumentException(
+                    "The mapper has default typing on, so a payload could name any class to be made of it, and others may write into the table."
+                            + " Use a mapper without (deactivateDefaultTyping), and @JsonTypeInfo(use = NAME) where a payload has subtypes.");
+        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package outbox.jackson;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.jsontype.BasicPolymorphicTypeValidator;
 import org.junit.jupiter.api.Test;
 import outbox.payload.PayloadException;
 
@@ -46,6 +47,19 @@ class JacksonPayloadCodecTest {
     void a_value_that_has_no_form_is_refused() {
         assertThatThrownBy(() -> codec.write(new Object())) // it has no properties
                 .isInstanceOf(PayloadException.class);
+    }
+
+    @Test
+    void a_mapper_that_lets_payloads_name_classes_is_refused() {
+        var anyClass = BasicPolymorphicTypeValidator.builder()
+                .allowIfBaseType(Object.class)
+                .build();
+        ObjectMapper typing = new ObjectMapper().activateDefaultTyping(anyClass);
+
+        assertThatThrownBy(() -> new JacksonPayloadCodec(typing))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("default typing");
+        new JacksonPayloadCodec(typing.deactivateDefaultTyping());
     }
 
     @Test
