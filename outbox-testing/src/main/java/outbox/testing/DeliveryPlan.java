@@ -14,17 +14,20 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
- * What is to become of events that are all written before the first is delivered: of those with one key the first that was committed is there, and each that is there runs until it does not fail, or too
- * often, never before its time.
+ * What is to become of events in two waves, each written before the first of it is delivered: of those with one key the first that was committed is there, and each that is there runs until it does not fail,
+ * or too often, never before its time and never again. A key is free once its event is dead, or delivered without keeping it. Those that are due at once come by priority, and the earlier before the later.
  */
 final class DeliveryPlan {
 
     static final String TYPE = "planned";
 
-    private static final Duration TOLERANCE = Duration.ofMillis(50); // between the clocks that are compared
-    private static final int MANY = 300; // enough for an average
+    private static final Duration TOLERANCE = Duration.ofMillis(10); // between the clocks that are compared
+    private static final int MANY = 200; // enough for an average
+    private static final Duration KEEPS = Duration.ofHours(1);
 
     /** An event of the plan. */
     record Step(
@@ -32,15 +35,23 @@ final class DeliveryPlan {
             int delayMillis,
             int failures,
             @Nullable String key,
+            boolean keepsKey,
+            boolean isLater,
             boolean rollsBack) {
 
         static Step random(Random random) {
             return new Step(
                     random.nextInt(10),
                     random.nextInt(4) == 0 ? 1 + random.nextInt(3000) : 0,
-                    random.nextInt(3) == 0 ? random.nextInt(DeliveryContract.MAX_ATTEMPTS + 2) : 0,
+                    random.nextInt(3) == 0 ? random.nextInt(DeliveryCheck.MAX_ATTEMPTS + 2) : 0,
                     random.nextInt(4) == 0 ? "key " + random.nextInt(1500) : null,
+                    random.nextBoolean(),
+                    random.nextInt(4) == 0,
                     random.nextInt(10) == 0);
+        }
+
+        boolean dies() {
+            return failures >= DeliveryCheck.MAX_ATTEMPTS;
         }
     }
 
@@ -58,21 +69,33 @@ final class DeliveryPlan {
         this.steps = steps;
     }
 
-    int size() {
-        return steps.size();
+    /** The events of each wave, by their number. */
+    List<List<Integer>> waves() {
+        Map<Boolean, List<Integer>> waves = IntStream.range(0, steps.size())
+                .boxed()
+                .collect(Collectors.partitioningBy(i -> steps.get(i).isLater()));
+        return List.of(Objects.requireNonNull(waves.get(false)), Objects.requireNonNull(waves.get(true)));
     }
 
-    boolean isRolledBack(int from) {
-        return steps.get(from).rollsBack();
+    /** All that was written has ended. */
+    void endWave() {
+        holders.values().removeIf(id -> {
+            Step step = steps.get(Objects.requireNonNull(stored.get(id)));
+            return step.dies() || !step.keepsKey();
+        });
+    }
+
+    boolean isRolledBack(int first) {
+        return steps.get(first).rollsBack();
     }
 
     private static String id(int index) {
         return "planned-%06d".formatted(index);
     }
 
-    List<EventEnvelope> envelopes(int from, int to) {
+    List<EventEnvelope> envelopes(List<Integer> some) {
         List<EventEnvelope> envelopes = new ArrayList<>();
-        for (int i = from; i < to; i++) {
+        for (int i : some) {
             Step step = steps.get(i);
             EventEnvelope.Builder event =
                     EventEnvelope.builder(TYPE).eventId(id(i)).payloadJson("{}").priority(step.priority());
@@ -81,6 +104,9 @@ final class DeliveryPlan {
             }
             if (step.key() != null) {
                 event.dedupKey(step.key());
+                if (step.keepsKey()) {
+                    event.dedupFor(KEEPS);
+                }
             }
             dueNanos.put(
                     i, System.nanoTime() + Duration.ofMillis(step.delayMillis()).toNanos());
@@ -90,10 +116,10 @@ final class DeliveryPlan {
     }
 
     /** The ids that the write answers. */
-    List<String> written(int from, int to, boolean rolledBack) {
+    List<String> written(List<Integer> some, boolean rolledBack) {
         Map<String, String> before = Map.copyOf(holders);
         List<String> ids = new ArrayList<>();
-        for (int i = from; i < to; i++) {
+        for (int i : some) {
             String key = steps.get(i).key();
             String holder = key == null ? null : holders.putIfAbsent(key, id(i));
             ids.add(holder == null ? id(i) : holder);
@@ -127,8 +153,12 @@ final class DeliveryPlan {
         return runs.size() >= stored.size();
     }
 
+    int runs() {
+        return started.get();
+    }
+
     private static int runsOf(Step step) {
-        return Math.min(step.failures() + 1, DeliveryContract.MAX_ATTEMPTS);
+        return Math.min(step.failures() + 1, DeliveryCheck.MAX_ATTEMPTS);
     }
 
     Optional<String> difference(Map<String, StoreFixture.PlacedRow> rows) {
@@ -152,8 +182,8 @@ final class DeliveryPlan {
 
     private @Nullable String difference(int index, StoreFixture.Row row, List<Run> some) {
         Step step = steps.get(index);
-        boolean dies = step.failures() >= DeliveryContract.MAX_ATTEMPTS;
-        int failed = Math.min(step.failures(), DeliveryContract.MAX_ATTEMPTS);
+        boolean dies = step.dies();
+        int failed = Math.min(step.failures(), DeliveryCheck.MAX_ATTEMPTS);
         if (some.size() != runsOf(step)) {
             return "expected " + runsOf(step) + " runs but there were " + some.size();
         }
@@ -165,31 +195,52 @@ final class DeliveryPlan {
             if (run.startNanos() + TOLERANCE.toNanos() < earliest) {
                 return "a run began " + Duration.ofNanos(earliest - run.startNanos()) + " too early";
             }
-            earliest = run.endNanos() + DeliveryContract.BACKOFF.toNanos();
+            earliest = run.endNanos() + DeliveryCheck.BACKOFF.toNanos();
         }
         return null;
     }
 
-    /** Of what was due from the start: how early an event came follows from its priority, on average. */
+    /** Of what was due from the start: how early events came follows from their priority, and within one from their due time, on average. */
     private Optional<String> urgentFirst() {
-        double urgent = averageRank(9);
-        double plain = averageRank(0);
-        return urgent < plain || Double.isNaN(urgent) || Double.isNaN(plain)
-                ? Optional.empty()
-                : Optional.of(
-                        "events of priority 9 came at " + urgent + " on average, those of priority 0 at " + plain);
+        List<Integer> before = List.of();
+        for (int priority = EventEnvelope.MAX_PRIORITY; priority >= 0; priority--) {
+            List<Integer> ranks = ranks(priority);
+            if (!isEarlier(before, ranks)) {
+                return Optional.of("events of priority " + priority + " came at " + average(ranks)
+                        + " on average, those of the priority above at " + average(before));
+            }
+            List<Integer> older = ranks.subList(0, ranks.size() / 2);
+            List<Integer> newer = ranks.subList(ranks.size() / 2, ranks.size());
+            if (!isEarlier(older, newer)) {
+                return Optional.of("the older half of the events of priority " + priority + " came at " + average(older)
+                        + " on average, the newer at " + average(newer));
+            }
+            before = ranks;
+        }
+        return Optional.empty();
     }
 
-    private double averageRank(int priority) {
+    /** When events of the first wave came, in the order in which they were written. */
+    private List<Integer> ranks(int priority) {
         List<Integer> ranks = new ArrayList<>();
-        stored.forEach((id, index) -> {
-            Step step = steps.get(index);
-            if (step.priority() == priority && step.delayMillis() == 0) {
-                ranks.add(Objects.requireNonNull(runs.get(id)).get(0).rank());
+        for (int i = 0; i < steps.size(); i++) {
+            Step step = steps.get(i);
+            if (step.priority() == priority
+                    && step.delayMillis() == 0
+                    && !step.isLater()
+                    && stored.containsKey(id(i))) {
+                ranks.add(Objects.requireNonNull(runs.get(id(i))).get(0).rank());
             }
-        });
-        return ranks.size() < MANY
-                ? Double.NaN
-                : ranks.stream().mapToInt(Integer::intValue).average().orElse(Double.NaN);
+        }
+        return ranks;
+    }
+
+    /** Also if they are too few to tell. */
+    private static boolean isEarlier(List<Integer> some, List<Integer> others) {
+        return some.size() < MANY || others.size() < MANY || average(some) < average(others);
+    }
+
+    private static double average(List<Integer> ranks) {
+        return ranks.stream().mapToInt(Integer::intValue).average().orElse(Double.NaN);
     }
 }
