@@ -11,6 +11,7 @@ import outbox.OutboxWriter;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.memory.MemoryEventStore;
 import outbox.memory.MemoryFullException;
+import outbox.testing.FaultyDataSource;
 
 import java.sql.SQLException;
 import java.sql.Savepoint;
@@ -81,6 +82,24 @@ class JoinedMemoryTest {
             assertThatThrownBy(business::commit).hasMessage("refused");
         }
         assertThat(store.pending()).isZero();
+    }
+
+    @Test
+    void a_commit_whose_answer_is_lost_drops_the_events_and_their_room_and_key_are_free_at_once() {
+        FaultyDataSource faulty = new FaultyDataSource(pool);
+        faulty.failAfter(1, FaultyDataSource.Call.to("commit"), "08006");
+        EventEnvelope event = keyed("k");
+        try (Transaction business = new JdbcTransactionManager(faulty::getConnection, tx).begin()) {
+            writer.write(event);
+            assertThatThrownBy(business::commit).isInstanceOf(CommitOutcomeUnknownException.class);
+        }
+        assertThat(store.pending()).isZero();
+
+        try (Transaction again = transactions.begin()) {
+            assertThat(writer.write(event)).isEqualTo(event.eventId());
+            again.commit();
+        }
+        assertThat(store.pending()).isEqualTo(1);
     }
 
     @Test
