@@ -27,7 +27,7 @@ class DeliveryCheckTest {
     @Test
     void an_event_that_never_comes_is_told_in_a_plan_of_its_own() throws SQLException {
         List<DeliveryPlan.Step> steps =
-                IntStream.range(0, 8).mapToObj(i -> step(i, null, false)).toList();
+                IntStream.range(4, 8).mapToObj(i -> step(i, null, false)).toList();
 
         assertThat(new DeliveryCheck(DeliveryCheckTest::losing, Duration.ofSeconds(3), Duration.ofSeconds(40))
                         .difference(steps))
