@@ -2,10 +2,15 @@ package outbox.memory;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import outbox.Change;
 import outbox.EventEnvelope;
+import outbox.EventRef;
 import outbox.OutboxWriter;
 import outbox.TransactionStateException;
 import outbox.admin.EventFilter;
+import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.Claim;
@@ -97,37 +102,41 @@ class MemoryOutboxTest {
         }
     }
 
-    @Test
-    void a_failed_event_is_due_again_after_a_second_and_then_after_five() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"5, 1 5 30 120", "7, 1 5 30 120 600 600"})
+    void a_failed_event_is_due_again_as_the_default_series_says(int maxAttempts, String seconds) throws Exception {
         List<Instant> failures = new CopyOnWriteArrayList<>();
         DefaultListenerRegistry failing = new DefaultListenerRegistry().register("T", event -> {
             failures.add(Instant.now());
             throw new IllegalStateException("always");
         });
-        try (MemoryOutbox outbox = MemoryOutbox.builder(failing).build();
-                var connection = outbox.store().connections().getConnection()) {
+        MemoryOutbox.Builder builder = MemoryOutbox.builder(failing);
+        try (MemoryOutbox outbox = (maxAttempts == 5 ? builder : builder.maxAttempts(maxAttempts)).build();
+                Connection connection = outbox.store().connections().getConnection()) {
             outbox.start();
             String id = outbox.transactions().call(() -> outbox.writer().write("T", "{}"));
 
-            for (int attempt = 1; attempt <= 2; attempt++) {
-                int attempts = attempt;
-                await().atMost(SOON)
-                        .until(() -> outbox.store()
-                                        .find(connection, id)
-                                        .orElseThrow()
-                                        .summary()
-                                        .attempts()
-                                == attempts);
-                Instant due = outbox.store()
-                        .find(connection, id)
-                        .orElseThrow()
-                        .summary()
-                        .availableAt();
-                assertThat(Duration.between(failures.get(attempt - 1), due))
+            for (String wait : seconds.split(" ", -1)) {
+                EventSummary failed = awaitAttempts(outbox, connection, id, failures.size() + 1);
+                assertThat(Duration.between(failures.get(failures.size() - 1), failed.availableAt()))
                         .isBetween(
-                                Duration.ofMillis(attempt == 1 ? 990 : 4990), Duration.ofSeconds(attempt == 1 ? 4 : 9));
+                                Duration.ofSeconds(Long.parseLong(wait)).minusMillis(10),
+                                Duration.ofSeconds(Long.parseLong(wait)).plusSeconds(3));
+                assertThat(outbox.transactions()
+                                .call(() -> outbox.writer().reschedule(EventRef.id(id), Duration.ofMillis(1))))
+                        .isEqualTo(Change.MADE); // nobody has ten minutes
             }
+
+            assertThat(awaitAttempts(outbox, connection, id, maxAttempts).status())
+                    .contains(EventStatus.DEAD);
         }
+    }
+
+    private static EventSummary awaitAttempts(MemoryOutbox outbox, Connection connection, String id, int attempts) {
+        return await().atMost(SOON)
+                .until(
+                        () -> outbox.store().find(connection, id).orElseThrow().summary(),
+                        event -> event.attempts() == attempts);
     }
 
     @Test
