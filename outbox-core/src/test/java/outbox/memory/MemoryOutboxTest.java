@@ -116,9 +116,11 @@ class MemoryOutboxTest {
             outbox.start();
             String id = outbox.transactions().call(() -> outbox.writer().write("T", "{}"));
 
+            int attempt = 0;
             for (String wait : seconds.split(" ", -1)) {
-                EventSummary failed = awaitAttempts(outbox, connection, id, failures.size() + 1);
-                assertThat(Duration.between(failures.get(failures.size() - 1), failed.availableAt()))
+                attempt++;
+                EventSummary failed = awaitAttempts(outbox, connection, id, attempt);
+                assertThat(Duration.between(failures.get(attempt - 1), failed.availableAt()))
                         .isBetween(
                                 Duration.ofSeconds(Long.parseLong(wait)).minusMillis(10),
                                 Duration.ofSeconds(Long.parseLong(wait)).plusSeconds(3));
