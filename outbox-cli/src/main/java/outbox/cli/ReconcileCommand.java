@@ -269,41 +269,59 @@ final class ReconcileCommand implements Runnable {
                     .isPresent();
         }
 
-        private Optional<ReconcileRun> awaitEnd(OutboxAdmin admin, Duration patience) {
+        /** How far the request has come. */
+        private record Progress(boolean over, Optional<ReconcileRun> run) {}
+
+        private Progress awaitEnd(OutboxAdmin admin, Duration patience) {
             long start = System.nanoTime();
-            Optional<ReconcileRun> run = admin.reconcileRun(requestId);
-            while (!isOver(run) && System.nanoTime() - start < patience.toNanos() && !Thread.interrupted()) {
+            Progress progress = progress(admin);
+            while (!progress.over() && System.nanoTime() - start < patience.toNanos() && !Thread.interrupted()) {
                 LockSupport.parkNanos(LOOK_EVERY.toNanos());
-                run = admin.reconcileRun(requestId);
+                progress = progress(admin);
             }
-            return run;
+            return progress;
         }
 
-        private static boolean isOver(Optional<ReconcileRun> run) {
+        /** A run may end before its request does, if it was cut short. Asked in this order: once the request does not wait any more, the run that is read is its last one. */
+        private Progress progress(OutboxAdmin admin) {
+            boolean waits = admin.reconcileJobs().stream().anyMatch(status -> requestId.equals(status.requestId()));
+            Optional<ReconcileRun> run = admin.reconcileRun(requestId);
+            return new Progress(!waits && isEnded(run), run);
+        }
+
+        private static boolean isEnded(Optional<ReconcileRun> run) {
             return run.map(ReconcileRun::endedAt).isPresent();
         }
 
-        private int report(Optional<ReconcileRun> run, boolean onlyAsked) {
+        private int report(Progress progress, boolean onlyAsked) {
+            Optional<ReconcileRun> run = progress.run();
             if (json) {
                 io.out()
                         .println(Json.pretty(new Answer()
                                 .with("table", table)
                                 .with("requestId", requestId)
+                                .with("over", progress.over())
                                 .with("run", run.map(made -> answer(made).map()).orElse(null))
                                 .map()));
             } else if (run.isPresent()) {
                 print(io, List.of(run.get()));
             }
-            if (isOver(run)) {
+            if (progress.over()) {
                 return run.map(ReconcileRun::error).isPresent() ? ExitCode.PROBLEM : ExitCode.OK;
             }
             io.err()
-                    .println("Request " + requestId + " waits: "
-                            + (run.isPresent()
-                                    ? "its run has not ended yet."
-                                    : "no application has begun its run yet. Does one with this job run?")
-                            + " See: outbox reconcile list --table " + table);
+                    .println("Request " + requestId + " waits: " + why(run) + " See: outbox reconcile list --table "
+                            + table);
             return onlyAsked ? ExitCode.OK : ExitCode.PROBLEM;
+        }
+
+        private static String why(Optional<ReconcileRun> run) {
+            if (run.isEmpty()) {
+                return "no application has begun its run yet. Does one with this job run?";
+            }
+            return isEnded(run)
+                    ? "its run was cut short, and the next one is to go on. Does an application with this job run?"
+                    : "its run has not ended yet.";
         }
     }
 }

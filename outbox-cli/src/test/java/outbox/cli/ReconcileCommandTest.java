@@ -5,6 +5,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.jdbc.H2EventStore;
+import outbox.reconcile.FactFinder;
 import outbox.reconcile.FactSearch;
 import outbox.reconcile.Found;
 import outbox.reconcile.ReconcileJob;
@@ -13,23 +14,30 @@ import outbox.reconcile.Reconciler;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReconcileCommandTest {
 
     private final Shop shop = Shop.inMemory();
-    private final Reconciler application = Reconciler.builder()
-            .connectionProvider(shop::connect)
-            .eventStore(new H2EventStore())
-            .lookEvery(Duration.ofMillis(50))
-            .ownerId("shop-1")
-            .job(ReconcileJob.builder("orders")
-                    .cron("0 0 1 1 *", ZoneOffset.UTC)
-                    .finder(ReconcileCommandTest::find)
-                    .build())
-            .build();
+    private final Reconciler application = application(ReconcileCommandTest::find);
+
+    private Reconciler application(FactFinder finder) {
+        return Reconciler.builder()
+                .connectionProvider(shop::connect)
+                .eventStore(new H2EventStore())
+                .lookEvery(Duration.ofMillis(50))
+                .ownerId("shop-1")
+                .job(ReconcileJob.builder("orders")
+                        .cron("0 0 1 1 *", ZoneOffset.UTC)
+                        .finder(finder)
+                        .build())
+                .build();
+    }
 
     private static Found find(FactSearch search) {
         return Found.last(List.of(EventEnvelope.builder("order.placed")
@@ -101,6 +109,40 @@ class ReconcileCommandTest {
         assertThat(second.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(second.err()).contains("r-1");
         assertThat(list.out()).contains("\"requestId\" : \"r-1\"");
+    }
+
+    @Test
+    void a_request_whose_run_was_cut_short_is_waited_for_until_another_run_has_gone_on() throws Exception {
+        String[] asking = {"run", "orders", "--reason", "x", "--yes", "--request-id", "r-1", "--wait", "0s"};
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        try (Reconciler closing = application(search -> {
+            inside.countDown();
+            goOn.await(20, TimeUnit.SECONDS);
+            return Found.more(find(search).events(), "1");
+        })) {
+            closing.jobs();
+            command(asking);
+            closing.start();
+            assertThat(inside.await(20, TimeUnit.SECONDS)).isTrue();
+            Thread closer = new Thread(closing::close);
+            closer.start();
+            await().atMost(Duration.ofSeconds(10)).until(() -> closer.getState() == Thread.State.TIMED_WAITING);
+            goOn.countDown();
+            closer.join(20_000);
+        }
+
+        asking[8] = "300ms";
+        Run cutShort = command(asking);
+        application.start();
+        asking[8] = "60s";
+        Run over = command(asking);
+
+        assertThat(cutShort.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(cutShort.err()).contains("r-1", "cut short");
+        assertThat(over.exitCode()).isEqualTo(ExitCode.OK);
+        assertThat(shop.ask("SELECT COUNT(*) FROM outbox_audit WHERE finished_at IS NOT NULL"))
+                .isEqualTo("1");
     }
 
     @Test

@@ -216,7 +216,10 @@ public final class OutboxAdmin {
                         : List.of());
     }
 
-    /** The latest run that was made for a request; empty while there is none. */
+    /**
+     * The latest run that was made for a request; empty while there is none. Its end need not be that of the request: a run that was cut short, as by a node that closes, is followed by another.
+     * The request is done with when none of the {@link #reconcileJobs} names it any more.
+     */
     public Optional<ReconcileRun> reconcileRun(String requestId) {
         Checks.requestId(requestId);
         ReconcilingEventStore reconciling = reconciling();

@@ -43,15 +43,17 @@ final class ReconcileRequestRun {
         if (earlier.isPresent()) {
             return repeated(earlier.get());
         }
+        boolean waits =
+                request.requestId().equals(status.requestId()); // also while a run that was cut short is to go on
         Optional<ReconcileRun> made = jobs.runFor(connection, request.requestId());
-        if (made.isPresent() || request.requestId().equals(status.requestId())) {
+        if (made.isPresent() || waits) {
             String job = made.map(ReconcileRun::job).orElse(request.job());
             if (request.isConfirmed() || !job.equals(request.job())) { // one that was confirmed has its record
                 throw new IllegalArgumentException(
                         "requestId " + request.requestId() + " was used for a dry run of job " + job
                                 + "; use a new one for " + AdminAction.RECONCILE + " of " + request.selection());
             }
-            return dry(made.map(ReconcileRun::fixed).orElse(0L), made.isPresent(), true);
+            return dry(made.map(ReconcileRun::fixed).orElse(0L), !waits, true);
         }
         Instant now = store.now(connection);
         if (request.isConfirmed() && !store.beginAudit(connection, entry(now))) {

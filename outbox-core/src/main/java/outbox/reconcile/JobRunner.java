@@ -35,6 +35,8 @@ final class JobRunner {
 
     private static final Logger LOG = System.getLogger(JobRunner.class.getName());
 
+    private static final int MAX_TRIES = 5; // to look twice at the same facts
+
     private final ReconcileJob job;
     private final StoreAccess access;
     private final RunBook book;
@@ -106,9 +108,10 @@ final class JobRunner {
             String checkpoint = begun.checkpoint();
             boolean more = true;
             while (more && isOpen.getAsBoolean()) {
-                Found found = finder.find(search(begun, checkpoint));
-                List<EventEnvelope> sure = run.dryRun() ? found.events() : lookAgain(begun, checkpoint, found);
-                Optional<ReconcileRun> advanced = write(run, found, sure);
+                FactSearch search = search(begun, checkpoint);
+                Look look = run.dryRun() ? Look.once(finder.find(search)) : lookTwice(search);
+                Found found = look.found();
+                Optional<ReconcileRun> advanced = write(run, found, look.sure());
                 if (advanced.isEmpty()) {
                     LOG.log(
                             Level.WARNING,
@@ -144,20 +147,37 @@ final class JobRunner {
 
     /**
      * An event may have been pending when its fact was found, and delivered and deleted since: then neither it nor its lack of effect is there any more. So what seems to be missing is looked for once
-     * more after that was found out.
+     * more after that was found out. If the second look ended before it had passed all of that, because of facts that have become visible before it, it is the first look of another try: otherwise
+     * the checkpoint would pass over what it left out.
      */
-    private List<EventEnvelope> lookAgain(Turn begun, @Nullable String checkpoint, Found found) throws Exception {
-        Set<String> missing = found.events().isEmpty()
+    private Look lookTwice(FactSearch search) throws Exception {
+        Found found = finder.find(search);
+        for (int i = 0; i < MAX_TRIES; i++) {
+            Set<String> missing = missing(found);
+            if (missing.isEmpty()) {
+                return new Look(found, List.of());
+            }
+            Found second = finder.find(search);
+            if (Look.isComplete(found, missing, second)) {
+                return new Look(
+                        found,
+                        second.events().stream()
+                                .filter(event -> missing.contains(event.eventId()))
+                                .toList());
+            }
+            found = second;
+        }
+        throw new IllegalStateException("Job " + job.name() + " found other facts behind checkpoint "
+                + search.checkpoint() + " in each of " + (MAX_TRIES + 1)
+                + " looks, so none was sure. Let its finder answer in a fixed order in which new facts come last.");
+    }
+
+    private Set<String> missing(Found found) {
+        return found.events().isEmpty()
                 ? Set.of()
                 : access.inTransaction(
                         "look for events of reconcile job " + job.name(),
                         connection -> events.missing(connection, found.events()));
-        if (missing.isEmpty()) {
-            return List.of();
-        }
-        return finder.find(search(begun, checkpoint)).events().stream()
-                .filter(event -> missing.contains(event.eventId()))
-                .toList();
     }
 
     private Optional<ReconcileRun> write(ReconcileRun before, Found found, List<EventEnvelope> sure) {

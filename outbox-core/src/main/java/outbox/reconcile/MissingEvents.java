@@ -4,6 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxWriter;
+import outbox.admin.EventFilter;
+import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.EventStore;
@@ -19,7 +21,7 @@ import java.util.stream.Collectors;
 
 /**
  * Writes those events of a batch that are not there yet, by a writer like any other, in a transaction of the framework. What exists is known by the id, be it pending, delivered or dead; and by
- * the key, while another event has it. Used by one thread at a time.
+ * the key, while another event has it or has died with it: a dead event is for a person, whoever wrote it. Used by one thread at a time.
  */
 final class MissingEvents implements TxContext {
 
@@ -50,7 +52,7 @@ final class MissingEvents implements TxContext {
     /** The ids of those that do not exist, nor another event with their key: while that one waits, the effect is not missing, only late. */
     Set<String> missing(Connection conn, List<EventEnvelope> events) {
         return events.stream()
-                .filter(event -> !exists(conn, event) && !isKeyTaken(conn, event))
+                .filter(event -> isMissing(conn, event))
                 .map(EventEnvelope::eventId)
                 .collect(Collectors.toSet());
     }
@@ -58,7 +60,7 @@ final class MissingEvents implements TxContext {
     /** Answers how many were written. {@link #committed} is to be called when that is sure. */
     int write(Connection conn, List<EventEnvelope> events) {
         List<EventEnvelope> missing =
-                events.stream().filter(event -> !exists(conn, event)).toList();
+                events.stream().filter(event -> isMissing(conn, event)).toList();
         connection = conn;
         callbacks = new TxCallbacks(); // also if the transaction is tried again
         try {
@@ -83,9 +85,11 @@ final class MissingEvents implements TxContext {
 
     /** Answers how many would be written. */
     int count(Connection conn, List<EventEnvelope> events) {
-        return (int) events.stream()
-                .filter(event -> !exists(conn, event) && !isKeyTaken(conn, event))
-                .count();
+        return (int) events.stream().filter(event -> isMissing(conn, event)).count();
+    }
+
+    private boolean isMissing(Connection conn, EventEnvelope event) {
+        return !exists(conn, event) && !isKeyTaken(conn, event) && !hasDied(conn, event);
     }
 
     private boolean exists(Connection conn, EventEnvelope event) {
@@ -99,6 +103,23 @@ final class MissingEvents implements TxContext {
         return key != null
                 && store instanceof ControlledEventStore controlled
                 && controlled.find(conn, EventRef.key(key), false).isPresent();
+    }
+
+    /** Whether an event of this type died with the key. Only a store with keys that can also search tells. */
+    private boolean hasDied(Connection conn, EventEnvelope event) {
+        String key = event.dedupKey();
+        return key != null
+                && store instanceof ControlledEventStore
+                && store instanceof AdminEventStore admin
+                && admin.count(conn, died(event.eventType(), key)) > 0;
+    }
+
+    private static EventFilter died(String eventType, String key) {
+        return EventFilter.builder()
+                .status(EventStatus.DEAD)
+                .eventType(eventType)
+                .dedupKey(key)
+                .build();
     }
 
     @Override

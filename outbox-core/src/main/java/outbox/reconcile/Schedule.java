@@ -2,14 +2,18 @@ package outbox.reconcile;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.util.Objects;
+import java.util.Optional;
 
 /** When a job runs: in intervals, or at the times of a cron expression. Immutable. */
 public final class Schedule {
 
+    private static final String EVERY = "every ";
+    private static final String CRON = "cron ";
     private static final Duration SHORTEST = Duration.ofSeconds(1);
     private static final Duration LONGEST = Duration.ofDays(366);
 
@@ -52,9 +56,25 @@ public final class Schedule {
         return cron != null ? cron.next(now) : now.plus(Objects.requireNonNull(interval));
     }
 
-    /** As people read it; also what tells nodes that the schedule of a job has changed. */
+    /** The schedule whose words another node wrote down; empty if this one cannot read them. */
+    static Optional<Schedule> parse(String words) {
+        int zone = words.lastIndexOf(' ') + 1;
+        try {
+            if (words.startsWith(EVERY)) {
+                return Optional.of(every(Duration.parse(words.substring(EVERY.length()))));
+            }
+            if (words.startsWith(CRON) && zone > CRON.length()) {
+                return Optional.of(cron(words.substring(CRON.length(), zone), ZoneId.of(words.substring(zone))));
+            }
+        } catch (IllegalArgumentException | DateTimeException e) {
+            return Optional.empty();
+        }
+        return Optional.empty();
+    }
+
+    /** As people read it, and as {@link #parse} does; also what tells nodes that the schedule of a job has changed. */
     @Override
     public String toString() {
-        return cron != null ? "cron " + cron : "every " + interval;
+        return cron != null ? CRON + cron : EVERY + interval;
     }
 }

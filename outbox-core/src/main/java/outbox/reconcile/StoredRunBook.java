@@ -109,13 +109,23 @@ final class StoredRunBook implements RunBook {
         return access.inTransaction("end a run of reconcile job " + job.name(), connection -> {
             Instant now = access.now(connection);
             ReconcileRun ended = run.ended(now, how.error());
-            Instant nextAt = how.staysDue() ? null : job.schedule().next(now);
+            store.keepRun(connection, run, now.plus(lease(job))); // until the commit nobody changes the schedule
+            Instant nextAt = how.staysDue() ? null : schedule(connection, job).next(now);
             store.endRun(connection, ended, nextAt, how.swept() && !run.dryRun(), !how.cutShort(), keep);
             if (!how.cutShort()) {
                 progressAudit(connection, ended, 0, now);
             }
             return ended;
         });
+    }
+
+    /** The one in the row, whoever runs the job: during a rolling deploy a node with the schedule of before would otherwise undo the new one. */
+    private Schedule schedule(Connection connection, ReconcileJob job) {
+        return store.jobs(connection).stream()
+                .filter(status -> status.job().equals(job.name()))
+                .findFirst()
+                .flatMap(status -> Schedule.parse(status.schedule()))
+                .orElse(job.schedule());
     }
 
     /** A confirmed request has an audit record, which is right wherever the process dies. */

@@ -2,11 +2,16 @@ package outbox.memory;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import outbox.Change;
 import outbox.EventEnvelope;
+import outbox.EventRef;
 import outbox.OutboxException;
 import outbox.OutboxWriter;
 import outbox.TransactionStateException;
 import outbox.admin.EventFilter;
+import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.Claim;
@@ -99,35 +104,43 @@ class MemoryOutboxTest {
         }
     }
 
-    /** A run sees when it was due: that does not change until its outcome is written. */
-    @Test
-    void a_failed_event_is_due_again_after_a_second_and_then_after_five() {
+    @ParameterizedTest
+    @CsvSource({"5, 1 5 30 120", "7, 1 5 30 120 600 600"})
+    void a_failed_event_is_due_again_as_the_default_series_says(int maxAttempts, String seconds) throws Exception {
         List<Instant> failures = new CopyOnWriteArrayList<>();
-        List<Instant> dues = new CopyOnWriteArrayList<>();
-        CompletableFuture<MemoryEventStore> store = new CompletableFuture<>();
         DefaultListenerRegistry failing = new DefaultListenerRegistry().register("T", event -> {
-            try (var connection = store.join().connections().getConnection()) {
-                dues.add(store.join()
-                        .find(connection, event.eventId())
-                        .orElseThrow()
-                        .summary()
-                        .availableAt());
-            }
             failures.add(Instant.now());
             throw new IllegalStateException("always");
         });
-        try (MemoryOutbox outbox = MemoryOutbox.builder(failing).build()) {
-            store.complete(outbox.store());
+        MemoryOutbox.Builder builder = MemoryOutbox.builder(failing);
+        try (MemoryOutbox outbox = (maxAttempts == 5 ? builder : builder.maxAttempts(maxAttempts)).build();
+                Connection connection = outbox.store().connections().getConnection()) {
             outbox.start();
-            outbox.transactions().run(() -> outbox.writer().write("T", "{}"));
+            String id = outbox.transactions().call(() -> outbox.writer().write("T", "{}"));
 
-            await().atMost(SOON).until(() -> failures.size() == 3);
+            int attempt = 0;
+            for (String wait : seconds.split(" ", -1)) {
+                attempt++;
+                EventSummary failed = awaitAttempts(outbox, connection, id, attempt);
+                assertThat(Duration.between(failures.get(attempt - 1), failed.availableAt()))
+                        .isBetween(
+                                Duration.ofSeconds(Long.parseLong(wait)).minusMillis(10),
+                                Duration.ofSeconds(Long.parseLong(wait)).plusSeconds(3));
+                assertThat(outbox.transactions()
+                                .call(() -> outbox.writer().reschedule(EventRef.id(id), Duration.ofMillis(1))))
+                        .isEqualTo(Change.MADE); // nobody has ten minutes
+            }
 
-            assertThat(Duration.between(failures.get(0), dues.get(1)))
-                    .isBetween(Duration.ofMillis(990), Duration.ofSeconds(4));
-            assertThat(Duration.between(failures.get(1), dues.get(2)))
-                    .isBetween(Duration.ofMillis(4990), Duration.ofSeconds(9));
+            assertThat(awaitAttempts(outbox, connection, id, maxAttempts).status())
+                    .contains(EventStatus.DEAD);
         }
+    }
+
+    private static EventSummary awaitAttempts(MemoryOutbox outbox, Connection connection, String id, int attempts) {
+        return await().atMost(SOON)
+                .until(
+                        () -> outbox.store().find(connection, id).orElseThrow().summary(),
+                        event -> event.attempts() == attempts);
     }
 
     @Test

@@ -148,6 +148,60 @@ abstract class ReconcileContract {
     }
 
     @Test
+    void facts_that_become_visible_between_two_looks_push_none_of_the_others_out() {
+        addEachSecond(11);
+        AtomicInteger looks = new AtomicInteger();
+        Reconciler reconciler = reconciler(enrollments
+                .job()
+                .finder(search -> {
+                    Found found = enrollments.find(search);
+                    if (looks.incrementAndGet() == 1) {
+                        addEachSecond(12); // so the second look ends in the middle of the first
+                    }
+                    return found;
+                })
+                .build());
+
+        ReconcileRun run = run(reconciler);
+
+        assertThat(run.error()).isNull();
+        assertThat(run.found()).isEqualTo(20);
+        assertThat(run.fixed()).isEqualTo(20);
+    }
+
+    private void addEachSecond(int from) {
+        for (int id = from; id < from + 20; id += 2) {
+            enrollments.add(id, id, db.now());
+        }
+    }
+
+    @Test
+    void a_job_whose_looks_never_agree_fails_and_passes_over_nothing() {
+        AtomicInteger looks = new AtomicInteger();
+        AtomicBoolean restless = new AtomicBoolean(true);
+        Reconciler reconciler = reconciler(enrollments
+                .job()
+                .finder(search -> {
+                    if (restless.get()) { // ten before all others
+                        int from = 1001 - 10 * looks.incrementAndGet();
+                        enrollments.add(from, from + 9, db.now());
+                    }
+                    return enrollments.find(search);
+                })
+                .build());
+
+        ReconcileRun first = run(reconciler);
+        restless.set(false);
+        ReconcileRun second = run(reconciler);
+
+        assertThat(first.error()).contains("fixed order");
+        assertThat(first.fixed()).isZero();
+        assertThat(first.checkpoint()).isNull();
+        assertThat(second.error()).isNull();
+        assertThat(second.fixed()).isEqualTo(10L * looks.get());
+    }
+
+    @Test
     void a_dry_run_counts_and_changes_nothing() {
         enrollments.add(1, 25, db.now());
         db.insert(EventEnvelope.builder(Enrollments.TYPE)
@@ -266,10 +320,10 @@ abstract class ReconcileContract {
         reconciler.start();
 
         await().atMost(Duration.ofSeconds(20)).until(() -> db.count("1 = 1") == 5);
-        ReconcileRun first = reconciler.runs(10).get(0);
+        String first = reconciler.runs(10).get(0).runId();
         await().atMost(Duration.ofSeconds(20))
-                .until(() -> !reconciler.runs(10).contains(first)
-                        && reconciler.runs(10).stream().allMatch(run -> run.endedAt() != null));
+                .until(() -> reconciler.runs(10).stream()
+                        .allMatch(run -> !run.runId().equals(first) && run.endedAt() != null));
         assertThat(reconciler.runs(10)).hasSizeLessThanOrEqualTo(3); // one may have begun
     }
 
@@ -322,6 +376,75 @@ abstract class ReconcileContract {
 
         Shared(Databases database) {
             super(database);
+        }
+
+        @Test
+        void a_dead_event_of_a_use_case_is_left_to_a_person_and_its_replay() {
+            enrollments().add(1, 3, db().now());
+            for (int id = 1; id <= 3; id++) {
+                db().insert(EventEnvelope.builder(id == 3 ? "EnrollmentCancelled" : Enrollments.TYPE)
+                        .dedupKey(Enrollments.key(id))
+                        .payloadJson("{}")
+                        .build());
+            }
+            enrollments().execute("UPDATE outbox_event SET status = 3 WHERE dedup_key <> '" + Enrollments.key(2) + "'");
+            enrollments().execute("UPDATE outbox_event SET status = 1 WHERE dedup_key = '" + Enrollments.key(2) + "'");
+            Reconciler reconciler = reconciler(enrollments().job().build());
+
+            ReconcileRun dry = reconciler.dryRun(JOB).orElseThrow();
+            ReconcileRun run = run(reconciler);
+
+            assertThat(run.found()).isEqualTo(3);
+            assertThat(run.fixed()).isEqualTo(2);
+            assertThat(dry.fixed()).isEqualTo(2);
+            assertThat(db().count("aggregate_id = '2'")).isEqualTo(1); // delivered, and yet without effect
+            assertThat(db().count("aggregate_id = '3'")).isEqualTo(1); // what died was about something else
+            assertThat(db().count("1 = 1")).isEqualTo(5);
+        }
+
+        @Test
+        void a_request_whose_run_was_cut_short_is_not_over_until_another_run_has_gone_on() throws Exception {
+            enrollments().add(1, 45, db().now());
+            CountDownLatch inside = new CountDownLatch(1);
+            CountDownLatch goOn = new CountDownLatch(1);
+            Reconciler closing = reconciler(enrollments()
+                    .job()
+                    .every(Duration.ofDays(1))
+                    .finder(search -> {
+                        if ("20".equals(search.checkpoint())) {
+                            inside.countDown();
+                            goOn.await(20, TimeUnit.SECONDS);
+                        }
+                        return enrollments().find(search);
+                    })
+                    .build());
+            closing.jobs();
+            admin().reconcile(request("r-1").build());
+            closing.start();
+            assertThat(inside.await(20, TimeUnit.SECONDS)).isTrue();
+            AdminResult underWay = admin().reconcile(request("r-1").build());
+            Thread closer = new Thread(closing::close);
+            closer.start();
+            await().atMost(Duration.ofSeconds(10)).until(() -> closer.getState() == Thread.State.TIMED_WAITING);
+            goOn.countDown();
+            closer.join(20_000);
+
+            ReconcileRun cut = admin().reconcileRun("r-1").orElseThrow();
+            AdminResult cutShort = admin().reconcile(request("r-1").build());
+            reconciler(enrollments().job().every(Duration.ofDays(1)).build()).start();
+            await().atMost(Duration.ofSeconds(20)).until(() -> isOver("r-1"));
+            AdminResult over = admin().reconcile(request("r-1").build());
+
+            assertThat(underWay.complete()).isFalse();
+            assertThat(cut.endedAt()).isNotNull();
+            assertThat(cut.found()).isEqualTo(30);
+            assertThat(cutShort.complete()).isFalse();
+            assertThat(over.complete()).isTrue();
+            assertThat(over.affected()).isEqualTo(45);
+        }
+
+        private boolean isOver(String requestId) {
+            return admin().reconcileJobs().stream().noneMatch(job -> requestId.equals(job.requestId()));
         }
 
         @Test
@@ -454,11 +577,11 @@ abstract class ReconcileContract {
             reconciler.start();
 
             AdminResult asked = admin().reconcile(request("r-1").build());
-            await().atMost(Duration.ofSeconds(20)).until(() -> ended("r-1"));
+            await().atMost(Duration.ofSeconds(20)).until(() -> isOver("r-1"));
             long before = db().count("1 = 1");
             AdminResult confirmed =
                     admin().reconcile(request("r-2").confirmed(true).build());
-            await().atMost(Duration.ofSeconds(20)).until(() -> ended("r-2"));
+            await().atMost(Duration.ofSeconds(20)).until(() -> isOver("r-2"));
 
             assertThat(asked.dryRun()).isTrue();
             assertThat(asked.complete()).isFalse();
@@ -485,12 +608,6 @@ abstract class ReconcileContract {
             assertThat(admin().reconcileJobs())
                     .extracting(ReconcileStatus::requestId)
                     .containsOnlyNulls();
-        }
-
-        private boolean ended(String requestId) {
-            return admin().reconcileRun(requestId)
-                    .filter(run -> run.endedAt() != null)
-                    .isPresent();
         }
 
         private static ReconcileRequest.Builder request(String id) {
@@ -538,6 +655,26 @@ abstract class ReconcileContract {
                 assertThat(job.schedule()).isEqualTo("every PT48H");
                 assertThat(job.nextAt()).isBefore(before);
             });
+        }
+
+        @Test
+        void a_node_with_the_schedule_of_before_does_not_undo_the_new_one() {
+            Reconciler old =
+                    reconciler(enrollments().job().every(Duration.ofDays(9)).build());
+            old.run(JOB);
+            reconciler(enrollments().job().every(Duration.ofDays(2)).build()).jobs();
+
+            ReconcileRun run = run(old);
+
+            assertThat(admin().reconcileJobs()).singleElement().satisfies(job -> {
+                assertThat(job.schedule()).isEqualTo("every PT48H");
+                assertThat(job.nextAt())
+                        .isEqualTo(Objects.requireNonNull(run.endedAt()).plus(Duration.ofDays(2)));
+            });
+
+            enrollments().execute("UPDATE outbox_reconcile_job SET schedule = 'at full moon'");
+            assertThat(Objects.requireNonNull(run(old).endedAt()).plus(Duration.ofDays(9)))
+                    .isEqualTo(admin().reconcileJobs().get(0).nextAt()); // words of a later version
         }
 
         @Test

@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import outbox.admin.OutboxAdmin;
+import outbox.internal.SqlErrors;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.Reconciler;
 import outbox.testing.ChildJvm;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -114,10 +116,11 @@ abstract class ReconcileCrashContract {
     void two_reconcilers_at_once_one_of_which_is_killed_again_and_again_write_each_event_once() throws Exception {
         AtomicBoolean done = new AtomicBoolean();
         Reconciler ours = reconciler();
+        List<Throwable> trouble = new CopyOnWriteArrayList<>();
         List<Thread> threads = List.of(
-                started(() -> ReconcileNode.runUntil(ours, done::get)),
-                started(() -> repeat(done, 5, () -> enrollments.deliver(20))),
-                started(() -> repeat(done, 120, enrollments::endLeases)));
+                started(trouble, () -> ReconcileNode.runUntil(ours, done::get)),
+                started(trouble, () -> repeat(done, 5, () -> enrollments.deliver(20))),
+                started(trouble, () -> repeat(done, 120, enrollments::endLeases)));
 
         int added = 0;
         for (int kills = 0; kills < 3; kills++) {
@@ -136,12 +139,14 @@ abstract class ReconcileCrashContract {
         }
         int facts = added;
         await().atMost(Duration.ofSeconds(60))
-                .until(() -> enrollments.ask("SELECT COUNT(DISTINCT enrollment_id) FROM notification") == facts);
+                .until(() -> !trouble.isEmpty()
+                        || enrollments.ask("SELECT COUNT(DISTINCT enrollment_id) FROM notification") == facts);
         done.set(true);
         for (Thread thread : threads) {
             thread.join(20_000);
             assertThat(thread.isAlive()).isFalse();
         }
+        assertThat(trouble).isEmpty();
         enrollments.deliver(1000);
 
         assertThat(enrollments.ask("SELECT COUNT(*) FROM notification")).isEqualTo(facts);
@@ -161,21 +166,29 @@ abstract class ReconcileCrashContract {
         void run() throws Exception;
     }
 
-    private static Thread started(Runnable task) {
-        Thread thread = new Thread(task);
+    private static Thread started(List<Throwable> trouble, Task task) {
+        Thread thread = new Thread(() -> {
+            try {
+                task.run();
+            } catch (Throwable e) {
+                trouble.add(e);
+            }
+        });
         thread.setDaemon(true);
         thread.start();
         return thread;
     }
 
-    private static void repeat(AtomicBoolean done, int pauseMillis, Task task) {
+    private static void repeat(AtomicBoolean done, int pauseMillis, Task task) throws Exception {
         while (!done.get()) {
             try {
                 task.run();
-                new CountDownLatch(1).await(pauseMillis, TimeUnit.MILLISECONDS);
             } catch (Exception e) {
-                Thread.onSpinWait(); // such as a conflict; the next round goes on
+                if (!SqlErrors.isConflict(e)) { // else the next round goes on
+                    throw e;
+                }
             }
+            new CountDownLatch(1).await(pauseMillis, TimeUnit.MILLISECONDS);
         }
     }
 }

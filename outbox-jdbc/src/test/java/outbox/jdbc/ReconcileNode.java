@@ -68,10 +68,9 @@ final class ReconcileNode {
         boolean[] hasEvents = {false}; // since the last commit
         return (Connection) Proxy.newProxyInstance(
                 ReconcileNode.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
-                    boolean isCommit = method.getName().equals("commit");
-                    boolean isFatal = isCommit && hasEvents[0] && batches.incrementAndGet() == FATAL_BATCH;
-                    if (isCommit && hasEvents[0]) {
-                        System.out.println("BATCH " + batches.get());
+                    boolean isBatch = method.getName().equals("commit") && hasEvents[0];
+                    boolean isFatal = isBatch && batches.incrementAndGet() == FATAL_BATCH;
+                    if (isBatch) {
                         hasEvents[0] = false;
                     }
                     if (method.getName().equals("prepareStatement")
@@ -80,7 +79,11 @@ final class ReconcileNode {
                     }
                     dieIf(isFatal && death == Death.BEFORE);
                     try {
-                        return method.invoke(connection, args);
+                        Object answer = method.invoke(connection, args);
+                        if (isBatch) {
+                            System.out.println("BATCH " + batches.get());
+                        }
+                        return answer;
                     } catch (InvocationTargetException e) {
                         throw e.getTargetException();
                     } finally {

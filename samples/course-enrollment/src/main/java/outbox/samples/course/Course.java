@@ -7,6 +7,7 @@ import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.RetryPolicies;
 import outbox.poller.OutboxPoller;
 import outbox.reconcile.Reconciler;
+import outbox.reconcile.Schedule;
 import outbox.samples.course.Options.Store;
 
 import java.io.IOException;
@@ -30,7 +31,12 @@ final class Course implements AutoCloseable {
     private final Reconciler reconciler;
     private final CourseApi api;
 
+    /** @throws IllegalArgumentException if the environment has a schedule that is wrong; nothing is open then */
     Course(Options options, Map<String, String> environment) throws SQLException, IOException {
+        Schedule enrollments =
+                ReconcileJobs.schedule(environment, ReconcileJobs.ENROLLMENT_CRON, options.reconcileEvery());
+        Schedule payouts =
+                ReconcileJobs.schedule(environment, ReconcileJobs.SESSION_PAYOUT_CRON, options.reconcileEvery());
         database = new CourseDatabase(options.file());
 
         // The line that turns the outbox in memory into the one in the database.
@@ -64,10 +70,8 @@ final class Course implements AutoCloseable {
                 .connectionProvider(events.connections())
                 .eventStore(events.store())
                 .lookEvery(LOOK_EVERY)
-                .job(jobs.enrollments(
-                        ReconcileJobs.schedule(environment.get("RECONCILE_ENROLLMENT_CRON"), options.reconcileEvery())))
-                .job(jobs.sessionPayouts(ReconcileJobs.schedule(
-                        environment.get("RECONCILE_SESSION_PAYOUT_CRON"), options.reconcileEvery())))
+                .job(jobs.enrollments(enrollments))
+                .job(jobs.sessionPayouts(payouts))
                 .build();
         api = new CourseApi(options.port(), database, useCases, reconciler);
     }
@@ -92,6 +96,10 @@ final class Course implements AutoCloseable {
 
     OutboxWriter writer() {
         return writer;
+    }
+
+    Reconciler reconciler() {
+        return reconciler;
     }
 
     /** No new requests, no new events, then those under way; the database last. */

@@ -38,6 +38,7 @@ final class Effects {
         happen(event, "INSERT INTO notification (enrollment_id) VALUES (?)");
     }
 
+    /** Whenever it comes: places and fee of a finished session do not change any more. */
     private void payOut(EventEnvelope event) throws Exception {
         happen(
                 event,

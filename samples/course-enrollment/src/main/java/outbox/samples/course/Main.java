@@ -14,14 +14,15 @@ public final class Main {
             return;
         }
         Options options;
+        Course course;
         try {
             options = Options.parse(arguments);
+            course = new Course(options, System.getenv());
         } catch (IllegalArgumentException e) {
             System.err.println(e.getMessage());
             System.exit(2);
             return;
         }
-        Course course = new Course(options, System.getenv());
         Runtime.getRuntime().addShutdownHook(new Thread(course::close, "course-close"));
         course.start();
         System.out.println("Events are in " + options.store() + ". Listening on http://127.0.0.1:" + course.port());

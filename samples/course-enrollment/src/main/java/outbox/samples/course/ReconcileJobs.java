@@ -1,6 +1,5 @@
 package outbox.samples.course;
 
-import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.reconcile.FactFinder;
 import outbox.reconcile.FactSearch;
@@ -19,12 +18,15 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** The two jobs: facts in the tables whose effect is missing, and the event that brings it about. */
 final class ReconcileJobs {
 
     static final String ENROLLMENT = "enrollment";
     static final String SESSION_PAYOUT = "session-payout";
+    static final String ENROLLMENT_CRON = "RECONCILE_ENROLLMENT_CRON";
+    static final String SESSION_PAYOUT_CRON = "RECONCILE_SESSION_PAYOUT_CRON";
 
     /** Binds: from, until, last id, limit. */
     private static final String WITHOUT_NOTIFICATION = """
@@ -81,9 +83,21 @@ final class ReconcileJobs {
                 }));
     }
 
-    /** By the cron expression that the environment has, or else in intervals. */
-    static Schedule schedule(@Nullable String cron, Duration interval) {
-        return cron == null ? Schedule.every(interval) : Schedule.cron(cron, ZoneId.systemDefault());
+    /**
+     * By the cron expression that the environment has under this name, or else in intervals.
+     *
+     * @throws IllegalArgumentException with the name, if the expression is wrong
+     */
+    static Schedule schedule(Map<String, String> environment, String name, Duration interval) {
+        String cron = environment.get(name);
+        if (cron == null) {
+            return Schedule.every(interval);
+        }
+        try {
+            return Schedule.cron(cron, ZoneId.systemDefault());
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(name + ": " + e.getMessage(), e);
+        }
     }
 
     private ReconcileJob job(String name, Schedule schedule, FactFinder finder) {

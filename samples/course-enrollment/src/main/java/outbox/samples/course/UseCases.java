@@ -58,9 +58,16 @@ final class UseCases {
         });
     }
 
-    /** Gives the place back. The enrolment stays, so the learner cannot enrol in the same course session again. */
+    /** Gives the place back, unless the session is over: what is paid out for it does not change any more. The enrolment stays, so the learner cannot enrol in the same course session again. */
     Answer cancel(long enrollmentId) throws SQLException {
         return database.inTransaction(connection -> {
+            Optional<Long> sessionId = sessionOf(connection, enrollmentId);
+            if (sessionId.isEmpty()) {
+                return Answer.of(Outcome.NOT_FOUND);
+            }
+            if (!lock(connection, sessionId.get()).orElseThrow().open()) {
+                return Answer.of(Outcome.FINISHED);
+            }
             int cancelled = update(connection, """
                     UPDATE participation_enrollment
                        SET cancelled_at = CURRENT_TIMESTAMP
@@ -70,11 +77,7 @@ final class UseCases {
             if (cancelled == 0) {
                 return Answer.of(Outcome.NOT_FOUND);
             }
-            update(connection, """
-                    UPDATE course_sessions
-                       SET taken = taken - 1
-                     WHERE id = (SELECT session_id FROM participation_enrollment WHERE id = ?)
-                    """, enrollmentId);
+            update(connection, "UPDATE course_sessions SET taken = taken - 1 WHERE id = ?", sessionId.get());
             return new Answer(Outcome.DONE, enrollmentId);
         });
     }
@@ -112,15 +115,28 @@ final class UseCases {
         }
     }
 
+    /** An enrolment never changes its session, so no lock is needed. */
+    private static Optional<Long> sessionOf(Connection connection, long enrollmentId) throws SQLException {
+        try (PreparedStatement select =
+                connection.prepareStatement("SELECT session_id FROM participation_enrollment WHERE id = ?")) {
+            select.setLong(1, enrollmentId);
+            return firstId(select);
+        }
+    }
+
     private static Optional<Long> enrollmentOf(Connection connection, long sessionId, long learnerId)
             throws SQLException {
         try (PreparedStatement select = connection.prepareStatement(
                 "SELECT id FROM participation_enrollment WHERE session_id = ? AND learner_id = ?")) {
             select.setLong(1, sessionId);
             select.setLong(2, learnerId);
-            try (ResultSet row = select.executeQuery()) {
-                return row.next() ? Optional.of(row.getLong(1)) : Optional.empty();
-            }
+            return firstId(select);
+        }
+    }
+
+    private static Optional<Long> firstId(PreparedStatement select) throws SQLException {
+        try (ResultSet row = select.executeQuery()) {
+            return row.next() ? Optional.of(row.getLong(1)) : Optional.empty();
         }
     }
 

@@ -5,12 +5,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventListener;
+import outbox.registry.ListenerRegistry;
 import outbox.samples.course.Answer.Outcome;
 import outbox.samples.course.Options.Store;
 
 import java.net.http.HttpResponse;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -35,10 +37,19 @@ class CourseTest {
     private static final int PLACES = 30;
 
     private static Course started(Store store) throws Exception {
+        return started(store, Duration.ZERO, Map.of());
+    }
+
+    private static Course started(Store store, Duration slowness, Map<String, String> environment) throws Exception {
         Course course =
-                new Course(new Options(store, null, 0, Duration.ofSeconds(1), Duration.ZERO, Duration.ZERO), Map.of());
+                new Course(new Options(store, null, 0, Duration.ofSeconds(1), Duration.ZERO, slowness), environment);
         course.start();
         return course;
+    }
+
+    /** The path of the enrolment that was answered. */
+    private static String enrollment(String answer) {
+        return "/enrollments/" + answer.replaceAll(".*\"id\":([0-9]+).*", "$1");
     }
 
     /** Waits for the effects, and lets both jobs look once more: what they find by then would be too much. */
@@ -175,9 +186,11 @@ class CourseTest {
     void a_key_that_comes_again_has_no_second_effect(Store store) throws Exception {
         try (CourseDatabase database = new CourseDatabase(null)) {
             Events events = store == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database);
-            EventListener listener = Objects.requireNonNull(new Effects(database, Duration.ZERO)
-                    .listeners(events.inbox())
-                    .listenerFor(CourseEvents.ENROLLMENT, CourseEvents.ENROLLMENT_CREATED));
+            ListenerRegistry listeners = new Effects(database, Duration.ZERO).listeners(events.inbox());
+            EventListener onCreated = Objects.requireNonNull(
+                    listeners.listenerFor(CourseEvents.ENROLLMENT, CourseEvents.ENROLLMENT_CREATED));
+            EventListener onClosed =
+                    Objects.requireNonNull(listeners.listenerFor(CourseEvents.SESSION, CourseEvents.SESSION_CLOSED));
             database.inTransaction(connection -> {
                 try (Statement past = connection.createStatement()) {
                     past.execute("INSERT INTO course_sessions (capacity, fee) VALUES (5, 10)");
@@ -187,13 +200,16 @@ class CourseTest {
             });
 
             for (long enrollment : List.of(1L, 1L, 2L, 1L)) { // each with an id of its own
-                listener.onEvent(
+                onCreated.onEvent(
                         CourseEvents.enrollmentCreated(enrollment, 1, 7).build());
+                onClosed.onEvent(CourseEvents.sessionClosed(1).build());
             }
 
             assertThat(database.count("SELECT COUNT(*) FROM notification WHERE enrollment_id = ?", 1))
                     .isEqualTo(1);
             assertThat(database.count("SELECT COUNT(*) FROM notification WHERE enrollment_id = ?", 2))
+                    .isEqualTo(1);
+            assertThat(database.count("SELECT COUNT(*) FROM payout WHERE session_id = ?", 1))
                     .isEqualTo(1);
         }
     }
@@ -204,14 +220,88 @@ class CourseTest {
         try (Course course = started(store)) {
             Client client = new Client(course.port());
             long session = client.openSession(1);
-            String enrolled = client.enroll(session, 7).body();
-            String enrollment = "/enrollments/" + enrolled.replaceAll(".*\"id\":([0-9]+).*", "$1");
+            String enrollment = enrollment(client.enroll(session, 7).body());
 
             assertThat(client.send("DELETE", enrollment, "").statusCode()).isEqualTo(200);
             assertThat(client.send("DELETE", enrollment, "").statusCode()).isEqualTo(404);
             assertThat(client.enroll(session, 8).statusCode()).isEqualTo(201);
             assertThat(client.enroll(session, 7).body()).contains("ALREADY_EXISTS");
             assertThat(client.show(session)).contains("\"taken\":1");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void a_cancellation_after_the_session_was_closed_is_refused_and_lowers_no_payout(Store store) throws Exception {
+        try (Course course = started(store, Duration.ofMillis(300), Map.of())) { // the payout is computed later
+            Client client = new Client(course.port());
+            long session = client.openSession(2);
+            client.enroll(session, 7);
+            String enrolled = client.enroll(session, 8).body();
+            client.post("/sessions/" + session + "/close", "");
+
+            HttpResponse<String> cancelled = client.send("DELETE", enrollment(enrolled), "");
+
+            assertThat(cancelled.statusCode()).isEqualTo(409);
+            assertThat(cancelled.body()).isEqualTo("{\"answer\":\"FINISHED\"}");
+            assertSettles(client, session, "{\"taken\":2,\"notifications\":2,\"payouts\":1,\"paid\":20}");
+        }
+    }
+
+    @Test
+    void whoever_cancels_while_the_session_is_being_closed_waits_and_is_refused() throws Exception {
+        try (Course course = started(Store.MEMORY)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(2);
+            client.enroll(session, 7);
+            String enrolled = client.enroll(session, 8).body();
+            ExecutorService canceller = Executors.newSingleThreadExecutor();
+            try {
+                Future<HttpResponse<String>> cancelled = course.database().inTransaction(closing -> {
+                    try (Statement statement = closing.createStatement()) {
+                        statement.execute("UPDATE course_sessions SET status = 'FINISHED',"
+                                + " finished_at = CURRENT_TIMESTAMP WHERE id = " + session);
+                    }
+                    Future<HttpResponse<String>> asked =
+                            canceller.submit(() -> client.send("DELETE", enrollment(enrolled), ""));
+                    awaitBlocked(course.database());
+                    return asked;
+                });
+
+                assertThat(cancelled.get(20, TimeUnit.SECONDS).body()).isEqualTo("{\"answer\":\"FINISHED\"}");
+            } finally {
+                canceller.shutdownNow();
+            }
+            assertSettles(client, session, "{\"taken\":2,\"notifications\":2,\"payouts\":1,\"paid\":20}");
+        }
+    }
+
+    /** Until a transaction waits for the lock of another. */
+    private static void awaitBlocked(CourseDatabase database) {
+        String waiting = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID > ?";
+        await().atMost(Duration.ofSeconds(10)).until(() -> database.count(waiting, 0) > 0);
+    }
+
+    @Test
+    void the_environment_sets_the_schedule_of_each_job_and_one_that_is_wrong_is_refused_by_name() throws Exception {
+        Map<String, String> environment =
+                Map.of("RECONCILE_ENROLLMENT_CRON", "*/5 * * * *", "RECONCILE_SESSION_PAYOUT_CRON", "30 3 * * MON");
+        try (Course course = started(Store.MEMORY, Duration.ZERO, environment)) {
+            assertThat(course.reconciler().jobs())
+                    .extracting(job -> job.job() + ": " + job.schedule())
+                    .containsExactly(
+                            "enrollment: cron */5 * * * * " + ZoneId.systemDefault(),
+                            "session-payout: cron 30 3 * * MON " + ZoneId.systemDefault());
+        }
+        try (Course course = started(Store.MEMORY)) {
+            assertThat(course.reconciler().jobs())
+                    .extracting(job -> job.job() + ": " + job.schedule())
+                    .containsExactly("enrollment: every PT1S", "session-payout: every PT1S");
+        }
+        for (String name : environment.keySet()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> started(Store.MEMORY, Duration.ZERO, Map.of(name, "each minute")))
+                    .withMessageContainingAll(name, "each minute");
         }
     }
 
