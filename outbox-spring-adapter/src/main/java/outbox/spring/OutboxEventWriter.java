@@ -28,9 +28,7 @@ import java.util.function.Function;
  * }</pre>
  */
 public final class OutboxEventWriter
-        implements ApplicationListener<PayloadApplicationEvent<?>>,
-                ApplicationContextAware,
-                EmbeddedValueResolverAware {
+        implements ApplicationListener<PayloadApplicationEvent<?>>, ApplicationContextAware {
 
     private final Function<String, @Nullable OutboxWriter> writers;
     private final PayloadCodec codec;
