@@ -310,6 +310,19 @@ class EnginePropertiesTest {
     }
 
     @Test
+    void virtual_threads_are_refused_where_there_are_none() {
+        runner.withPropertyValues("outbox.dispatcher.virtual-threads=true").run(context -> {
+            if (Runtime.version().feature() >= 21) {
+                assertThat(builders.dispatcher("virtualThreads")).isEqualTo(true);
+            } else {
+                assertThat(context.getStartupFailure())
+                        .rootCause()
+                        .hasMessageContaining("outbox.dispatcher.virtual-threads is 'true', but must be false before Java 21");
+            }
+        });
+    }
+
+    @Test
     void workers_are_virtual_threads_if_the_application_has_them_on_and_java_can() {
         runner.withPropertyValues("spring.threads.virtual.enabled=true").run(context -> assertThat(
                         builders.dispatcher("virtualThreads"))
@@ -327,7 +340,6 @@ class EnginePropertiesTest {
                 "outbox.dispatcher.drain-timeout=26s            | between 0 and 25s",
                 "outbox.dispatcher.listener-time-limit=0        | between 1ms and 365d",
                 "outbox.dispatcher.keep-attempts=-1             | between 0 and 1000",
-                "outbox.dispatcher.virtual-threads=true         | Java 21",
                 "outbox.dispatcher.untaken-limit=-1s            | between 1ms and 365d",
                 "outbox.poller.interval=0                       | between 1ms and 365d",
                 "outbox.poller.batch-size=0                     | at least 1",

@@ -1,6 +1,8 @@
 package outbox.spring.boot;
 
+import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.context.annotation.ImportCandidates;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -8,6 +10,7 @@ import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfigu
 import org.springframework.context.ApplicationContext;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
+import org.springframework.util.ClassUtils;
 import outbox.EventListener;
 import outbox.OutboxWriter;
 import outbox.spring.ListenerSource;
@@ -29,6 +32,15 @@ final class EngineRunner {
                         DataSourceTransactionManagerAutoConfiguration.class,
                         TransactionAutoConfiguration.class,
                         OutboxAutoConfiguration.class));
+    }
+
+    /** All auto-configurations of this module. */
+    static Class<?>[] ours() {
+        ClassLoader classLoader = EngineRunner.class.getClassLoader();
+        return ImportCandidates.load(AutoConfiguration.class, classLoader).getCandidates().stream()
+                .filter(name -> name.startsWith("outbox."))
+                .map(name -> ClassUtils.resolveClassName(name, classLoader))
+                .toArray(Class<?>[]::new);
     }
 
     /** The listener of all events of a type, in every outbox. */

@@ -62,11 +62,14 @@ class OutboxAutoConfigurationTest {
 
     @Test
     void a_switched_off_outbox_leaves_no_bean() {
-        runner.withPropertyValues("outbox.enabled=false").run(context -> {
-            for (String bean : context.getBeanDefinitionNames()) {
-                assertThat(String.valueOf(context.getType(bean))).doesNotContain("outbox.spring.boot.");
-            }
-        });
+        EngineRunner.application()
+                .withConfiguration(AutoConfigurations.of(EngineRunner.ours()))
+                .withPropertyValues("outbox.enabled=false")
+                .run(context -> {
+                    for (String bean : context.getBeanDefinitionNames()) {
+                        assertThat(String.valueOf(context.getType(bean))).doesNotContain("outbox.");
+                    }
+                });
     }
 
     @Test
