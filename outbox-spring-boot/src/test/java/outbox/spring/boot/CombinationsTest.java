@@ -2,7 +2,9 @@ package outbox.spring.boot;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.context.annotation.ImportCandidates;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.AbstractApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -18,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -54,22 +57,30 @@ class CombinationsTest {
                 .filter(part -> !parts.contains(part.getKey()))
                 .flatMap(part -> part.getValue().stream())
                 .toArray(String[]::new);
-        FilteredClassLoader classLoader = new FilteredClassLoader(hidden);
         if (parts.contains("web")) {
-            run(new WebApplicationContextRunner(), classLoader);
+            run(new WebApplicationContextRunner(), hidden);
         } else {
-            run(new ApplicationContextRunner(), classLoader);
+            run(new ApplicationContextRunner(), hidden);
         }
     }
 
-    private static void run(AbstractApplicationContextRunner<?, ?, ?> runner, ClassLoader classLoader) {
-        runner.withClassLoader(classLoader)
+    private static void run(AbstractApplicationContextRunner<?, ?, ?> runner, String... hidden) {
+        runner.withClassLoader(new FilteredClassLoader(hidden))
                 .withUserConfiguration(Application.class)
                 .withBean(ListenerSource.class, () -> EngineRunner.on("*", event -> {}))
                 .withPropertyValues(
+                        "spring.autoconfigure.exclude=" + autoConfigurationsIn(hidden),
                         "spring.datasource.generate-unique-name=true",
                         "spring.flyway.locations=classpath:db/migration-of-test")
                 .run(context -> deliver((ApplicationContext) context));
+    }
+
+    /** With a hidden package goes the file that lists what is in it. */
+    private static String autoConfigurationsIn(String... hidden) {
+        return ImportCandidates.load(AutoConfiguration.class, CombinationsTest.class.getClassLoader()).getCandidates().stream()
+                .filter(name -> !name.startsWith("outbox.")) // ours are on board of the starter
+                .filter(name -> Stream.of(hidden).anyMatch(part -> name.startsWith(part + ".")))
+                .collect(Collectors.joining(","));
     }
 
     private static void deliver(ApplicationContext context) {
