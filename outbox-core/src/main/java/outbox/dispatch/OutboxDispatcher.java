@@ -23,7 +23,9 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
@@ -56,7 +58,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final ClaimedStore store;
     private final MetricsExporter metrics;
     private final Duration drainTimeout;
-    private final Duration timeLimit;
+    private final boolean drainQueues;
     private final Ordering ordering;
     private final OutcomePolicy policy;
     private final DeliveryQueues queues;
@@ -79,7 +81,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private OutboxDispatcher(Builder builder) {
         metrics = GuardedMetrics.of(builder.metrics);
         drainTimeout = Duration.ofMillis(builder.drainTimeoutMs);
-        timeLimit = builder.listenerTimeLimit;
+        drainQueues = builder.drainQueues;
         store = new ClaimedStore(
                 Objects.requireNonNull(builder.connectionProvider, "connectionProvider"),
                 Objects.requireNonNull(builder.eventStore, "eventStore"),
@@ -120,8 +122,10 @@ public final class OutboxDispatcher implements AutoCloseable {
             pauses.read(); // before anything starts: a restart must not end a pause
         }
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
-        keeper = new LeaseKeeper(store, held, timeLimit, term, reports);
-        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, term, pool);
+        TimeLimits timeLimits = new TimeLimits(builder.listenerTimeLimit, builder.timeLimits, names);
+        keeper = new LeaseKeeper(store, held, timeLimits.shortest(), term, reports);
+        EventRun run =
+                new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, term, timeLimits, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         if (order != null) {
@@ -322,7 +326,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     }
 
     /**
-     * Stops taking events, lets the workers finish what is queued for up to {@code drainTimeoutMs}, then interrupts running listeners, gives back to the database everything that
+     * Stops taking events, lets the workers finish what is queued, or with {@code drainQueues} off only what runs, for up to {@code drainTimeoutMs}, then interrupts running listeners, gives back to the database everything that
      * did not finish and waits, bounded, until all outcomes are written. What an asynchronous listener has not completed by then may still have its effect: it waits for the end of its lease.
      * Idempotent; from a listener it returns at once and closes in the background.
      */
@@ -345,7 +349,11 @@ public final class OutboxDispatcher implements AutoCloseable {
                 order.close(); // what waits for its turn is for another node
             }
             admission.close(); // the same for what waits for a destination
-            boolean drained = waitFor(() -> pool.liveWorkers() > 0 && drain(), interrupted);
+            if (!drainQueues) {
+                pool.stop(); // what runs may end, and nothing else begins
+                giveBackWaiting();
+            }
+            boolean drained = waitFor(() -> (!drainQueues || pool.liveWorkers() > 0) && drain(), interrupted);
             giveBackWaiting();
             boolean stopped = waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted);
             giveBackWaiting(); // what workers set aside, or ends of asynchronous runs resumed, meanwhile
@@ -521,7 +529,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         public void stuck(Delivery delivery) {
             if (delivery.state() == Delivery.State.RUNNING) {
                 TimeoutException failure = new TimeoutException("The listener ran longer than its time limit of "
-                        + timeLimit + " and did not react to the interrupt");
+                        + delivery.timeLimit() + " and did not react to the interrupt");
                 Mark mark = policy.outcome(delivery, failure, admission.leave(delivery, failure));
                 metrics.incrementStuckListeners();
                 LOG.log(
@@ -604,8 +612,10 @@ public final class OutboxDispatcher implements AutoCloseable {
         private int coldQueueCapacity = 1000;
         private long maxQueuedBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 16);
         private long drainTimeoutMs = 5000;
+        private boolean drainQueues = true;
         private Duration leaseDuration = Duration.ofMinutes(5);
         private Duration listenerTimeLimit = Duration.ofMinutes(10);
+        private final Map<String, Duration> timeLimits = new HashMap<>();
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private final List<EventInterceptor> interceptors = new ArrayList<>();
         private @Nullable String ownerId;
@@ -720,6 +730,15 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
 
         /**
+         * Whether {@link OutboxDispatcher#close()} also runs what is queued, as far as the drain time lasts; default true. Otherwise that is given back at once, and the whole drain time is for
+         * what runs already: a listener that takes no longer is not interrupted, however much is queued.
+         */
+        public Builder drainQueues(boolean drainQueues) {
+            this.drainQueues = drainQueues;
+            return this;
+        }
+
+        /**
          * How long an event is exclusively this dispatcher's without renewal; default 5 minutes. A poller attached to this dispatcher lowers it to its own lock timeout; set it only
          * if pollers with a shorter one run elsewhere.
          */
@@ -731,6 +750,16 @@ public final class OutboxDispatcher implements AutoCloseable {
         /** How long a listener may run before it is interrupted and its attempt counts as failed; default 10 minutes. */
         public Builder listenerTimeLimit(Duration listenerTimeLimit) {
             this.listenerTimeLimit = requirePositive(listenerTimeLimit, "listenerTimeLimit");
+            return this;
+        }
+
+        /** How long the listener with this name may run, see {@link outbox.EventListener#listenerName}; a second limit for the same one is refused. */
+        public Builder listenerTimeLimit(String listener, Duration timeLimit) {
+            if (timeLimits.putIfAbsent(
+                            Names.require("listener", listener), requirePositive(timeLimit, "listenerTimeLimit"))
+                    != null) {
+                throw new IllegalArgumentException("There is a time limit for listener " + listener + " already");
+            }
             return this;
         }
 

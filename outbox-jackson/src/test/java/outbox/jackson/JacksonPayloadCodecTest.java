@@ -69,4 +69,18 @@ class JacksonPayloadCodecTest {
         assertThatThrownBy(() -> strict.read("{\"id\":\"7\",\"new\":true}", Order.class))
                 .isInstanceOf(PayloadException.class);
     }
+
+    @Test
+    void a_mapper_that_lets_payloads_choose_classes_is_refused() {
+        ObjectMapper typing = new ObjectMapper()
+                .activateDefaultTyping(
+                        BasicPolymorphicTypeValidator.builder()
+                                .allowIfBaseType(Object.class)
+                                .build(),
+                        ObjectMapper.DefaultTyping.NON_FINAL);
+
+        assertThatThrownBy(() -> new JacksonPayloadCodec(typing))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("default typing");
+    }
 }

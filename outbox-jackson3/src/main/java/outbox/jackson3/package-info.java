@@ -1,0 +1,5 @@
+/** Payloads by Jackson 3. */
+@NullMarked
+package outbox.jackson3;
+
+import org.jspecify.annotations.NullMarked;

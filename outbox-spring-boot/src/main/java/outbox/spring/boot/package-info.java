@@ -1,0 +1,5 @@
+/** Auto-configuration of outboxes for Spring Boot. */
+@NullMarked
+package outbox.spring.boot;
+
+import org.jspecify.annotations.NullMarked;
