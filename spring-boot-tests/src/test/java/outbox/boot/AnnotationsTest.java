@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class AnnotationsTest {
 
-    @OutboxEvent(type = "order.placed", aggregate = "Order", aggregateId = "#{id}", key = "placed-#{id}")
+    @OutboxEvent(type = "order.placed", aggregate = "Order", aggregateId = "#{id}")
     record OrderPlaced(String id, int cents) {}
 
     static class Orders {
