@@ -129,9 +129,9 @@ final class OutboxCheck {
     }
 
     private static @Nullable Finding leaderless(@Nullable Leadership leadership) {
-        return leadership instanceof JdbcLeadership jdbc && !jdbc.isLed()
-                ? new Finding(OutboxHealth.DOWN, "no leader", "No node is known to lead")
-                : null;
+        boolean leaderless = leadership instanceof RenewedLeadership renewed && !renewed.isLed()
+                || leadership instanceof JdbcLeadership jdbc && !jdbc.isLed();
+        return leaderless ? new Finding(OutboxHealth.DOWN, "no leader", "No node is known to lead") : null;
     }
 
     /** While something is paused or blocked, events are late on purpose. */
