@@ -54,7 +54,8 @@ public final class JdbcLeadership implements Leadership {
     private boolean closed;
     private volatile boolean leading; // written under the lock, as the next
     private volatile long sureNanos; // when it was last found out that this node leads
-    private volatile boolean othersLead = true; // another one had the lock at the last try; it is taken for granted before the first
+    private volatile boolean othersLead =
+            true; // another one had the lock at the last try; it is taken for granted before the first
 
     private JdbcLeadership(DataSource dataSource, TableName table, Duration term, LongSupplier nanoClock) {
         this.dataSource = Objects.requireNonNull(dataSource, "dataSource");

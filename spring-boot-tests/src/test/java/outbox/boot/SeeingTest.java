@@ -1,5 +1,7 @@
 package outbox.boot;
 
+import io.micrometer.tracing.Span;
+import io.micrometer.tracing.Tracer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -177,12 +179,23 @@ class SeeingTest {
     }
 
     @Test
-    void a_listener_has_a_trace_in_its_log_lines() throws Exception {
-        String id = write("good");
+    void a_listener_logs_the_trace_of_the_write_and_its_event() throws Exception {
+        Tracer tracer = context.getBean(Tracer.class);
+        Span span = tracer.nextSpan().name("request").start();
+        String id;
+        try (Tracer.SpanInScope scope = tracer.withSpan(span)) {
+            assertThat(scope).isNotNull();
+            id = write("good");
+        } finally {
+            span.end();
+        }
 
         Map<String, String> mdc = LOGGED.poll(10, TimeUnit.SECONDS);
 
-        assertThat(mdc).containsKey("traceId").containsEntry("outbox.event.id", id);
+        assertThat(mdc)
+                .containsEntry("traceId", span.context().traceId())
+                .containsEntry("outbox.event.id", id)
+                .containsEntry("outbox.event.type", "good");
         assertThat(get("/metrics/outbox.dispatch").statusCode()).isEqualTo(200);
         assertThat(get("/metrics/outbox.process").statusCode()).isEqualTo(200);
     }

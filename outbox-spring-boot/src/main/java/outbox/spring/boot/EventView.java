@@ -39,9 +39,7 @@ final class EventView {
     static Map<String, Object> of(EventDetails details, boolean showPayload) {
         Map<String, Object> view = of(details.summary());
         put(view, "error", details.lastError());
-        view.put(
-                "history",
-                details.history().stream().map(EventView::attempt).toList());
+        view.put("history", details.history().stream().map(EventView::attempt).toList());
         if (showPayload) {
             showPayload(view, details.event());
             put(view, "headers", details.event().headersJson());

@@ -33,7 +33,8 @@ final class OutboxCheck {
     record Result(String status, Map<String, Object> details) {}
 
     /** A state, and the words for it. */
-    private record Finding(String status, String state, @Nullable String reason) {}
+    private record Finding(
+            String status, String state, @Nullable String reason) {}
 
     /** What the table tells; blocked: whether events wait behind a dead one, so that their time says nothing. */
     private record Seen(Backlog backlog, boolean blocked) {}
@@ -45,8 +46,7 @@ final class OutboxCheck {
     OutboxCheck(OutboxInstance outbox, OutboxHealthProperties properties) {
         this.outbox = outbox;
         this.properties = properties;
-        this.table = new TimedReading<>(
-                outbox.name() + "-health", this::read, properties.keep(), properties.timeout());
+        this.table = new TimedReading<>(outbox.name() + "-health", this::read, properties.keep(), properties.timeout());
     }
 
     String outbox() {
@@ -120,7 +120,9 @@ final class OutboxCheck {
         Duration since = poller.sinceLook();
         if (since != null && since.compareTo(poller.interval().plus(properties.stuckAfter())) > 0) {
             return new Finding(
-                    OutboxHealth.DOWN, "stuck", "The poller has not looked at the table for " + since.toSeconds() + " s");
+                    OutboxHealth.DOWN,
+                    "stuck",
+                    "The poller has not looked at the table for " + since.toSeconds() + " s");
         }
         if (dispatcher.workers() > 0 && dispatcher.liveWorkers() == 0) {
             return new Finding(OutboxHealth.DOWN, "stuck", "All workers are held by listeners that do not return");
@@ -139,20 +141,18 @@ final class OutboxCheck {
         List<Pause> pauses = protection.pauses();
         for (Pause pause : pauses) {
             if (pause.scope() == PauseScope.OUTBOX) {
-                return new Finding(
-                        properties.pausedStatus(), "paused", "By " + pause.by() + " since " + pause.since());
+                return new Finding(properties.pausedStatus(), "paused", "By " + pause.by() + " since " + pause.since());
             }
         }
         Duration overdue = seen.backlog().longestOverdue();
         if (overdue == null || !isLate(seen.backlog()) || !pauses.isEmpty() || seen.blocked()) {
             return new Finding(OutboxHealth.UP, "up", null);
         }
-        boolean open = protection.breakers().stream()
-                .anyMatch(breaker -> breaker.state() != CircuitBreaker.State.CLOSED);
+        boolean open =
+                protection.breakers().stream().anyMatch(breaker -> breaker.state() != CircuitBreaker.State.CLOSED);
         return new Finding(
                 properties.laggingStatus(),
                 "lagging",
-                "An event is overdue for " + overdue.toSeconds() + " s"
-                        + (open ? "; a circuit breaker is open" : ""));
+                "An event is overdue for " + overdue.toSeconds() + " s" + (open ? "; a circuit breaker is open" : ""));
     }
 }

@@ -20,8 +20,7 @@ class OutboxEndpointAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    OutboxOperations outboxOperations(
-            ObjectProvider<OutboxInstance> instances, OutboxEndpointProperties properties) {
+    OutboxOperations outboxOperations(ObjectProvider<OutboxInstance> instances, OutboxEndpointProperties properties) {
         return new OutboxOperations(() -> instances.orderedStream().toList(), properties);
     }
 

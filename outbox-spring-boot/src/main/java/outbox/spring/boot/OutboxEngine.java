@@ -160,7 +160,8 @@ final class OutboxEngine {
             builder.leadership(leadership);
         }
         customizers.forEach(customizer -> customizer.dispatcher(name, builder));
-        builder.interceptors(beans.all(EventInterceptor.class, name)); // inside of what traces: a refusal is on the span
+        builder.interceptors(
+                beans.all(EventInterceptor.class, name)); // inside of what traces: a refusal is on the span
         return builder.build();
     }
 

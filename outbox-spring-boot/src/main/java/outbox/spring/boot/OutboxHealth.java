@@ -43,7 +43,7 @@ public final class OutboxHealth {
     public Report report() {
         List<String> statuses = new ArrayList<>();
         Map<String, Object> details = new LinkedHashMap<>();
-        for (OutboxCheck check : checks()) {
+        for (OutboxCheck check : checks(instances.get())) {
             OutboxCheck.Result result = check.look();
             statuses.add(result.status());
             details.put(check.outbox(), result.details());
@@ -52,8 +52,8 @@ public final class OutboxHealth {
         return new Report(worst(statuses), details);
     }
 
-    private synchronized List<OutboxCheck> checks() {
-        for (OutboxInstance instance : instances.get()) {
+    private synchronized List<OutboxCheck> checks(List<OutboxInstance> all) {
+        for (OutboxInstance instance : all) {
             checks.computeIfAbsent(instance.name(), name -> new OutboxCheck(instance, properties));
         }
         return List.copyOf(checks.values());

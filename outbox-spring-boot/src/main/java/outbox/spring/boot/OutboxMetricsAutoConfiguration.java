@@ -10,7 +10,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import outbox.micrometer.OutboxMeters;
+import outbox.rabbitmq.RabbitConsumer;
 import outbox.spi.Leadership;
 
 /** Meters of the outboxes on the registry of the application. */
@@ -38,5 +40,16 @@ class OutboxMetricsAutoConfiguration {
             ListableBeanFactory beans) {
         boolean ownLeadership = beans.getBeanNamesForType(Leadership.class, true, false).length > 0;
         return new MetricsCustomizer(registry, properties, outboxes, instances, ownLeadership);
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(RabbitConsumer.class)
+    static class Rabbit {
+
+        @Bean
+        @ConditionalOnMissingBean
+        RabbitConsumerMeters outboxRabbitConsumerMeters(ListableBeanFactory beans) {
+            return new RabbitConsumerMeters(() -> beans.getBeansOfType(RabbitConsumer.class));
+        }
     }
 }

@@ -119,8 +119,8 @@ final class OutboxOperations {
     Map<String, Object> event(String name, String eventId) {
         OutboxAdmin admin = require(name).admin();
         return asked(() -> admin.find(eventId))
-                .map(details -> EventView.of(
-                        details, properties.showPayload() == OutboxEndpointProperties.ShowPayload.ALWAYS))
+                .map(details ->
+                        EventView.of(details, properties.showPayload() == OutboxEndpointProperties.ShowPayload.ALWAYS))
                 .orElseThrow(() -> new RefusedOperationException(
                         RefusedOperationException.NOT_FOUND,
                         "Outbox " + name + " has no event with the id " + eventId));
@@ -134,7 +134,8 @@ final class OutboxOperations {
         }
         OutboxAdmin admin = require(name).admin();
         AdminAction wanted = Arrays.stream(AdminAction.values())
-                .filter(some -> ACTIONS.contains(some) && some.name().toLowerCase(Locale.ROOT).equals(action))
+                .filter(some -> ACTIONS.contains(some)
+                        && some.name().toLowerCase(Locale.ROOT).equals(action))
                 .findFirst()
                 .orElseThrow(() -> new RefusedOperationException(
                         RefusedOperationException.NOT_FOUND,

@@ -27,11 +27,15 @@ import outbox.opentelemetry.OutboxTracing;
         afterName = {
             "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.opentelemetry.OpenTelemetryAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.tracing.BraveAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.tracing.MicrometerTracingAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.tracing.NoopTracerAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.tracing.OpenTelemetryTracingAutoConfiguration",
             "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
             "org.springframework.boot.micrometer.tracing.autoconfigure.MicrometerTracingAutoConfiguration",
             "org.springframework.boot.micrometer.tracing.autoconfigure.NoopTracerAutoConfiguration",
+            "org.springframework.boot.micrometer.tracing.brave.autoconfigure.BraveAutoConfiguration",
+            "org.springframework.boot.micrometer.tracing.opentelemetry.autoconfigure.OpenTelemetryTracingAutoConfiguration",
             "org.springframework.boot.opentelemetry.autoconfigure.OpenTelemetrySdkAutoConfiguration"
         })
 @ConditionalOnOutbox
@@ -40,7 +44,8 @@ import outbox.opentelemetry.OutboxTracing;
 class OutboxTracingAutoConfiguration {
 
     static final String CUSTOMIZER = "outboxTracingCustomizer";
-    static final int TRACING_ORDER = Ordered.HIGHEST_PRECEDENCE + 100; // the outermost: what others refuse is on the span
+    static final int TRACING_ORDER =
+            Ordered.HIGHEST_PRECEDENCE + 100; // the outermost: what others refuse is on the span
 
     /** There is OpenTelemetry, and no tracer of Micrometer that would make the same spans. */
     @Configuration(proxyBeanMethods = false)

@@ -11,4 +11,5 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 @ConfigurationProperties("outbox.tracing")
 record OutboxTracingProperties(
-        @DefaultValue("true") boolean enabled, @DefaultValue("true") boolean continueTraces) {}
+        @DefaultValue("true") boolean enabled,
+        @DefaultValue("true") boolean continueTraces) {}

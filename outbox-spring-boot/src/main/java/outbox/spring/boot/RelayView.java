@@ -86,8 +86,7 @@ final class RelayView {
         return view;
     }
 
-    static void putDuration(
-            Map<String, Object> view, String key, @Nullable Duration duration) {
+    static void putDuration(Map<String, Object> view, String key, @Nullable Duration duration) {
         if (duration != null) {
             view.put(key, duration.toString());
         }

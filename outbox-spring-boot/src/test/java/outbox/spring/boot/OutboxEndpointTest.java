@@ -27,11 +27,13 @@ class OutboxEndpointTest {
     private static final EventSearch ANY = new EventSearch(null, null, null, null, null, null);
 
     private final ApplicationContextRunner runner = Applications.with(OutboxEndpointAutoConfiguration.class)
-            .withBean(ListenerSource.class, () -> Applications.listening(event -> {
-                if (event.eventType().startsWith("bad")) {
-                    throw new GiveUpException("never");
-                }
-            }))
+            .withBean(
+                    ListenerSource.class,
+                    () -> Applications.listening(event -> {
+                        if (event.eventType().startsWith("bad")) {
+                            throw new GiveUpException("never");
+                        }
+                    }))
             .withPropertyValues("management.endpoints.web.exposure.include=outbox");
 
     private static OutboxEndpoint endpoint(ApplicationContext context) {
@@ -44,7 +46,8 @@ class OutboxEndpointTest {
 
     private static String dead(ApplicationContext context) {
         String id = Applications.write(context, "bad.event");
-        await().until(() -> operations(context).event("default", id).get("status").equals("DEAD"));
+        await().until(() ->
+                operations(context).event("default", id).get("status").equals("DEAD"));
         return id;
     }
 
@@ -62,7 +65,8 @@ class OutboxEndpointTest {
         runner.run(context -> {
             dead(context);
 
-            Map<String, Object> all = (Map<String, Object>) endpoint(context).outboxes().get("outboxes");
+            Map<String, Object> all =
+                    (Map<String, Object>) endpoint(context).outboxes().get("outboxes");
             assertThat((Map<String, Object>) all.get("default"))
                     .containsEntry("table", "outbox_event")
                     .containsEntry("pending", 0L)
@@ -82,8 +86,7 @@ class OutboxEndpointTest {
 
             Map<String, Object> page = operations(context)
                     .events("default", new EventSearch(null, null, "dead", null, null, null), 1, null);
-            Map<String, Object> next =
-                    operations(context).events("default", ANY, 1, String.valueOf(page.get("next")));
+            Map<String, Object> next = operations(context).events("default", ANY, 1, String.valueOf(page.get("next")));
 
             assertThat(page.get("events")).asString().contains(second).doesNotContain("secret");
             assertThat(next.get("events")).asString().contains(first);
@@ -123,7 +126,10 @@ class OutboxEndpointTest {
                             null);
 
             assertThat(response.getStatus()).isEqualTo(403);
-            assertThat(response.getBody()).extracting("error").asString().contains("outbox.endpoint.writes-enabled=true");
+            assertThat(response.getBody())
+                    .extracting("error")
+                    .asString()
+                    .contains("outbox.endpoint.writes-enabled=true");
             assertThatExceptionOfType(InvalidEndpointRequestException.class)
                     .isThrownBy(() -> endpoint(context)
                             .act(
@@ -154,7 +160,8 @@ class OutboxEndpointTest {
 
             assertThat(operations.act("default", "pause", wish(false, ANY))).containsEntry("dryRun", true);
             assertThat(operations.act("default", "pause", wish(true, ANY))).containsEntry("affected", 1L);
-            assertThat(operations.act("default", "pause", wish(true, type("t")))).containsEntry("affected", 1L);
+            assertThat(operations.act("default", "pause", wish(true, type("t"))))
+                    .containsEntry("affected", 1L);
             assertThat(operations.act("default", "resume", wish(true, ANY))).containsEntry("affected", 1L);
         });
     }
@@ -188,10 +195,12 @@ class OutboxEndpointTest {
 
             assertRefused(400, () -> operations.act("default", "discard", wish(true, ANY)))
                     .contains("all=true");
-            assertRefused(400, () -> operations.act(
-                            "default",
-                            "pause",
-                            new OutboxOperations.Wish(null, "a test", true, null, null, ANY, false, null)))
+            assertRefused(
+                            400,
+                            () -> operations.act(
+                                    "default",
+                                    "pause",
+                                    new OutboxOperations.Wish(null, "a test", true, null, null, ANY, false, null)))
                     .contains("'by' is required");
             assertRefused(400, () -> operations.events("default", ANY, 0, null)).contains("pageSize");
             assertRefused(
@@ -206,8 +215,7 @@ class OutboxEndpointTest {
     }
 
     private static AbstractStringAssert<?> assertRefused(int status, Runnable operation) {
-        RefusedOperationException refused = catchThrowableOfType(
-                RefusedOperationException.class, operation::run);
+        RefusedOperationException refused = catchThrowableOfType(RefusedOperationException.class, operation::run);
         assertThat(refused.status()).isEqualTo(status);
         return assertThat(refused.text());
     }
@@ -270,13 +278,15 @@ class OutboxEndpointTest {
 
     @Test
     void wrong_values_are_refused_by_the_name_of_the_property() {
-        runner.withPropertyValues("outbox.endpoint.timeout=2m").run(context -> assertThat(context)
-                .getFailure()
-                .rootCause()
-                .hasMessageContainingAll("outbox.endpoint.timeout", "between 1ms and 1m"));
-        runner.withPropertyValues("outbox.endpoint.keep-statistics=0").run(context -> assertThat(context)
-                .getFailure()
-                .rootCause()
-                .hasMessageContainingAll("outbox.endpoint.keep-statistics", "between 1s and 60m"));
+        runner.withPropertyValues("outbox.endpoint.timeout=2m")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContainingAll("outbox.endpoint.timeout", "between 1ms and 1m"));
+        runner.withPropertyValues("outbox.endpoint.keep-statistics=0")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContainingAll("outbox.endpoint.keep-statistics", "between 1s and 60m"));
     }
 }

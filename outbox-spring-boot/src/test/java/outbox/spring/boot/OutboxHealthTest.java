@@ -22,8 +22,8 @@ import static org.awaitility.Awaitility.await;
 
 class OutboxHealthTest {
 
-    private final ApplicationContextRunner runner = Applications.with(OutboxHealthAutoConfiguration.class)
-            .withPropertyValues("outbox.health.keep=0");
+    private final ApplicationContextRunner runner =
+            Applications.with(OutboxHealthAutoConfiguration.class).withPropertyValues("outbox.health.keep=0");
 
     private static OutboxHealth.Report report(ApplicationContext context) {
         return context.getBean(OutboxHealth.class).report();
@@ -62,16 +62,21 @@ class OutboxHealthTest {
                     .containsEntry("table", "outbox_event")
                     .containsEntry("pending", 0L)
                     .containsKey("relay");
-            assertThat(context.getBean(HealthIndicator.class).health().getStatus().getCode())
+            assertThat(context.getBean(HealthIndicator.class)
+                            .health()
+                            .getStatus()
+                            .getCode())
                     .isEqualTo("UP");
         });
     }
 
     @Test
     void dead_events_alone_do_not_change_it() {
-        runner.withBean(ListenerSource.class, () -> Applications.listening(event -> {
-                    throw new GiveUpException("never");
-                }))
+        runner.withBean(
+                        ListenerSource.class,
+                        () -> Applications.listening(event -> {
+                            throw new GiveUpException("never");
+                        }))
                 .run(context -> {
                     Applications.write(context, "order.placed");
                     await().until(() -> Applications.jdbc(context)
@@ -85,11 +90,13 @@ class OutboxHealthTest {
     @Test
     void a_paused_outbox_is_out_of_service() {
         runner.run(context -> {
-            context.getBean(OutboxAdmin.class).pause(pause(PauseRequest.outbox()).build());
+            context.getBean(OutboxAdmin.class)
+                    .pause(pause(PauseRequest.outbox()).build());
 
             awaitState(context, "paused", "OUT_OF_SERVICE");
 
-            context.getBean(OutboxAdmin.class).resume(pause(PauseRequest.outbox()).build());
+            context.getBean(OutboxAdmin.class)
+                    .resume(pause(PauseRequest.outbox()).build());
 
             awaitState(context, "up", "UP");
         });
@@ -98,7 +105,8 @@ class OutboxHealthTest {
     @Test
     void the_status_of_a_paused_outbox_can_be_chosen() {
         runner.withPropertyValues("outbox.health.paused-status=UP").run(context -> {
-            context.getBean(OutboxAdmin.class).pause(pause(PauseRequest.outbox()).build());
+            context.getBean(OutboxAdmin.class)
+                    .pause(pause(PauseRequest.outbox()).build());
 
             awaitState(context, "paused", "UP");
         });

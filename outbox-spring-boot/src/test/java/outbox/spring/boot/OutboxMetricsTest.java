@@ -1,9 +1,12 @@
 package outbox.spring.boot;
 
+import com.rabbitmq.client.ConnectionFactory;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import outbox.memory.MemoryInbox;
+import outbox.rabbitmq.RabbitConsumer;
 import outbox.spring.ListenerSource;
 
 import javax.sql.DataSource;
@@ -36,12 +39,15 @@ class OutboxMetricsTest {
 
     @Test
     void what_is_read_of_the_table_can_be_chosen() {
-        runner.withPropertyValues("outbox.metrics.backlog=false").run(context -> assertThat(
-                        context.getBean(MeterRegistry.class).find("outbox.pending").gauge())
-                .isNull());
+        runner.withPropertyValues("outbox.metrics.backlog=false")
+                .run(context -> assertThat(context.getBean(MeterRegistry.class)
+                                .find("outbox.pending")
+                                .gauge())
+                        .isNull());
         runner.withPropertyValues("outbox.metrics.sample-every=1h").run(context -> {
             MeterRegistry registry = context.getBean(MeterRegistry.class);
-            await().until(() -> !Double.isNaN(registry.get("outbox.pending").gauge().value()));
+            await().until(() ->
+                    !Double.isNaN(registry.get("outbox.pending").gauge().value()));
             Applications.jdbc(context).execute("DROP TABLE outbox_event");
 
             assertThat(registry.get("outbox.pending").gauge().value()).isZero();
@@ -57,7 +63,9 @@ class OutboxMetricsTest {
                     try (var held = context.getBean(DataSource.class).getConnection()) {
                         assertThat(held).isNotNull();
                         registry.get("outbox.pending").gauge().value();
-                        assertThat(registry.get("outbox.sample.failures").counter().count())
+                        assertThat(registry.get("outbox.sample.failures")
+                                        .counter()
+                                        .count())
                                 .isEqualTo(1);
                     }
                 });
@@ -69,19 +77,23 @@ class OutboxMetricsTest {
             Applications.write(context, "first");
             Applications.write(context, "second");
 
-            assertThat(context.getBean(MeterRegistry.class).get("outbox.enqueue").tag("topic", "other").counter().count())
+            assertThat(context.getBean(MeterRegistry.class)
+                            .get("outbox.enqueue")
+                            .tag("topic", "other")
+                            .counter()
+                            .count())
                     .isEqualTo(1);
         });
     }
 
     @Test
     void a_single_active_node_tells_whether_it_leads() {
-        runner.withPropertyValues("outbox.single-active.enabled=true").run(context -> await().until(() -> context.getBean(
-                                MeterRegistry.class)
-                        .get("outbox.relay.leader")
-                        .gauge()
-                        .value()
-                == 1));
+        runner.withPropertyValues("outbox.single-active.enabled=true")
+                .run(context -> await().until(() -> context.getBean(MeterRegistry.class)
+                                .get("outbox.relay.leader")
+                                .gauge()
+                                .value()
+                        == 1));
     }
 
     @Test
@@ -105,6 +117,29 @@ class OutboxMetricsTest {
                 .run(context -> assertThat(registry.getMeters()).isNotEmpty());
 
         assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void consumers_tell_what_became_of_their_messages() {
+        RabbitConsumer consumer = RabbitConsumer.builder()
+                .connectionFactory(new ConnectionFactory())
+                .queue("orders")
+                .consumer("stock")
+                .inbox(new MemoryInbox())
+                .deadLetter("dead", "orders")
+                .handler((message, connection) -> {})
+                .build();
+        runner.withBean("stockConsumer", RabbitConsumer.class, () -> consumer).run(context -> {
+            MeterRegistry registry = context.getBean(MeterRegistry.class);
+            context.getBean(RabbitConsumerMeters.class).bindTo(registry);
+
+            assertThat(registry.get("outbox.consumer.messages")
+                            .tags("consumer", "stockConsumer", "result", "duplicate")
+                            .functionCounter()
+                            .count())
+                    .isZero();
+            assertThat(registry.get("outbox.consumer.consuming").gauge().value()).isZero();
+        });
     }
 
     @Test
