@@ -12,7 +12,7 @@ import java.time.Instant;
  * @param pending how many events are NEW or RETRY
  * @param locked how many of them are claimed, be the lease over or not
  * @param oldestPendingAge since when the oldest of them is stored; null if none is pending
- * @param longestOverdue how long the one of them that is due longest, and not claimed, waits past its time; null if none is due
+ * @param longestOverdue how long the one of them that is due longest waits past its time, claimed or not; null if none is due
  */
 public record Backlog(
         Instant at,
@@ -32,7 +32,7 @@ public record Backlog(
      * From the times of the oldest events; one that has not come yet is no age.
      *
      * @param oldest when the oldest pending event was stored
-     * @param due when the first of those became due that are not claimed, be it yet to come
+     * @param due when the first of them became due, be it yet to come
      */
     public static Backlog of(Instant now, long pending, long locked, @Nullable Instant oldest, @Nullable Instant due) {
         Duration overdue = due == null ? null : Duration.between(due, now);
@@ -46,6 +46,6 @@ public record Backlog(
 
     /** Of a store that does not look at due times: what is stored counts as due. */
     public Backlog(Instant at, long pending, long locked, @Nullable Duration oldestPendingAge) {
-        this(at, pending, locked, oldestPendingAge, pending == locked ? null : oldestPendingAge);
+        this(at, pending, locked, oldestPendingAge, oldestPendingAge);
     }
 }

@@ -68,11 +68,8 @@ final class MemoryAdmin {
     }
 
     Backlog backlog(MemoryTx tx, Instant now) {
-        Instant due = pending(tx)
-                .filter(state -> state.lockedBy() == null)
-                .map(RowState::availableAt)
-                .min(Instant::compareTo)
-                .orElse(null);
+        Instant due =
+                pending(tx).map(RowState::availableAt).min(Instant::compareTo).orElse(null);
         return Backlog.of(
                 now,
                 pending(tx).count(),

@@ -70,7 +70,7 @@ final class AdminStatements {
                 SELECT COUNT(*) AS pending,
                        COUNT(locked_at) AS locked,
                        MIN(created_at) AS created_at,
-                       MIN(CASE WHEN locked_at IS NULL THEN available_at END) AS available_at
+                       MIN(available_at) AS available_at
                   FROM %s
                  WHERE status IN (0, 2)
                 """.formatted(store.table());

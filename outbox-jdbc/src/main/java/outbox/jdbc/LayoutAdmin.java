@@ -57,13 +57,10 @@ final class LayoutAdmin {
     }
 
     Backlog backlog(Connection conn) {
-        boolean locks = layout.has(LayoutColumn.LOCKED_AT);
-        String lockedAt = locks ? sql.column(LayoutColumn.LOCKED_AT) : "";
-        String locked = locks ? "COUNT(" + lockedAt + ")" : "0";
-        String due = locks ? "CASE WHEN " + lockedAt + " IS NULL THEN " + sql.dueTime() + " END" : sql.dueTime();
+        String locked = layout.has(LayoutColumn.LOCKED_AT) ? "COUNT(" + sql.column(LayoutColumn.LOCKED_AT) + ")" : "0";
         String text = "SELECT COUNT(*) AS pending, " + locked + " AS locked, MIN("
-                + sql.column(LayoutColumn.CREATED_AT) + ") AS created_at, MIN(" + due + ") AS available_at FROM "
-                + store.sqlName() + " WHERE " + sql.isPending();
+                + sql.column(LayoutColumn.CREATED_AT) + ") AS created_at, MIN(" + sql.dueTime()
+                + ") AS available_at FROM " + store.sqlName() + " WHERE " + sql.isPending();
         return store.run("read the backlog", () -> {
             TableShape shape = shape(conn);
             Instant now = store.now(conn);

@@ -242,7 +242,7 @@ class OutboxEndpointTest {
 
     @Test
     void a_database_that_is_away_is_said_in_time() {
-        runner.withPropertyValues("outbox.endpoint.timeout=50ms", "spring.datasource.hikari.connection-timeout=20s")
+        runner.withPropertyValues("outbox.endpoint.timeout=50ms", "spring.datasource.hikari.connection-timeout=20000")
                 .run(context -> {
                     List<Connection> all = new ArrayList<>();
                     DataSource dataSource = context.getBean(DataSource.class);

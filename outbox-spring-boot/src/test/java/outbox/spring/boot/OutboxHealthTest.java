@@ -130,9 +130,9 @@ class OutboxHealthTest {
         });
     }
 
-    /** Nothing runs, and nothing is claimed. */
+    /** Nothing runs. */
     private ApplicationContextRunner lagging() {
-        return runner.withPropertyValues("outbox.dispatcher.workers=0", "outbox.poller.skip-recent=1d");
+        return runner.withPropertyValues("outbox.dispatcher.workers=0");
     }
 
     @Test
