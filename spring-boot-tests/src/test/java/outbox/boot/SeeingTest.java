@@ -28,6 +28,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -90,8 +91,9 @@ class SeeingTest {
 
     private static String write(String type) {
         OutboxWriter writer = context.getBean(OutboxWriter.class);
-        return String.valueOf(new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
-                .execute(status -> writer.write(type, "{\"secret\":1}")));
+        String id = new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+                .execute(status -> writer.write(type, "{\"secret\":1}"));
+        return Objects.requireNonNull(id);
     }
 
     private HttpResponse<String> get(String path) throws IOException, InterruptedException {
