@@ -10,9 +10,11 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.test.util.ReflectionTestUtils;
 import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
+import outbox.EventListener;
 import outbox.OutboxWriter;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
+import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.RetryPolicy;
 import outbox.jdbc.LayoutEventStore;
@@ -40,11 +42,7 @@ class EnginePropertiesTest {
     private final Builders builders = new Builders();
     private final ApplicationContextRunner runner = EngineRunner.application()
             .withBean(OutboxCustomizer.class, () -> builders)
-            .withBean(
-                    ListenerSource.class,
-                    () -> EngineRunner.on(FAILING, event -> {
-                        throw new IllegalStateException("on purpose");
-                    }))
+            .withBean(ListenerSource.class, () -> EngineRunner.on(FAILING, new Failing()))
             .withBean("others", ListenerSource.class, () -> EngineRunner.on("other.*", event -> {}));
 
     @ParameterizedTest
@@ -109,7 +107,7 @@ class EnginePropertiesTest {
             value = {
                 "outbox.retry.max-attempts=1",
                 "outbox.retry.types[order.failing].max-attempts=1",
-                "outbox.retry.listeners[*:order.failing].max-attempts=1",
+                "outbox.retry.listeners.failing.max-attempts=1",
                 "outbox.retry.never-on=java.lang.IllegalStateException",
             })
     void an_event_is_dead_after_one_attempt(String property) {
@@ -165,14 +163,16 @@ class EnginePropertiesTest {
                         "outbox.protection.listeners.mailer.rate=5",
                         "outbox.protection.tenants.acme.concurrency=2",
                         "outbox.protection.each-tenant.rate=10",
+                        "outbox.protection.each-tenant.per=2s",
+                        "outbox.protection.each-tenant.burst=20",
+                        "outbox.protection.each-tenant.concurrency=3",
                         "outbox.protection.breakers.shop.types=order.created",
                         "outbox.protection.breakers.shop.open-for=1s")
                 .run(context -> {
-                    String protection = String.valueOf(Objects.requireNonNull(
-                                    context.getBean(OutboxInstance.class).dispatcher())
-                            .protectionStatus());
-                    assertThat(protection).contains("shop");
                     Object settings = Objects.requireNonNull(builders.dispatcher("protection"));
+                    assertThat(ReflectionTestUtils.getField(settings, "breakersByType"))
+                            .asString()
+                            .contains("shop");
                     assertThat(ReflectionTestUtils.getField(settings, "limitsByType"))
                             .asString()
                             .contains("order.created");
@@ -183,7 +183,8 @@ class EnginePropertiesTest {
                             .asString()
                             .contains("acme");
                     assertThat(ReflectionTestUtils.getField(settings, "limitOfEachTenant"))
-                            .isNotNull();
+                            .usingRecursiveComparison()
+                            .isEqualTo(Limit.rate(10, Duration.ofSeconds(2), 20).andConcurrency(3));
                 });
     }
 
@@ -376,6 +377,8 @@ class EnginePropertiesTest {
                 "outbox.single-active.term=10ms                 | between 100ms and 1m",
                 "outbox.owner-id=''                             | a text",
                 "outbox.table=''                                | a text",
+                "outbox.data-source=nowhere                     | the name of a DataSource bean: dataSource",
+                "outbox.transaction-manager=nobody              | the name of a transaction manager bean: transactionManager",
                 "outbox.layout=text-status                      | outbox.single-active.enabled",
                 "outbox.layout=module                           | outbox.table",
                 "outbox.ordering.only-types=a                   | outbox.ordering.per-aggregate",
@@ -414,6 +417,19 @@ class EnginePropertiesTest {
                         "SELECT column_name FROM information_schema.columns WHERE LOWER(table_name) = ?",
                         String.class,
                         table);
+    }
+
+    private static final class Failing implements EventListener {
+
+        @Override
+        public void onEvent(EventEnvelope event) {
+            throw new IllegalStateException("on purpose");
+        }
+
+        @Override
+        public String listenerName() {
+            return "failing";
+        }
     }
 
     /** Keeps the builders that were used, which have a field for each setting. */
