@@ -50,6 +50,11 @@ record OutboxProperties(
         @DefaultValue Protect protection,
         @DefaultValue SingleActive singleActive) {
 
+    /** Those of the outbox with this name. */
+    OutboxProperties of(String outbox) {
+        return named.getOrDefault(outbox, this);
+    }
+
     /**
      * The tables.
      *
