@@ -118,12 +118,12 @@ final class OutboxEngine {
 
     /** Makes and starts what delivers, and gets the listeners before the first time. */
     void start() {
+        if (!settings.properties().role().relays()) {
+            return;
+        }
         if (!filled) {
             beans.all(ListenerSource.class, name).forEach(source -> source.addTo(name, instance.listeners()));
             filled = true;
-        }
-        if (!settings.properties().role().relays()) {
-            return;
         }
         purge = purge(); // first: what it refuses has no threads yet
         OutboxDispatcher dispatcher = dispatcher();
@@ -147,14 +147,12 @@ final class OutboxEngine {
         OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
                 .connectionProvider(instance.connections())
                 .eventStore(instance.store())
-                .listenerRegistry(instance.listeners())
                 .interceptors(beans.all(EventInterceptor.class, name))
                 .maxAttempts(RetrySettings.maxAttempts(check.at("retry"), properties.retry()))
                 .retryPolicy(orElse(
                         beans.one(RetryPolicy.class, name),
-                        RetrySettings.policy(check.at("retry"), properties.retry())))
-                .retryRules(retryRules())
-                .protection(protection());
+                        RetrySettings.policy(check.at("retry"), properties.retry())));
+        instance.listeners().configure(builder, retryRules(), protection());
         settings.applyTo(builder);
         Leadership leadership = instance.leadership();
         if (leadership != null) {

@@ -85,8 +85,8 @@ class OutboxReconcileTest {
         RUNNER.withPropertyValues("outbox.reconcile.keep-runs=3", "outbox.reconcile.look-every=7s")
                 .run(context -> {
                     Object reconciler = ((List<?>)
-                            ReflectionTestUtils.getField(context.getBean(Reconcilers.class), "running"))
-                    .get(0);
+                                    ReflectionTestUtils.getField(context.getBean(Reconcilers.class), "running"))
+                            .get(0);
                     assertThat(ReflectionTestUtils.getField(reconciler, "lookEvery"))
                             .isEqualTo(Duration.ofSeconds(7));
                     Object book = ReflectionTestUtils.getField(reconciler, "book");
