@@ -14,6 +14,5 @@ class ArchitectureTest {
     static final ArchRule the_port_and_jackson_are_enough = classes()
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage(
-                    "java..", "org.jspecify..", "tools.jackson..", "outbox.jackson3", "outbox.payload");
+            .resideInAnyPackage("java..", "org.jspecify..", "tools.jackson..", "outbox.jackson3", "outbox.payload");
 }

@@ -2,13 +2,12 @@ package outbox.spring;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationListener;
-import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.util.ConcurrentReferenceHashMap;
-import org.springframework.util.StringValueResolver;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.TransactionStateException;
@@ -29,15 +28,14 @@ import java.util.function.Function;
  * }</pre>
  */
 public final class OutboxEventWriter
-        implements ApplicationListener<PayloadApplicationEvent<?>>,
-                ApplicationContextAware,
-                EmbeddedValueResolverAware {
+        implements ApplicationListener<PayloadApplicationEvent<?>>, ApplicationContextAware {
 
     private final Function<String, @Nullable OutboxWriter> writers;
     private final PayloadCodec codec;
     private final @Nullable PayloadTypes types;
     private final Map<Class<?>, Optional<EventForm>> forms = new ConcurrentReferenceHashMap<>();
-    private @Nullable StringValueResolver resolver; // set before anything is published, as the next
+    private @Nullable ConfigurableBeanFactory
+            beans; // set before anything is published, as the next; resolves placeholders, and leaves expressions alone
     private boolean leftToParent;
 
     /** For the only outbox of an application. */
@@ -60,16 +58,12 @@ public final class OutboxEventWriter
 
     @Override
     public void setApplicationContext(ApplicationContext context) {
+        beans = (ConfigurableBeanFactory) context.getAutowireCapableBeanFactory();
         ApplicationContext parent = context.getParent();
         leftToParent = parent != null
                 && BeanFactoryUtils.beanNamesForTypeIncludingAncestors(parent, OutboxEventWriter.class, true, false)
                                 .length
                         > 0;
-    }
-
-    @Override
-    public void setEmbeddedValueResolver(StringValueResolver resolver) {
-        this.resolver = resolver;
     }
 
     /** Another thread would have another transaction, or none. */
@@ -123,7 +117,7 @@ public final class OutboxEventWriter
     }
 
     private String text(String text) {
-        String resolved = resolver == null ? text : resolver.resolveStringValue(text);
+        String resolved = beans == null ? text : beans.resolveEmbeddedValue(text);
         return resolved == null ? "" : resolved.trim();
     }
 }

@@ -94,11 +94,10 @@ public final class OutboxListenerMethods
     /** Now that all beans are there, their classes are known for sure. */
     @Override
     public synchronized void afterSingletonsInstantiated() {
-        List<ListenerMethod> methods = methods();
-        for (Map.Entry<String, Class<?>> bean : seen.entrySet()) {
-            refuseUnseen(bean.getKey(), bean.getValue());
+        if (found != null) { // that was before
+            seen.forEach(this::refuseUnseen);
         }
-        for (ListenerMethod method : methods) {
+        for (ListenerMethod method : methods()) {
             String bean = method.beanName();
             if (beans().containsSingleton(bean) && beans().isSingleton(bean)) {
                 refusing(method.method(), () -> {

@@ -22,11 +22,11 @@ final class RetrySpec {
     /** What the text says; one word is the name of a bean, which the given function knows. */
     static RetryPolicy parse(String text, Function<String, RetryPolicy> beans) {
         String[] words = text.trim().split("\\s+", 2);
-        if (words.length == 1) {
-            return beans.apply(words[0]);
-        }
-        String spans = words[1].replaceAll("\\s", "");
+        String spans = words.length == 1 ? "" : words[1].replaceAll("\\s", "");
         try {
+            if (spans.isEmpty()) {
+                return beans.apply(words[0]);
+            }
             return switch (words[0].toLowerCase(Locale.ROOT)) {
                 case "exponential" -> range(spans, RetryPolicies::exponential);
                 case "linear" -> range(spans, RetryPolicies::linear);
