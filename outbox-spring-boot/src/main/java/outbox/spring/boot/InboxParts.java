@@ -45,20 +45,13 @@ record InboxParts(JdbcInbox table, Inbox inbox) {
         if (its.jdbc().initializeSchema().appliesTo(outbox.dataSource())) {
             OutboxSchema.createInbox(outbox.dataSource(), table);
         }
-        return new InboxParts(table, new SpringInbox(table, txContext, transactions(beans, its)));
+        return new InboxParts(table, new SpringInbox(table, txContext, transactions(beans, properties, outbox)));
     }
 
-    private static PlatformTransactionManager transactions(ListableBeanFactory beans, OutboxProperties its) {
-        String named = its.transactionManager();
-        PlatformTransactionManager found = named == null
-                ? beans.getBeanProvider(PlatformTransactionManager.class).getIfUnique()
-                : beans.getBean(named, PlatformTransactionManager.class);
-        if (found == null) {
-            throw new IllegalStateException(
-                    "The inbox needs the transaction manager of its data source; there are the beans "
-                            + String.join(", ", beans.getBeanNamesForType(PlatformTransactionManager.class))
-                            + ". Name one by the property transaction-manager of its outbox.");
-        }
-        return found;
+    private static PlatformTransactionManager transactions(
+            ListableBeanFactory beans, OutboxProperties properties, OutboxInstance outbox) {
+        String prefix = properties.named().isEmpty() ? "outbox" : OutboxRegistrar.NAMED + "." + outbox.name();
+        EngineSettings settings = new EngineSettings(prefix, properties.of(outbox.name()), false);
+        return new TransactionManagers(beans).require(outbox.name(), settings, outbox.dataSource());
     }
 }

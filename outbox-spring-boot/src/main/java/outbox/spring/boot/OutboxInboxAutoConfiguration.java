@@ -13,8 +13,10 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.util.function.SingletonSupplier;
 import outbox.inbox.Inbox;
 
+import java.util.List;
 import java.util.function.Supplier;
 
 /** The inbox, and the methods that use it by annotation. Its table is needed as soon as somebody uses it. */
@@ -29,10 +31,10 @@ class OutboxInboxAutoConfiguration {
             ConfigurableListableBeanFactory beans,
             ObjectProvider<Inbox> inbox,
             ObjectProvider<IncomingMessages> sources) {
-        Supplier<Inbox> found = () -> found(inbox);
-        IdempotentAdvice advice = new IdempotentAdvice(
-                found,
-                () -> sources.orderedStream().toList(),
+        Supplier<Inbox> found = SingletonSupplier.of(() -> found(inbox));
+        Supplier<List<IncomingMessages>> messages =
+                SingletonSupplier.of(() -> sources.orderedStream().toList());
+        IdempotentAdvice advice = new IdempotentAdvice(found, messages,
                 text -> String.valueOf(beans.resolveEmbeddedValue(text)));
         return new IdempotentPostProcessor(advice, found);
     }
