@@ -14,24 +14,24 @@ final class DeliveredEvent implements EventInterceptor, IncomingMessages {
 
     private static final Duration LATER = Duration.ofSeconds(5);
 
-    private final ThreadLocal<@Nullable List<EventEnvelope>> events = new ThreadLocal<>();
+    private static final ThreadLocal<@Nullable List<EventEnvelope>> EVENTS = new ThreadLocal<>();
 
     @Override
     public AutoCloseable enterListener(List<EventEnvelope> delivered) {
-        List<EventEnvelope> outer = events.get(); // a listener may end the asynchronous run of another event
-        events.set(delivered);
+        List<EventEnvelope> outer = EVENTS.get(); // a listener may end the asynchronous run of another event
+        EVENTS.set(delivered);
         return () -> {
             if (outer == null) {
-                events.remove();
+                EVENTS.remove();
             } else {
-                events.set(outer);
+                EVENTS.set(outer);
             }
         };
     }
 
     @Override
     public @Nullable IncomingMessage current() {
-        List<EventEnvelope> delivered = events.get();
+        List<EventEnvelope> delivered = EVENTS.get();
         if (delivered == null) {
             return null;
         }

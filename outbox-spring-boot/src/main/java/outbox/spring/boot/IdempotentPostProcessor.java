@@ -12,6 +12,7 @@ import org.springframework.util.ReflectionUtils.MethodFilter;
 import outbox.inbox.Inbox;
 import outbox.spring.Idempotent;
 
+import java.util.Objects;
 import java.util.function.Supplier;
 
 /** Puts the inbox around methods with {@link Idempotent}, outside of their transaction, and refuses at the start those for which it could not do its part. */
@@ -48,7 +49,7 @@ final class IdempotentPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
     @Override
     public void afterSingletonsInstantiated() {
         if (used) {
-            inbox.get();
+            Objects.requireNonNull(inbox.get(), "inbox");
         }
     }
 }

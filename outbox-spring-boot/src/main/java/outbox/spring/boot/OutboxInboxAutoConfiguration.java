@@ -34,8 +34,8 @@ class OutboxInboxAutoConfiguration {
         Supplier<Inbox> found = SingletonSupplier.of(() -> found(inbox));
         Supplier<List<IncomingMessages>> messages =
                 SingletonSupplier.of(() -> sources.orderedStream().toList());
-        IdempotentAdvice advice = new IdempotentAdvice(found, messages,
-                text -> String.valueOf(beans.resolveEmbeddedValue(text)));
+        IdempotentAdvice advice =
+                new IdempotentAdvice(found, messages, text -> String.valueOf(beans.resolveEmbeddedValue(text)));
         return new IdempotentPostProcessor(advice, found);
     }
 

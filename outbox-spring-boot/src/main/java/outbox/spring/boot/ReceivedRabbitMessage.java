@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  */
 final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcessor, IncomingMessages {
 
-    private final ThreadLocal<@Nullable Object> received = new ThreadLocal<>(); // a message, or a list of them
+    private static final ThreadLocal<@Nullable Object> RECEIVED = new ThreadLocal<>(); // a message, or a list of them
 
     @Override
     public Object postProcessAfterInitialization(Object bean, String name) {
@@ -35,22 +35,22 @@ final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcesso
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
         @Nullable Object[] arguments = call.getArguments();
-        Object outer = received.get();
-        received.set(arguments.length == 2 ? arguments[1] : null);
+        Object outer = RECEIVED.get();
+        RECEIVED.set(arguments.length == 2 ? arguments[1] : null);
         try {
             return call.proceed();
         } finally {
             if (outer == null) {
-                received.remove();
+                RECEIVED.remove();
             } else {
-                received.set(outer);
+                RECEIVED.set(outer);
             }
         }
     }
 
     @Override
     public @Nullable IncomingMessage current() {
-        Object current = received.get();
+        Object current = RECEIVED.get();
         if (current == null) {
             return null;
         }

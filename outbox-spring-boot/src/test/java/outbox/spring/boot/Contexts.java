@@ -10,11 +10,17 @@ import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
 import org.springframework.context.ApplicationContext;
+import org.springframework.test.util.ReflectionTestUtils;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.ProtectionStatus;
 import outbox.testing.RabbitServer;
+
+import java.util.List;
+import java.util.Objects;
 
 /** Applications with transports, inbox and reconciliation, each on a database in memory of its own. */
 final class Contexts {
@@ -54,5 +60,18 @@ final class Contexts {
 
     static void write(ApplicationContext context, EventEnvelope event) {
         inTransaction(context, () -> context.getBean(OutboxWriter.class).write(event));
+    }
+
+    /** The names of the breakers that its dispatcher has. */
+    static List<String> breakers(ApplicationContext context) {
+        OutboxDispatcher dispatcher = context.getBean(OutboxInstance.class).dispatcher();
+        return Objects.requireNonNull(dispatcher).protectionStatus().breakers().stream()
+                .map(ProtectionStatus.Breaker::name)
+                .toList();
+    }
+
+    /** What an object keeps to itself. */
+    static Object field(Object of, String name) {
+        return Objects.requireNonNull(ReflectionTestUtils.getField(of, name), name);
     }
 }

@@ -9,9 +9,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.test.util.ReflectionTestUtils;
 import outbox.EventEnvelope;
-import outbox.dispatch.ProtectionStatus;
 import outbox.http.HttpTransport;
 import outbox.spring.OutboxListeners;
 
@@ -122,29 +120,21 @@ class OutboxHttpTest {
                     OutboxListeners.Entry entry = outbox.listeners().entries().get(0);
                     HttpTransport transport = (HttpTransport) entry.listener();
                     assertThat(transport.maxInFlight()).isEqualTo(9);
-                    assertThat(field(transport, "requestTimeLimit")).isEqualTo(Duration.ofSeconds(4));
+                    assertThat(Contexts.field(transport, "requestTimeLimit")).isEqualTo(Duration.ofSeconds(4));
                     assertThat(entry.timeLimit()).isEqualTo(Duration.ofSeconds(14));
-                    assertThat(field(transport, "drainTime")).isEqualTo(Duration.ofSeconds(1));
-                    assertThat(field(field(transport, "requests"), "maxBodyBytes"))
+                    assertThat(Contexts.field(transport, "drainTime")).isEqualTo(Duration.ofSeconds(1));
+                    assertThat(Contexts.field(Contexts.field(transport, "requests"), "maxBodyBytes"))
                             .isEqualTo(10);
-                    assertThat(field(field(transport, "verdict"), "longestRetryAfter"))
+                    assertThat(Contexts.field(Contexts.field(transport, "verdict"), "longestRetryAfter"))
                             .isEqualTo(Duration.ofMinutes(5));
-                    assertThat(field(field(field(transport, "verdict"), "breaker"), "wait"))
+                    assertThat(Contexts.field(Contexts.field(Contexts.field(transport, "verdict"), "breaker"), "wait"))
                             .isEqualTo(Duration.ofSeconds(8));
-                    assertThat(outbox.dispatcher().protectionStatus().breakers())
-                            .extracting(ProtectionStatus.Breaker::name)
+                    assertThat(Contexts.breakers(context))
                             .containsExactly("partner");
                 });
         endpoint("outbox.http.endpoints[0].breaker.enabled=false")
-                .run(context -> assertThat(context.getBean(OutboxInstance.class)
-                                .dispatcher()
-                                .protectionStatus()
-                                .breakers())
+                .run(context -> assertThat(Contexts.breakers(context))
                         .isEmpty());
-    }
-
-    private static Object field(Object of, String name) {
-        return ReflectionTestUtils.getField(of, name);
     }
 
     @Test

@@ -11,12 +11,10 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.test.util.ReflectionTestUtils;
 import outbox.EventEnvelope;
 import outbox.admin.EventQuery;
 import outbox.admin.OutboxAdmin;
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.ProtectionStatus;
 import outbox.rabbitmq.RabbitQueue;
 import outbox.rabbitmq.RabbitTopology;
 import outbox.rabbitmq.RabbitTransport;
@@ -27,6 +25,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -66,8 +65,11 @@ class OutboxRabbitTest {
 
     private static Message receive(ApplicationContext context, String queue) {
         Message message = context.getBean(RabbitTemplate.class).receive(queue, 20_000);
-        assertThat(message).isNotNull();
-        return message;
+        return Objects.requireNonNull(message, "Nothing came to " + queue);
+    }
+
+    private static CircuitBreaker breaker(ApplicationContext context) {
+        return Objects.requireNonNull(context.getBean(RabbitBreaker.class).breaker());
     }
 
     @Test
@@ -195,8 +197,7 @@ class OutboxRabbitTest {
                     assertThat(transport.health().isUp()).isFalse();
                     Contexts.write(context, event("order.created"));
 
-                    CircuitBreaker breaker =
-                            context.getBean(RabbitBreaker.class).breaker();
+                    CircuitBreaker breaker = breaker(context);
                     await().atMost(Duration.ofSeconds(20)).until(() -> breaker.state() == CircuitBreaker.State.OPEN);
                     OutboxAdmin admin = context.getBean(OutboxAdmin.class);
                     assertThat(admin.find(EventQuery.builder().build()).events())
@@ -218,21 +219,19 @@ class OutboxRabbitTest {
                         "outbox.rabbitmq.breaker.open-for=9s")
                 .run(context -> {
                     RabbitTransport transport = context.getBean(RabbitTransport.class);
-                    assertThat((List<?>) ReflectionTestUtils.getField(transport, "lanes"))
+                    assertThat((List<?>) Contexts.field(transport, "lanes"))
                             .hasSize(3);
                     assertThat(transport.maxInFlight()).isEqualTo(7);
-                    assertThat(ReflectionTestUtils.getField(transport, "confirmTimeout"))
+                    assertThat(Contexts.field(transport, "confirmTimeout"))
                             .isEqualTo(Duration.ofSeconds(11));
-                    assertThat(ReflectionTestUtils.getField(transport, "drainTime"))
+                    assertThat(Contexts.field(transport, "drainTime"))
                             .isEqualTo(Duration.ofSeconds(2));
-                    CircuitBreaker breaker =
-                            context.getBean(RabbitBreaker.class).breaker();
-                    assertThat(ReflectionTestUtils.getField(breaker, "wait")).isEqualTo(Duration.ofSeconds(9));
-                    assertThat(ReflectionTestUtils.getField(transport, "breaker"))
+                    CircuitBreaker breaker = breaker(context);
+                    assertThat(Contexts.field(breaker, "wait")).isEqualTo(Duration.ofSeconds(9));
+                    assertThat(Contexts.field(transport, "breaker"))
                             .isSameAs(breaker);
                     OutboxInstance outbox = context.getBean(OutboxInstance.class);
-                    assertThat(outbox.dispatcher().protectionStatus().breakers())
-                            .extracting(ProtectionStatus.Breaker::name)
+                    assertThat(Contexts.breakers(context))
                             .containsExactly("rabbitmq");
                     assertThat(outbox.listeners().entries())
                             .allSatisfy(entry -> assertThat(entry.timeLimit()).isEqualTo(Duration.ofSeconds(21)));
@@ -240,10 +239,7 @@ class OutboxRabbitTest {
         Contexts.rabbit()
                 .withPropertyValues(ROUTES)
                 .withPropertyValues("outbox.rabbitmq.breaker.enabled=false")
-                .run(context -> assertThat(context.getBean(OutboxInstance.class)
-                                .dispatcher()
-                                .protectionStatus()
-                                .breakers())
+                .run(context -> assertThat(Contexts.breakers(context))
                         .isEmpty());
     }
 

@@ -8,7 +8,6 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.test.util.ReflectionTestUtils;
 import outbox.admin.OutboxAdmin;
 import outbox.reconcile.Found;
 import outbox.reconcile.ReconcileJob;
@@ -85,12 +84,12 @@ class OutboxReconcileTest {
         RUNNER.withPropertyValues("outbox.reconcile.keep-runs=3", "outbox.reconcile.look-every=7s")
                 .run(context -> {
                     Object reconciler = ((List<?>)
-                                    ReflectionTestUtils.getField(context.getBean(Reconcilers.class), "running"))
+                                    Contexts.field(context.getBean(Reconcilers.class), "running"))
                             .get(0);
-                    assertThat(ReflectionTestUtils.getField(reconciler, "lookEvery"))
+                    assertThat(Contexts.field(reconciler, "lookEvery"))
                             .isEqualTo(Duration.ofSeconds(7));
-                    Object book = ReflectionTestUtils.getField(reconciler, "book");
-                    assertThat(ReflectionTestUtils.getField(book, "keepRuns")).isEqualTo(3);
+                    Object book = Contexts.field(reconciler, "book");
+                    assertThat(Contexts.field(book, "keepRuns")).isEqualTo(3);
                 });
     }
 
