@@ -120,15 +120,15 @@ final class OutboxEngine {
 
     /** Makes and starts what delivers, and gets the listeners before the first time. */
     void start() {
-        if (!filled) {
-            beans.all(ListenerSource.class, name).forEach(source -> source.addTo(name, instance.listeners()));
-            filled = true;
-        }
         if (instance.writer() != null && instance.txContext() instanceof SpringTxContext) {
             transactions.require(name, settings, instance.dataSource());
         }
         if (!settings.properties().role().relays()) {
-            return;
+            return; // and needs no listeners, some of which connect
+        }
+        if (!filled) {
+            beans.all(ListenerSource.class, name).forEach(source -> source.addTo(name, instance.listeners()));
+            filled = true;
         }
         purge = purge(); // first: what it refuses has no threads yet
         OutboxDispatcher dispatcher = dispatcher();

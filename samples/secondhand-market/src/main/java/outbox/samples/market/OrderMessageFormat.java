@@ -10,6 +10,9 @@ final class OrderMessageFormat implements MessageFormat {
 
     @Override
     public RabbitMessage messageOf(EventEnvelope event) {
+        if (OrderEvent.named(event.eventType()).isEmpty()) { // no further attempt would make it one of ours
+            throw new GiveUpException(Texts.UNSUPPORTED_TYPE + ": " + event.eventType());
+        }
         StoredPayload stored = StoredPayload.parse(event.payloadJson());
         EventEnvelope.Builder message = EventEnvelope.builder(event.eventType())
                 .eventId(event.eventId())
@@ -21,12 +24,5 @@ final class OrderMessageFormat implements MessageFormat {
             message.header("traceId", stored.traceId());
         }
         return MessageFormat.CONTRACT.messageOf(message.build());
-    }
-
-    /** The key under which an event is sent; an event of no type of ours has none, and no further attempt would find one. */
-    static String routingKey(EventEnvelope event) {
-        return OrderEvent.named(event.eventType())
-                .map(OrderEvent::routingKey)
-                .orElseThrow(() -> new GiveUpException(Texts.UNSUPPORTED_TYPE + ": " + event.eventType()));
     }
 }

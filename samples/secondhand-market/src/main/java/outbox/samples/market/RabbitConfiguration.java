@@ -13,11 +13,10 @@ import outbox.rabbitmq.RabbitHealth;
 import outbox.rabbitmq.RabbitTransport;
 import tools.jackson.databind.json.JsonMapper;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** The broker's side, wired by hand: topology, transport, consumers and dead letters. */
+/** The broker's side: topology, consumers and dead letters. */
 @Configuration(proxyBeanMethods = false)
 class RabbitConfiguration {
 
@@ -36,15 +35,10 @@ class RabbitConfiguration {
         return broker;
     }
 
+    /** How messages look; where they go, the routes in {@code application.properties} say. */
     @Bean
-    RabbitTransport transport(ConnectionFactory broker) {
-        return RabbitTransport.builder()
-                .connectionFactory(broker)
-                .exchange(MarketTopology.EXCHANGE)
-                .routingKey(OrderMessageFormat::routingKey)
-                .format(new OrderMessageFormat())
-                .confirmTimeout(Duration.ofSeconds(20)) // before the relay's 30 s are over, which would count
-                .build();
+    OrderMessageFormat messageFormat() {
+        return new OrderMessageFormat();
     }
 
     @Bean

@@ -7,7 +7,9 @@ import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.dispatch.EventInterceptor;
-import outbox.relay.Meta;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Tells about messages that could not be sent: a warning for each try, an alarm for the one after which the event is FAILED. The meter {@code outbox.dead} counts the same. */
 final class SendAlert implements EventInterceptor {
@@ -15,13 +17,20 @@ final class SendAlert implements EventInterceptor {
     private static final Logger LOG = LoggerFactory.getLogger(SendAlert.class);
 
     private final int maxAttempts;
+    private final Map<String, Integer> attempts = new ConcurrentHashMap<>(); // of the events at work
 
     SendAlert(int maxAttempts) {
         this.maxAttempts = maxAttempts;
     }
 
     @Override
+    public void beforeDispatch(EventEnvelope event, int attempt) {
+        attempts.put(event.eventId(), attempt);
+    }
+
+    @Override
     public void afterDispatch(EventEnvelope event, @Nullable Exception error) {
+        Integer attempt = attempts.remove(event.eventId());
         if (error == null) {
             return;
         }
@@ -32,11 +41,10 @@ final class SendAlert implements EventInterceptor {
                                 .map(OrderEvent::queue)
                                 .orElse(event.eventType()),
                         "outbox-relay")
-                .during(() -> tell(event, error));
+                .during(() -> tell(event, attempt == null ? 1 : attempt, error));
     }
 
-    private void tell(EventEnvelope event, Exception error) {
-        int attempt = Integer.parseInt(event.headers().getOrDefault(Meta.ATTEMPTS_HEADER, "1"));
+    private void tell(EventEnvelope event, int attempt, Exception error) {
         if (isLast(attempt, error)) {
             LOG.error(
                     "{}: event {} ({}) is FAILED after {} attempts and needs a person: {}",
