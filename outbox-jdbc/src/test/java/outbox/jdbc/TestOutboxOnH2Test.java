@@ -13,9 +13,6 @@ import outbox.registry.DefaultListenerRegistry;
 import outbox.testing.DeliveryReport;
 import outbox.testing.TestOutbox;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -182,22 +179,5 @@ class TestOutboxOnH2Test {
         outbox.clear();
         assertThat(outbox).wroteNothing();
         assertThat(new OutboxAdmin(CONNECTIONS, STORE).backlog().pending()).isZero();
-    }
-
-    @Test
-    void the_guide_shows_this_very_code() throws IOException {
-        List<String> source = Files.readAllLines(Path.of("src/test/java/outbox/jdbc/TestOutboxOnH2Test.java"));
-        String guide = Files.readString(Path.of("../docs/guide/testing.md"));
-
-        for (String name : List.of("plain", "clock")) {
-            List<String> region = source.stream()
-                    .dropWhile(line -> !line.strip().equals("// region " + name))
-                    .skip(1)
-                    .takeWhile(line -> !line.strip().equals("// endregion"))
-                    .map(line -> line.isBlank() ? "" : line.substring("    ".length()))
-                    .toList();
-            assertThat(region).isNotEmpty();
-            assertThat(guide).contains(String.join("\n", region));
-        }
     }
 }

@@ -36,7 +36,9 @@ final class OutboxLifecycle implements SmartLifecycle {
     public void start() {
         running = true; // first: what started before another failed must be stopped
         factory.engines().forEach(OutboxEngine::start);
-        reconcilers.forEach(Reconciler::start);
+        if (factory.engines().stream().allMatch(OutboxEngine::startsByItself)) {
+            reconcilers.forEach(Reconciler::start);
+        }
     }
 
     @Override
