@@ -27,7 +27,8 @@ import static outbox.testing.OutboxAssertions.assertThat;
 class TestOutboxOnH2Test {
 
     // region plain
-    static final JdbcConnectionPool POOL = JdbcConnectionPool.create("jdbc:h2:mem:test-outbox;DB_CLOSE_DELAY=-1", "", "");
+    static final JdbcConnectionPool POOL =
+            JdbcConnectionPool.create("jdbc:h2:mem:test-outbox;DB_CLOSE_DELAY=-1", "", "");
     static final AbstractJdbcEventStore STORE = JdbcEventStores.detect(POOL);
     static final DataSourceConnectionProvider CONNECTIONS = new DataSourceConnectionProvider(POOL);
     static final ThreadLocalTxContext TX_CONTEXT = new ThreadLocalTxContext();
@@ -37,8 +38,8 @@ class TestOutboxOnH2Test {
     }
 
     final List<String> mails = Collections.synchronizedList(new ArrayList<>());
-    final DefaultListenerRegistry listeners =
-            new DefaultListenerRegistry().register("order", "order.created.v1", event -> mails.add(event.aggregateId()));
+    final DefaultListenerRegistry listeners = new DefaultListenerRegistry()
+            .register("order", "order.created.v1", event -> mails.add(event.aggregateId()));
 
     @RegisterExtension // empty before each test
     final TestOutbox outbox = TestOutbox.builder(STORE, CONNECTIONS, TX_CONTEXT)
@@ -55,7 +56,7 @@ class TestOutboxOnH2Test {
         assertThat(outbox)
                 .wrote("order.created.v1")
                 .forAggregate("order", "42")
-                .withPayload("{\"id\": \"42\"}")
+                .withPayload("{\"id\":\"42\"}")
                 .times(1);
 
         outbox.deliver(); // what is due, and only now

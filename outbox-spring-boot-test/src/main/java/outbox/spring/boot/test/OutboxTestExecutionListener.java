@@ -18,9 +18,7 @@ final class OutboxTestExecutionListener extends AbstractTestExecutionListener {
     @Override
     public void beforeTestMethod(TestContext test) {
         if (TestContextAnnotationUtils.hasAnnotation(test.getTestClass(), OutboxTest.class)) {
-            test.getApplicationContext()
-                    .getBeanProvider(TestOutbox.class)
-                    .stream()
+            test.getApplicationContext().getBeanProvider(TestOutbox.class).stream()
                     .forEach(TestOutbox::clear);
         }
     }

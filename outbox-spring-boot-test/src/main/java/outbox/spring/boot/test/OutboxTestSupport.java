@@ -53,8 +53,7 @@ final class OutboxTestSupport implements OutboxCustomizer, Ordered {
 
     /** The factory method of the beans that {@link TestOutboxRegistrar} registers. */
     TestOutbox testOutbox(OutboxInstance instance) {
-        TestOutbox.Builder builder = TestOutbox.builder(
-                        instance.store(), instance.connections(), instance.txContext())
+        TestOutbox.Builder builder = TestOutbox.builder(instance.store(), instance.connections(), instance.txContext())
                 .listeners(instance.listeners());
         if (instance.store() == stores.get(instance.name())) { // else somebody else built it
             builder.deliveredBy(() -> dispatcher(instance));
