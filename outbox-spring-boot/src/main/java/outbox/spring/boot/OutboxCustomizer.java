@@ -17,7 +17,7 @@ public interface OutboxCustomizer {
         return store;
     }
 
-    /** Whether the outbox delivers, purges and reconciles once the application has started. If not, its dispatcher and its poller are there, and somebody polls by hand. */
+    /** Whether the outbox delivers, and purges, once the application has started. If not, its dispatcher and its poller are there, and somebody polls by hand. */
     default boolean startsByItself(String outbox) {
         return true;
     }

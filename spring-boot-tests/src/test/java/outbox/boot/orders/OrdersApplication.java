@@ -6,9 +6,7 @@ import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
-import outbox.spring.ListenerSource;
-import outbox.spring.OutboxListeners;
-import outbox.spring.OutboxListeners.Entry;
+import outbox.spring.OutboxListener;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -16,6 +14,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 /** An application as users test theirs. */
 @SpringBootApplication
 class OrdersApplication {}
+
+record OrderCreated(String id, List<String> lines) {}
 
 @Service
 class Orders {
@@ -37,27 +37,21 @@ class Orders {
 }
 
 @Component
-class Mails implements ListenerSource {
+class Mails {
 
     final List<String> sent = new CopyOnWriteArrayList<>();
     volatile boolean down;
 
+    @OutboxListener(type = "order.created.v1", aggregate = "order", name = "mails")
+    void send(OrderCreated order) {
+        if (down) {
+            throw new IllegalStateException("the mail server is down");
+        }
+        sent.add(order.id());
+    }
+
     void forget() {
         sent.clear();
         down = false;
-    }
-
-    @Override
-    public void addTo(String outbox, OutboxListeners listeners) {
-        listeners.add(new Entry(
-                "order",
-                "order.created.v1",
-                event -> {
-                    if (down) {
-                        throw new IllegalStateException("the mail server is down");
-                    }
-                    sent.add(event.aggregateId());
-                },
-                "Mails"));
     }
 }

@@ -45,7 +45,7 @@ class OrdersTest {
         outbox.deliver();
 
         assertThat(mails.sent).containsExactly("42");
-        assertThat(outbox).delivered("order.created.v1").to("order:order.created.v1");
+        assertThat(outbox).delivered("order.created.v1").to("mails");
     }
 
     @Test

@@ -11,6 +11,8 @@ import org.springframework.transaction.annotation.Transactional;
 import outbox.spring.boot.test.OutboxTest;
 import outbox.testing.TestOutbox;
 
+import java.util.List;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static outbox.testing.OutboxAssertions.assertThat;
@@ -34,6 +36,13 @@ class OutboxUnderTestTest {
     void forget() {
         mails.forget();
         assertThat(outbox).wroteNothing();
+    }
+
+    @Test
+    void payloads_are_read_by_the_codec_of_the_application() {
+        orders.create("42");
+
+        assertThat(outbox).wrote("order.created.v1").withPayload(new OrderCreated("42", List.of()));
     }
 
     @Test

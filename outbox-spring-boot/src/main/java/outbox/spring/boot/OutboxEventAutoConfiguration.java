@@ -1,0 +1,69 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import outbox.OutboxWriter;
+import outbox.payload.PayloadCodec;
+import outbox.payload.PayloadTypes;
+import outbox.spring.OutboxEventWriter;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/** Objects with {@code @OutboxEvent} that are published as application events are written into the outbox. */
+@AutoConfiguration(after = {OutboxAutoConfiguration.class, OutboxPayloadAutoConfiguration.class})
+@ConditionalOnOutbox
+@ConditionalOnBooleanProperty(name = "outbox.event.enabled", matchIfMissing = true)
+@ConditionalOnBean({OutboxInstance.class, PayloadCodec.class})
+final class OutboxEventAutoConfiguration {
+
+    @Bean
+    @ConditionalOnMissingBean
+    static OutboxEventWriter outboxEventWriter(
+            ListableBeanFactory beans, PayloadCodec codec, ObjectProvider<PayloadTypes> types) {
+        return new OutboxEventWriter(new Writers(beans), codec, types.getIfAvailable());
+    }
+
+    /** Writers by the names of their outboxes. They come with the first event: an application event during the start must not make the outbox before its time. Thread-safe. */
+    private static final class Writers implements Function<String, @Nullable OutboxWriter> {
+
+        private final ListableBeanFactory beans;
+        private final Map<String, OutboxWriter> known = new ConcurrentHashMap<>();
+
+        Writers(ListableBeanFactory beans) {
+            this.beans = beans;
+        }
+
+        @Override
+        public @Nullable OutboxWriter apply(String outbox) {
+            OutboxWriter writer = known.get(outbox);
+            if (writer == null) {
+                writer = find(outbox);
+                if (writer != null) {
+                    known.put(outbox, writer);
+                }
+            }
+            return writer;
+        }
+
+        /** The application's own, else that of the outbox; null if there is no such outbox, or this process does not write into it. */
+        private @Nullable OutboxWriter find(String outbox) {
+            OutboxInstance instance = beans.getBeanProvider(OutboxInstance.class).stream()
+                    .filter(one -> one.name().equals(outbox))
+                    .findFirst()
+                    .orElse(null);
+            if (instance == null) {
+                return null;
+            }
+            OutboxWriter own = new OutboxBeans(beans).own(OutboxWriter.class, outbox);
+            return own == null ? instance.writer() : own;
+        }
+    }
+}
