@@ -14,7 +14,8 @@ final class AmbiguousDataSourceFailureAnalyzer extends AbstractFailureAnalyzer<A
                 """
                 Say which one the outbox is in: %s=%s
                 Or mark one DataSource with @Primary.
-                Or, for an outbox in each, name them: outbox.named.<name>.data-source=%s""".formatted(cause.property(), first, first),
+                Or, for an outbox in each, name them: outbox.named.<name>.data-source=%s"""
+                        .formatted(cause.property(), first, first),
                 cause);
     }
 }

@@ -9,8 +9,11 @@ final class DuplicateListenerFailureAnalyzer extends AbstractFailureAnalyzer<Dup
 
     @Override
     protected FailureAnalysis analyze(Throwable rootFailure, DuplicateListenerException cause) {
-        return new FailureAnalysis(String.valueOf(cause.getMessage()), """
+        return new FailureAnalysis(
+                String.valueOf(cause.getMessage()),
+                """
                 An event has one listener, because it has one outcome and one count of attempts. Keep one of the two and do both things there,
-                or publish to a broker and let each receiver subscribe, or write a second event for the second receiver.""", cause);
+                or publish to a broker and let each receiver subscribe, or write a second event for the second receiver.""",
+                cause);
     }
 }

@@ -100,9 +100,7 @@ final class EngineSettings {
 
     /** After how many attempts an event is dead: a table of others tells dead events by it, so it must be what other relays of that table have. */
     int maxAttempts() {
-        int otherwise = properties.layout() == Layout.OUTBOX
-                ? 10
-                : properties.layout().of(table).maxAttempts();
+        int otherwise = properties.layout() == Layout.OUTBOX ? 10 : properties.layout().of(table).maxAttempts();
         return RetrySettings.maxAttempts(check.at("retry"), properties.retry(), otherwise);
     }
 

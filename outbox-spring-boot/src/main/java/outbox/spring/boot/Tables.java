@@ -48,8 +48,10 @@ final class Tables {
     }
 
     private EventStore layout() {
-        TableLayout layout =
-                settings.properties().layout().of(settings.table()).withMaxAttempts(settings.maxAttempts());
+        TableLayout layout = settings.properties()
+                .layout()
+                .of(settings.table())
+                .withMaxAttempts(settings.maxAttempts());
         LayoutEventStore store = leadership == null
                 ? LayoutEventStore.of(dataSource, layout)
                 : LayoutEventStore.of(dataSource, layout, leadership);

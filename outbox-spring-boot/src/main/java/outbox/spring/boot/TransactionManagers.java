@@ -21,10 +21,9 @@ final class TransactionManagers {
 
     /** The one that the properties name, else the one of the data source, else the only or primary one that may be of it, as those of JPA and JTA may. */
     PlatformTransactionManager require(String outbox, EngineSettings settings, DataSource bean) {
-        DataSource dataSource =
-                bean instanceof TransactionAwareDataSourceProxy proxy && proxy.getTargetDataSource() != null
-                        ? proxy.getTargetDataSource()
-                        : bean; // what a manager has is the target
+        DataSource dataSource = bean instanceof TransactionAwareDataSourceProxy proxy && proxy.getTargetDataSource() != null
+                ? proxy.getTargetDataSource()
+                : bean; // what a manager has is the target
         String asked = settings.properties().transactionManager();
         List<String> known = List.of(beans.getBeanNamesForType(PlatformTransactionManager.class));
         if (asked != null) {

@@ -30,8 +30,8 @@ class FailureAnalysisTest {
 
     @Test
     void no_table() {
-        FailureAnalysis analysis = analysis(
-                runner.withPropertyValues("outbox.jdbc.initialize-schema=never", "outbox.capabilities=order,pauses"));
+        FailureAnalysis analysis = analysis(runner.withPropertyValues(
+                "outbox.jdbc.initialize-schema=never", "outbox.capabilities=order,pauses"));
 
         assertThat(analysis.getDescription()).contains("table outbox_event");
         assertThat(analysis.getAction())

@@ -40,11 +40,10 @@ class MetadataTest {
 
     @Test
     void every_property_is_described() {
-        assertThat(properties)
-                .hasSizeGreaterThan(40)
-                .allSatisfy(property -> assertThat(String.valueOf(property.get("description")))
-                        .as(name(property))
-                        .hasSizeGreaterThan(10));
+        assertThat(properties).hasSizeGreaterThan(40).allSatisfy(property -> assertThat(
+                        String.valueOf(property.get("description")))
+                .as(name(property))
+                .hasSizeGreaterThan(10));
     }
 
     @Test

@@ -75,7 +75,8 @@ class OutboxAutoConfigurationTest {
     @Test
     void there_is_no_outbox_without_a_data_source() {
         new ApplicationContextRunner()
-                .withConfiguration(AutoConfigurations.of(OutboxAutoConfiguration.class))
+                .withConfiguration(
+                        AutoConfigurations.of(OutboxAutoConfiguration.class))
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(OutboxInstance.class));
     }
 
@@ -134,8 +135,8 @@ class OutboxAutoConfigurationTest {
         };
 
         runner.withBean(OutboxCustomizer.class, () -> customizer)
-                .run(context -> assertThat(asked)
-                        .containsExactly("writer of default", "dispatcher of default", "poller of default"));
+                .run(context ->
+                        assertThat(asked).containsExactly("writer of default", "dispatcher of default", "poller of default"));
     }
 
     @Test

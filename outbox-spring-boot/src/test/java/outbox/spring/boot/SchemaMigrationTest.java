@@ -72,7 +72,8 @@ class SchemaMigrationTest {
         for (String migration : new String[] {
             "/R__1_outbox_event.sql", "-order/R__2_outbox_order.sql", "-control/R__3_outbox_control.sql"
         }) {
-            String path = "META-INF/outbox/flyway" + migration.replaceFirst("/", "/mariadb/");
+            String path = "META-INF/outbox/flyway"
+                    + migration.replaceFirst("/", "/mariadb/");
             assertThat(getClass().getClassLoader().getResource(path)).as(path).isNotNull();
         }
     }

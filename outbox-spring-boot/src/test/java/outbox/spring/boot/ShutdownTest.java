@@ -58,14 +58,13 @@ class ShutdownTest {
         assertThat(count(EventStatus.DONE)).isEqualTo(delivered.size()); // each outcome was written
         assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE locked_by IS NOT NULL", Long.class))
                 .isZero(); // and everything else given back
-        assertThat(sql.queryForObject(
-                        "SELECT COUNT(*) FROM outbox_event WHERE attempts > 0 AND status <> 1", Long.class))
+        assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE attempts > 0 AND status <> 1", Long.class))
                 .isZero();
 
         application()
                 .withBean(ListenerSource.class, () -> EngineRunner.on("order.created", this::note))
-                .run(context -> await().untilAsserted(
-                                () -> assertThat(count(EventStatus.DONE)).isEqualTo(EVENTS)));
+                .run(context ->
+                        await().untilAsserted(() -> assertThat(count(EventStatus.DONE)).isEqualTo(EVENTS)));
 
         assertThat(delivered.keySet()).isEqualTo(written);
         assertThat(delivered.values()).containsOnly(1);
@@ -77,18 +76,16 @@ class ShutdownTest {
         CountDownLatch end = new CountDownLatch(1);
         long[] stopBegan = new long[1];
         application("outbox.dispatcher.drain-timeout=200ms", "outbox.shutdown-timeout=1s")
-                .withBean(
-                        ListenerSource.class,
-                        () -> EngineRunner.on("order.created", event -> {
-                            runs.countDown();
-                            while (end.getCount() > 0) {
-                                try {
-                                    end.await();
-                                } catch (InterruptedException e) {
-                                    interrupted.incrementAndGet(); // and goes on, as some do
-                                }
-                            }
-                        }))
+                .withBean(ListenerSource.class, () -> EngineRunner.on("order.created", event -> {
+                    runs.countDown();
+                    while (end.getCount() > 0) {
+                        try {
+                            end.await();
+                        } catch (InterruptedException e) {
+                            interrupted.incrementAndGet(); // and goes on, as some do
+                        }
+                    }
+                }))
                 .run(context -> {
                     EngineRunner.write(context, "order.created", "{}");
                     assertThat(runs.await(10, TimeUnit.SECONDS)).isTrue();
@@ -123,14 +120,11 @@ class ShutdownTest {
     }
 
     private long count(EventStatus status) {
-        Long count =
-                sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE status = ?", Long.class, status.code());
+        Long count = sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE status = ?", Long.class, status.code());
         return count == null ? 0 : count;
     }
 
     private ApplicationContextRunner application(String... properties) {
-        return EngineRunner.application()
-                .withBean(DataSource.class, () -> dataSource)
-                .withPropertyValues(properties);
+        return EngineRunner.application().withBean(DataSource.class, () -> dataSource).withPropertyValues(properties);
     }
 }

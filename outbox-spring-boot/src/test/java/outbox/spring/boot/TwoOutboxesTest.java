@@ -49,15 +49,11 @@ class TwoOutboxesTest {
             service.inOrders().executeWithoutResult(status -> service.orders().write("order.created", "1"));
             service.inBilling().executeWithoutResult(status -> service.billing().write("bill.sent", "2"));
 
-            await().untilAsserted(() -> assertThat(DELIVERED).containsExactlyInAnyOrder("orders:1", "billing:2"));
-            assertThat(rows(context.getBean("ordersDb", DataSource.class), "outbox_event"))
-                    .isOne();
-            assertThat(rows(context.getBean("billingDb", DataSource.class), "bill_outbox"))
-                    .isOne();
-            assertThat(context)
-                    .hasBean("ordersOutboxAdmin")
-                    .hasBean("billingOutbox")
-                    .doesNotHaveBean("outbox");
+            await().untilAsserted(
+                            () -> assertThat(DELIVERED).containsExactlyInAnyOrder("orders:1", "billing:2"));
+            assertThat(rows(context.getBean("ordersDb", DataSource.class), "outbox_event")).isOne();
+            assertThat(rows(context.getBean("billingDb", DataSource.class), "bill_outbox")).isOne();
+            assertThat(context).hasBean("ordersOutboxAdmin").hasBean("billingOutbox").doesNotHaveBean("outbox");
         });
     }
 
@@ -69,8 +65,7 @@ class TwoOutboxesTest {
             assertThatThrownBy(() -> service.inBilling()
                             .executeWithoutResult(status -> service.orders().write("order.created", "3")))
                     .isInstanceOf(TransactionStateException.class);
-            assertThat(rows(context.getBean("ordersDb", DataSource.class), "outbox_event"))
-                    .isZero();
+            assertThat(rows(context.getBean("ordersDb", DataSource.class), "outbox_event")).isZero();
         });
     }
 
@@ -132,8 +127,7 @@ class TwoOutboxesTest {
 
         @Bean
         ListenerSource listeners() {
-            return (outbox, listeners) -> EngineRunner.on(
-                            "*", event -> DELIVERED.add(outbox + ":" + event.payloadJson()))
+            return (outbox, listeners) -> EngineRunner.on("*", event -> DELIVERED.add(outbox + ":" + event.payloadJson()))
                     .addTo(outbox, listeners);
         }
 
@@ -143,7 +137,8 @@ class TwoOutboxesTest {
                 @Outbox("billing") OutboxWriter billing,
                 @Qualifier("ordersTx") PlatformTransactionManager ordersTx,
                 @Qualifier("billingTx") PlatformTransactionManager billingTx) {
-            return new Service(orders, billing, new TransactionTemplate(ordersTx), new TransactionTemplate(billingTx));
+            return new Service(
+                    orders, billing, new TransactionTemplate(ordersTx), new TransactionTemplate(billingTx));
         }
     }
 }
