@@ -96,7 +96,7 @@ class GuideMigrationTest {
                         mariaDb ? "VARCHAR(36)" : "UUID", mariaDb ? "TIMESTAMP(6)" : "TIMESTAMP(6) WITH TIME ZONE"),
                 publication(FIRST, "shop.Mail.on(shop.OrderPlaced)", "NULL", "FAILED"),
                 publication(SECOND, "shop.Search.on(shop.OrderPlaced)", "NULL", "PROCESSING"),
-                publication(THIRD, "shop.Gone.on(shop.OrderPlaced)", "'2026-11-01 10:00:01+00:00'", "COMPLETED"));
+                publication(THIRD, "shop.Gone.on(shop.OrderPlaced)", "'2026-11-01 10:00:01'", "COMPLETED"));
 
         move(pool, "From Spring Modulith");
 
@@ -125,7 +125,7 @@ class GuideMigrationTest {
     private static String publication(String id, String listener, String completed, String status) {
         return """
                 INSERT INTO event_publication
-                VALUES ('%s', '%s', 'shop.OrderPlaced', '{"id":"o-1"}', '2026-11-01 10:00:00+00:00', %s, '%s', 12, NULL)
+                VALUES ('%s', '%s', 'shop.OrderPlaced', '{"id":"o-1"}', '2026-11-01 10:00:00', %s, '%s', 12, NULL)
                 """.formatted(id, listener, completed, status);
     }
 
