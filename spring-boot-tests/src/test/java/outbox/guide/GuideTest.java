@@ -8,12 +8,16 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -65,16 +69,26 @@ class GuideTest {
     /** Everything that is compiled for tests, and the samples. */
     private static List<String> sources() throws IOException {
         List<String> sources = new ArrayList<>();
-        try (Stream<Path> files = Files.walk(ROOT)) {
-            List<Path> java = files.filter(file -> file.toString().endsWith(".java"))
-                    .filter(file -> file.toString().contains("/src/test/")
-                            || file.toString().contains("/samples/"))
-                    .filter(file -> !file.endsWith("GuideTest.java"))
-                    .toList();
-            for (Path file : java) {
-                sources.add(stripped(Files.readString(file)));
+        Files.walkFileTree(ROOT, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+                String name = directory.getFileName().toString();
+                return name.equals("target") || name.equals(".git")
+                        ? FileVisitResult.SKIP_SUBTREE // other builds write there
+                        : FileVisitResult.CONTINUE;
             }
-        }
+
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                String path = file.toString();
+                if (path.endsWith(".java")
+                        && !path.endsWith("GuideTest.java")
+                        && (path.contains("/src/test/") || path.contains("/samples/"))) {
+                    sources.add(stripped(Files.readString(file)));
+                }
+                return FileVisitResult.CONTINUE;
+            }
+        });
         assertThat(sources).hasSizeGreaterThan(100);
         return sources;
     }
@@ -176,7 +190,7 @@ class GuideTest {
                 .filter(line -> line.startsWith("#"))
                 .map(line -> "#"
                         + line.replaceFirst("^#+ ", "")
-                                .toLowerCase(java.util.Locale.ROOT)
+                                .toLowerCase(Locale.ROOT)
                                 .replaceAll("[^\\p{L}\\p{N} _-]", "")
                                 .replace(' ', '-'))
                 .toList();

@@ -28,7 +28,7 @@ class OrderController {
 
     @PostMapping("/orders")
     ResponseEntity<Order> place(@RequestBody NewOrder wish, @RequestParam(defaultValue = "false") boolean fail) {
-        Order order = orders.place(wish.item(), wish.quantity(), fail);
+        Order order = orders.place(wish.checkedItem(), wish.quantity(), fail);
         return ResponseEntity.created(URI.create("/orders/" + order.id())).body(order);
     }
 
@@ -44,17 +44,17 @@ class OrderController {
         return shipping.latest();
     }
 
-    /** What a client sends to place an order; anything else is refused before it gets in. */
-    record NewOrder(String item, int quantity) {
+    /** What a client sends to place an order. */
+    record NewOrder(@Nullable String item, int quantity) {
 
-        NewOrder(@Nullable String item, int quantity) {
+        /** The item, if all of this makes an order. */
+        String checkedItem() {
             if (item == null || item.isBlank() || item.length() > 200 || quantity < 1) {
                 throw new ResponseStatusException(
                         HttpStatus.BAD_REQUEST,
                         "An order has an item of 1 to 200 characters and a quantity of at least 1.");
             }
-            this.item = item;
-            this.quantity = quantity;
+            return item;
         }
     }
 }
