@@ -41,6 +41,23 @@ public final class JdbcEventStores {
         }
     }
 
+    /** The store for the database behind the data source, on the given table. Stores of your own know their table themselves: for another one they are refused. */
+    public static AbstractJdbcEventStore detect(DataSource dataSource, String table) {
+        AbstractJdbcEventStore found = detect(dataSource);
+        return switch (found.name()) {
+            case "postgresql" -> new PostgresEventStore(table);
+            case "mysql" -> new MySqlEventStore(table);
+            case "h2" -> new H2EventStore(table);
+            default -> {
+                if (!found.table().value().equals(table)) {
+                    throw new IllegalArgumentException("The store " + found.name() + " is for table " + found.table()
+                            + ", not for " + table + ". Make one for that table yourself.");
+                }
+                yield found;
+            }
+        };
+    }
+
     static AbstractJdbcEventStore detect(Connection connection) throws SQLException {
         DatabaseMetaData database = connection.getMetaData();
         String url = database.getURL() == null ? "" : database.getURL();

@@ -154,11 +154,7 @@ public final class LayoutEventStore extends JdbcTable
     @Override
     TableShape readShape(Connection conn) throws SQLException {
         TableShape shape = TableShape.readAny(conn, sqlName());
-        List<String> missing = layout.columns().keySet().stream()
-                .filter(column -> !layout.isOptional(column))
-                .map(sql::plain)
-                .filter(column -> !shape.has(column))
-                .toList();
+        List<String> missing = missingIn(shape);
         if (!missing.isEmpty()) {
             throw new EventStoreException(
                     "Table " + table() + " is not of layout '" + layout.name() + "': it has no column "
@@ -168,6 +164,14 @@ public final class LayoutEventStore extends JdbcTable
         idType = shape.typeOf(sql.plain(LayoutColumn.EVENT_ID));
         byId = dialect instanceof MySqlEventStore ? hint(conn) : "";
         return shape;
+    }
+
+    List<String> missingIn(TableShape shape) {
+        return layout.columns().keySet().stream()
+                .filter(column -> !layout.isOptional(column))
+                .map(sql::plain)
+                .filter(column -> !shape.has(column))
+                .toList();
     }
 
     /** What makes MySQL find rows by their id whatever the size of the table: reading a small one as a whole, it would wait for every row that a business transaction has just written. */

@@ -72,6 +72,20 @@ public final class LayoutSchema {
         });
     }
 
+    /** What the database has not got of the table, in words; empty if it has all. Changes nothing. */
+    public static List<String> missing(DataSource dataSource, LayoutEventStore store) {
+        try (Connection connection = dataSource.getConnection()) {
+            TableShape shape = OutboxSchema.shape(connection, store.sqlName());
+            return shape == TableShape.NONE
+                    ? List.of("table " + store.table())
+                    : store.missingIn(shape).stream()
+                            .map(column -> "column " + column + " of table " + store.table())
+                            .toList();
+        } catch (SQLException e) {
+            throw new EventStoreException("Cannot look at table " + store.table() + ": " + e.getMessage(), e);
+        }
+    }
+
     /** By the exact name: what is in quotes is not folded. */
     private static boolean exists(Connection connection, LayoutEventStore store) throws SQLException {
         if (!store.sql().isPostgres()) {

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -115,6 +116,67 @@ public final class OutboxSchema {
                 }
             });
         }
+    }
+
+    /**
+     * What the database has not got of the table and of what each capability needs, in words such as {@code table outbox_event} or {@code column seq of table outbox_event}; empty if it has all.
+     * Changes nothing.
+     */
+    public static List<String> missing(
+            DataSource dataSource, AbstractJdbcEventStore store, Capability... capabilities) {
+        List<String> missing = new ArrayList<>();
+        try (Connection connection = dataSource.getConnection()) {
+            TableShape shape = shape(connection, store.table().value());
+            if (shape == TableShape.NONE) {
+                missing.add("table " + store.table());
+                return missing;
+            }
+            shape.missing(TableShape.REQUIRED).forEach(column -> missing.add(column(column, store)));
+            for (Capability capability : capabilities) {
+                String column = capability.column();
+                if (column == null) {
+                    for (TableName table : tables(store, capability)) {
+                        if (shape(connection, table.value()) == TableShape.NONE) {
+                            missing.add("table " + table);
+                        }
+                    }
+                } else if (!shape.has(column)) {
+                    missing.add(column(column, store));
+                }
+            }
+            return missing;
+        } catch (SQLException e) {
+            throw new EventStoreException("Cannot look at table " + store.table() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** What statements find by this name; {@link TableShape#NONE} if nothing. By a query, because only that follows the search path. */
+    static TableShape shape(Connection connection, String table) throws SQLException {
+        try {
+            return TableShape.readAny(connection, table);
+        } catch (SQLException e) {
+            if (!SqlStates.isTableMissing(e)) {
+                throw e;
+            }
+            if (!connection.getAutoCommit()) {
+                connection.rollback();
+            }
+            return TableShape.NONE;
+        }
+    }
+
+    private static String column(String column, AbstractJdbcEventStore store) {
+        return "column " + column + " of table " + store.table();
+    }
+
+    private static List<TableName> tables(AbstractJdbcEventStore store, Capability capability) {
+        return switch (capability) {
+            case PAUSES -> List.of(PauseStatements.table(store));
+            case ATTEMPTS -> List.of(AttemptStatements.table(store));
+            case INBOX -> List.of(store.table().sibling("outbox_inbox"));
+            case RECONCILE -> List.of(ReconcileStatements.runTable(store), ReconcileStatements.jobTable(store));
+            case ORDER, CONTROL -> List.of(); // columns
+        };
     }
 
     /** Creates what a {@link JdbcLeadership} needs, if it is not there yet. */

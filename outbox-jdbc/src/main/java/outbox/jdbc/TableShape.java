@@ -28,7 +28,7 @@ import java.util.function.Supplier;
  */
 final class TableShape {
 
-    private static final List<String> REQUIRED = List.of(
+    static final List<String> REQUIRED = List.of(
             "event_id",
             "event_type",
             "aggregate_type",

@@ -1,0 +1,54 @@
+package outbox.spring.boot;
+
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import outbox.reconcile.Reconciler;
+
+import javax.sql.DataSource;
+
+/** The outboxes of an application: on its data sources, in its transactions, with its listeners. */
+@AutoConfiguration(
+        afterName = {
+            "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",
+            "org.springframework.boot.autoconfigure.jdbc.DataSourceTransactionManagerAutoConfiguration",
+            "org.springframework.boot.autoconfigure.orm.jpa.HibernateJpaAutoConfiguration",
+            "org.springframework.boot.autoconfigure.flyway.FlywayAutoConfiguration",
+            "org.springframework.boot.autoconfigure.liquibase.LiquibaseAutoConfiguration",
+            "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
+            "org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration",
+            "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration",
+            "org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration",
+            "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration"
+        })
+@ConditionalOnOutbox
+@ConditionalOnClass({DataSource.class, DataSourceUtils.class})
+@ConditionalOnBean(DataSource.class)
+@EnableConfigurationProperties(OutboxProperties.class)
+@Import(OutboxRegistrar.class)
+final class OutboxAutoConfiguration {
+
+    /** The bean that makes all outboxes. */
+    static final String FACTORY = "outboxFactory";
+
+    @Bean(FACTORY)
+    static OutboxFactory outboxFactory(
+            ListableBeanFactory beans, Environment environment, OutboxProperties properties) {
+        return new OutboxFactory(beans, environment, properties);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    static OutboxLifecycle outboxLifecycle(
+            OutboxFactory factory, ObjectProvider<OutboxInstance> instances, ObjectProvider<Reconciler> reconcilers) {
+        return new OutboxLifecycle(factory, reconcilers);
+    }
+}

@@ -1,0 +1,232 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import outbox.OutboxWriter;
+import outbox.WriteInterceptor;
+import outbox.admin.OutboxAdmin;
+import outbox.dispatch.DispatcherCommitHook;
+import outbox.dispatch.DispatcherPollerHandler;
+import outbox.dispatch.EventInterceptor;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.Protection;
+import outbox.dispatch.RetryPolicy;
+import outbox.dispatch.RetryRules;
+import outbox.jdbc.DataSourceConnectionProvider;
+import outbox.poller.OutboxPoller;
+import outbox.purge.OutboxPurge;
+import outbox.spi.AdminEventStore;
+import outbox.spi.ConnectionProvider;
+import outbox.spi.EventStore;
+import outbox.spi.Leadership;
+import outbox.spi.TxContext;
+import outbox.spring.ListenerSource;
+import outbox.spring.OutboxListeners;
+import outbox.spring.SpringTxContext;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import javax.sql.DataSource;
+
+/**
+ * One outbox: its parts, made with its bean, and what runs while the application does, made at each start. A dispatcher comes that late because its listeners are beans, some of which
+ * write events themselves.
+ */
+final class OutboxEngine {
+
+    private final String name;
+    private final EngineSettings settings;
+    private final OutboxBeans beans;
+    private final List<OutboxCustomizer> customizers;
+    private final HotPath hotPath = new HotPath();
+    private final OutboxInstance instance;
+    private boolean filled; // the lifecycle's thread only, as what follows
+    private @Nullable OutboxPurge purge;
+
+    OutboxEngine(String name, EngineSettings settings, ListableBeanFactory factory) {
+        this.name = name;
+        this.settings = settings;
+        this.beans = new OutboxBeans(factory);
+        this.customizers = beans.all(OutboxCustomizer.class, name);
+        DataSource dataSource = new DataSources(factory).of(name, settings);
+        Leadership leadership = leadership(dataSource);
+        Tables tables = new Tables(settings, dataSource, leadership);
+        EventStore given = beans.own(EventStore.class, name);
+        EventStore store = given == null ? tables.prepare() : given;
+        ConnectionProvider connections =
+                orElse(beans.own(ConnectionProvider.class, name), new DataSourceConnectionProvider(dataSource));
+        TxContext txContext = orElse(beans.own(TxContext.class, name), new SpringTxContext(dataSource));
+        this.instance = new OutboxInstance(
+                name,
+                settings.table(),
+                dataSource,
+                connections,
+                store,
+                txContext,
+                orElse(beans.own(OutboxListeners.class, name), new OutboxListeners()),
+                new OutboxAdmin(connections, store),
+                settings.properties().role().writes() ? writer(txContext, store) : null,
+                null,
+                null,
+                leadership);
+    }
+
+    private static <T> T orElse(@Nullable T given, T other) {
+        return given == null ? other : given;
+    }
+
+    private @Nullable Leadership leadership(DataSource dataSource) {
+        Leadership given = beans.own(Leadership.class, name);
+        OutboxProperties.SingleActive singleActive = settings.properties().singleActive();
+        if (given != null || !singleActive.enabled()) {
+            return given;
+        }
+        return new RenewedLeadership(dataSource, settings.table(), singleActive.term());
+    }
+
+    private OutboxWriter writer(TxContext txContext, EventStore store) {
+        OutboxProperties.Writer how = settings.properties().writer();
+        boolean hot = settings.properties().role().relays();
+        OutboxWriter writer = new OutboxWriter(txContext, store, hot ? hotPath : null);
+        if (how.gathering()) {
+            writer = writer.gathering();
+        }
+        if (how.refuseDuplicates()) {
+            writer = writer.refusingDuplicates();
+        }
+        for (WriteInterceptor interceptor : beans.all(WriteInterceptor.class, name)) {
+            writer = writer.interceptedBy(interceptor);
+        }
+        for (OutboxCustomizer customizer : customizers) {
+            writer = Objects.requireNonNull(customizer.writer(name, writer), "writer");
+        }
+        return writer;
+    }
+
+    String name() {
+        return name;
+    }
+
+    OutboxInstance instance() {
+        return instance;
+    }
+
+    Duration shutdownTimeout() {
+        return settings.properties().shutdownTimeout();
+    }
+
+    /** Makes and starts what delivers, and gets the listeners before the first time. */
+    void start() {
+        if (!filled) {
+            beans.all(ListenerSource.class, name).forEach(source -> source.addTo(name, instance.listeners()));
+            filled = true;
+        }
+        if (!settings.properties().role().relays()) {
+            return;
+        }
+        purge = purge(); // first: what it refuses has no threads yet
+        OutboxDispatcher dispatcher = dispatcher();
+        try {
+            OutboxPoller poller = poller(dispatcher);
+            instance.runs(dispatcher, poller);
+            hotPath.leadTo(new DispatcherCommitHook(dispatcher));
+            poller.start();
+            if (purge != null) {
+                purge.start();
+            }
+        } catch (RuntimeException | Error e) {
+            dispatcher.close();
+            throw e;
+        }
+    }
+
+    private OutboxDispatcher dispatcher() {
+        PropertyCheck check = settings.check();
+        OutboxProperties properties = settings.properties();
+        OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
+                .connectionProvider(instance.connections())
+                .eventStore(instance.store())
+                .listenerRegistry(instance.listeners())
+                .interceptors(beans.all(EventInterceptor.class, name))
+                .maxAttempts(RetrySettings.maxAttempts(check.at("retry"), properties.retry()))
+                .retryPolicy(orElse(
+                        beans.one(RetryPolicy.class, name),
+                        RetrySettings.policy(check.at("retry"), properties.retry())))
+                .retryRules(retryRules())
+                .protection(protection());
+        settings.applyTo(builder);
+        Leadership leadership = instance.leadership();
+        if (leadership != null) {
+            builder.leadership(leadership);
+        }
+        customizers.forEach(customizer -> customizer.dispatcher(name, builder));
+        return builder.build();
+    }
+
+    private RetryRules retryRules() {
+        RetryRules given = beans.one(RetryRules.class, name);
+        if (given != null) {
+            return given;
+        }
+        RetryRules.Builder rules = RetryRules.builder();
+        RetrySettings.addRules(
+                settings.check().at("retry"), settings.properties().retry(), rules);
+        return rules.build();
+    }
+
+    private Protection protection() {
+        Protection given = beans.one(Protection.class, name);
+        if (given != null) {
+            return given;
+        }
+        Protection.Builder protection = Protection.builder();
+        ProtectionSettings.addTo(
+                protection,
+                settings.check().at("protection"),
+                settings.properties().protection());
+        return protection.build();
+    }
+
+    private OutboxPoller poller(OutboxDispatcher dispatcher) {
+        OutboxPoller.Builder builder = OutboxPoller.builder()
+                .connectionProvider(instance.connections())
+                .eventStore(instance.store())
+                .handler(new DispatcherPollerHandler(dispatcher));
+        settings.applyTo(builder);
+        customizers.forEach(customizer -> customizer.poller(name, builder));
+        return builder.build();
+    }
+
+    private @Nullable OutboxPurge purge() {
+        if (!settings.properties().purge().enabled() || !(instance.store() instanceof AdminEventStore)) {
+            return null;
+        }
+        OutboxPurge.Builder builder =
+                OutboxPurge.builder().connectionProvider(instance.connections()).eventStore(instance.store());
+        settings.applyTo(builder);
+        return builder.build();
+    }
+
+    /** Takes no more events, lets those at work finish, writes their outcomes, and then gives up the lead. Idempotent. */
+    void stop() {
+        OutboxPoller poller = instance.poller();
+        OutboxDispatcher dispatcher = instance.dispatcher();
+        Leadership leadership = instance.leadership();
+        try {
+            if (poller != null) {
+                poller.close();
+            }
+            if (purge != null) {
+                purge.close();
+            }
+            if (dispatcher != null) {
+                dispatcher.close();
+            }
+        } finally {
+            if (leadership != null) {
+                leadership.close(); // last: until here no other may deliver
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package outbox.spring.boot;
+
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.core.env.Environment;
+import outbox.OutboxWriter;
+import outbox.admin.OutboxAdmin;
+
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Makes the outboxes of the application from their properties. Its methods are the factory methods of the beans that {@link OutboxRegistrar} registers. */
+final class OutboxFactory implements DisposableBean {
+
+    private final ListableBeanFactory beans;
+    private final Environment environment;
+    private final OutboxProperties properties;
+    private final Map<String, OutboxEngine> engines = new LinkedHashMap<>(); // guarded by this
+
+    OutboxFactory(ListableBeanFactory beans, Environment environment, OutboxProperties properties) {
+        this.beans = beans;
+        this.environment = environment;
+        this.properties = properties;
+    }
+
+    OutboxInstance instance(String name) {
+        return engine(name).instance();
+    }
+
+    OutboxWriter writer(OutboxInstance instance) {
+        OutboxWriter writer = instance.writer();
+        if (writer == null) {
+            throw new IllegalStateException("This process does not write into " + instance);
+        }
+        return writer;
+    }
+
+    OutboxAdmin admin(OutboxInstance instance) {
+        return instance.admin();
+    }
+
+    /** Those that were made, in that order. */
+    synchronized Collection<OutboxEngine> engines() {
+        return List.copyOf(engines.values());
+    }
+
+    private synchronized OutboxEngine engine(String name) {
+        OutboxEngine known = engines.get(name);
+        if (known == null) {
+            known = new OutboxEngine(name, settings(name), beans);
+            engines.put(name, known);
+        }
+        return known;
+    }
+
+    private EngineSettings settings(String name) {
+        boolean virtual = Runtime.version().feature() >= 21
+                && environment.getProperty("spring.threads.virtual.enabled", Boolean.class, false);
+        if (properties.named().isEmpty()) {
+            return new EngineSettings("outbox", properties, virtual);
+        }
+        OutboxProperties named = properties.named().get(name);
+        if (named == null) {
+            throw new NoSuchBeanDefinitionException(OutboxInstance.class, "There is no outbox " + name);
+        }
+        return new EngineSettings(OutboxRegistrar.NAMED + "." + name, named, virtual);
+    }
+
+    /** If the application does not get as far as to start its lifecycle, nobody else stops what runs. */
+    @Override
+    public void destroy() {
+        engines().forEach(OutboxEngine::stop);
+    }
+}

@@ -1,0 +1,87 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+
+/** Refuses wrong values of properties, naming each by its full name: a record does not know under which prefix it was bound. */
+final class PropertyCheck {
+
+    static final Duration YEAR = Duration.ofDays(365);
+    private static final Duration MILLISECOND = Duration.ofMillis(1);
+
+    private final String prefix;
+
+    private PropertyCheck(String prefix) {
+        this.prefix = prefix;
+    }
+
+    /** Checks keys under this prefix, such as {@code outbox.named.orders}. */
+    static PropertyCheck of(String prefix) {
+        return new PropertyCheck(prefix);
+    }
+
+    /** Checks keys under this key; one that has dots of its own, such as an event type, is put in brackets. */
+    PropertyCheck at(String key) {
+        return new PropertyCheck(prefix + "." + key);
+    }
+
+    /** Checks keys of an entry of a map, named as the property has to be written. */
+    PropertyCheck entry(String map, String key) {
+        return new PropertyCheck(prefix + "." + map + (key.matches("[a-z0-9-]+") ? "." + key : "[" + key + "]"));
+    }
+
+    /** The full name of a key. */
+    String name(String key) {
+        return prefix + "." + key;
+    }
+
+    int between(String key, int value, int least, int most) {
+        return (int) between(key, (long) value, least, most);
+    }
+
+    long between(String key, long value, long least, long most) {
+        if (value < least || value > most) {
+            throw refuse(
+                    key, value, most == Integer.MAX_VALUE ? "at least " + least : "between " + least + " and " + most);
+        }
+        return value;
+    }
+
+    Duration between(String key, Duration value, Duration least, Duration most) {
+        if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+            throw refuse(key, text(value), "between " + text(least) + " and " + text(most));
+        }
+        return value;
+    }
+
+    /** At least a millisecond and at most a year. */
+    Duration positive(String key, Duration value) {
+        return between(key, value, MILLISECOND, YEAR);
+    }
+
+    String notBlank(String key, @Nullable String value) {
+        if (value == null || value.isBlank()) {
+            throw refuse(key, value, "a text");
+        }
+        return value;
+    }
+
+    /** What to throw about a value that is wrong. */
+    InvalidPropertyException refuse(String key, @Nullable Object value, String allowed) {
+        return new InvalidPropertyException(name(key), value == null ? "" : value.toString(), allowed);
+    }
+
+    /** As it is written in properties: 5s rather than PT5S. */
+    private static String text(Duration value) {
+        long millis = value.toMillis();
+        if (millis == 0 || millis % 1000 != 0) {
+            return millis == 0 ? "0" : millis + "ms";
+        }
+        long seconds = millis / 1000;
+        if (seconds % 86_400 == 0) {
+            return seconds / 86_400 + "d";
+        }
+        return seconds % 60 == 0 ? seconds / 60 + "m" : seconds + "s";
+    }
+}

@@ -1,0 +1,55 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import outbox.jdbc.JdbcLeadership;
+import outbox.spi.Leadership;
+
+import java.time.Duration;
+import javax.sql.DataSource;
+
+/** A leadership that outlives a stop of the application: the next {@link #lead} after a close begins anew. The store of some layouts has it for good. */
+final class RenewedLeadership implements Leadership {
+
+    private final DataSource dataSource;
+    private final String table;
+    private final Duration term;
+    private volatile @Nullable Leadership current; // written under the lock
+
+    RenewedLeadership(DataSource dataSource, String table, Duration term) {
+        this.dataSource = dataSource;
+        this.table = table;
+        this.term = term;
+    }
+
+    @Override
+    public boolean lead() {
+        return current().lead();
+    }
+
+    private synchronized Leadership current() {
+        Leadership known = current;
+        if (known == null) {
+            known = JdbcLeadership.of(dataSource, table, term);
+            current = known;
+        }
+        return known;
+    }
+
+    @Override
+    public boolean isLeader() {
+        Leadership known = current;
+        return known != null && known.isLeader();
+    }
+
+    @Override
+    public void close() {
+        Leadership known;
+        synchronized (this) {
+            known = current;
+            current = null;
+        }
+        if (known != null) {
+            known.close();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.jdbc.Capability;
+import outbox.jdbc.JdbcEventStores;
+import outbox.jdbc.LayoutEventStore;
+import outbox.jdbc.LayoutSchema;
+import outbox.jdbc.OutboxSchema;
+import outbox.jdbc.TableLayout;
+import outbox.spi.EventStore;
+import outbox.spi.Leadership;
+
+import java.util.List;
+import javax.sql.DataSource;
+
+/** The tables of an outbox: creates them where that is asked for, and looks whether they are as they must be. */
+final class Tables {
+
+    private final EngineSettings settings;
+    private final DataSource dataSource;
+    private final @Nullable Leadership leadership;
+
+    Tables(EngineSettings settings, DataSource dataSource, @Nullable Leadership leadership) {
+        this.settings = settings;
+        this.dataSource = dataSource;
+        this.leadership = leadership;
+    }
+
+    /** The store, on a table that is ready. */
+    EventStore prepare() {
+        return settings.properties().layout() == Layout.OUTBOX ? ours() : layout();
+    }
+
+    private EventStore ours() {
+        AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource, settings.table());
+        Capability[] capabilities = settings.capabilities().toArray(Capability[]::new);
+        if (initializes()) {
+            OutboxSchema.create(dataSource, store, capabilities);
+            if (leadership != null) {
+                OutboxSchema.createLeader(dataSource, store);
+            }
+        }
+        if (settings.properties().jdbc().checkSchema()) {
+            require(store.name(), OutboxSchema.missing(dataSource, store, capabilities));
+        }
+        return store;
+    }
+
+    private EventStore layout() {
+        TableLayout layout = settings.properties()
+                .layout()
+                .of(settings.table())
+                .withMaxAttempts(settings.properties().retry().maxAttempts());
+        LayoutEventStore store = leadership == null
+                ? LayoutEventStore.of(dataSource, layout)
+                : LayoutEventStore.of(dataSource, layout, leadership);
+        if (initializes()) {
+            LayoutSchema.create(dataSource, store);
+        }
+        if (settings.properties().jdbc().checkSchema()) {
+            require(JdbcEventStores.detect(dataSource).name(), LayoutSchema.missing(dataSource, store));
+        }
+        return store;
+    }
+
+    private boolean initializes() {
+        return settings.properties().jdbc().initializeSchema().appliesTo(dataSource);
+    }
+
+    private void require(String database, List<String> missing) {
+        if (!missing.isEmpty()) {
+            throw new MissingSchemaException(settings, database, missing);
+        }
+    }
+}
