@@ -49,6 +49,7 @@ final class Delivery {
     private volatile boolean withheld; // given back because it may not be delivered now; whoever gives it back writes
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
     private long term; // written before it is queued
+    private volatile Duration timeLimit = Duration.ZERO; // worker writes before its listener is entered, keeper reads
     private State state = State.QUEUED; // guarded by this, as everything below
     private @Nullable Worker worker; // runs it, while it needs a thread
     private @Nullable Thread listenerThread; // set while the listener has the thread
@@ -207,6 +208,15 @@ final class Delivery {
 
     long term() {
         return term;
+    }
+
+    void setTimeLimit(Duration timeLimit) {
+        this.timeLimit = timeLimit;
+    }
+
+    /** How long its listener may run; zero until it starts. */
+    Duration timeLimit() {
+        return timeLimit;
     }
 
     /** Its place in the order of its aggregate; zero or negative if it has none. */

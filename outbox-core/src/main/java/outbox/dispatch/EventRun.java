@@ -36,6 +36,7 @@ final class EventRun implements Worker.Deliverer {
     private final AsyncRuns asyncRuns;
     private final Admission admission;
     private final Term term;
+    private final TimeLimits timeLimits;
     private final Executor threads; // for the end of asynchronous runs that are cancelled
 
     EventRun(
@@ -48,6 +49,7 @@ final class EventRun implements Worker.Deliverer {
             AsyncRuns asyncRuns,
             Admission admission,
             Term term,
+            TimeLimits timeLimits,
             Executor threads) {
         this.store = store;
         this.chain = chain;
@@ -58,6 +60,7 @@ final class EventRun implements Worker.Deliverer {
         this.asyncRuns = asyncRuns;
         this.admission = admission;
         this.term = term;
+        this.timeLimits = timeLimits;
         this.threads = threads;
     }
 
@@ -178,6 +181,7 @@ final class EventRun implements Worker.Deliverer {
     }
 
     private boolean enterListener(Delivery delivery) {
+        delivery.setTimeLimit(timeLimits.of(delivery.envelope()));
         boolean entered = term.covers(delivery) && delivery.enterListener(); // as late as can be
         if (!entered) {
             giveBack(delivery);

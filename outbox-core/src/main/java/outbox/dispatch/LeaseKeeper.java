@@ -36,17 +36,17 @@ final class LeaseKeeper implements Runnable {
 
     private final ClaimedStore store;
     private final HeldEvents held;
-    private final Duration timeLimit;
+    private final Duration shortestLimit;
     private final Term term;
     private final Listener listener;
     private final QuietLog trouble = new QuietLog(LOG);
     private final CountDownLatch stopped = new CountDownLatch(1);
     private volatile long failingSinceNanos; // keeper writes; 0 while renewals succeed
 
-    LeaseKeeper(ClaimedStore store, HeldEvents held, Duration timeLimit, Term term, Listener listener) {
+    LeaseKeeper(ClaimedStore store, HeldEvents held, Duration shortestLimit, Term term, Listener listener) {
         this.store = store;
         this.held = held;
-        this.timeLimit = timeLimit;
+        this.shortestLimit = shortestLimit;
         this.term = term;
         this.listener = listener;
     }
@@ -90,7 +90,7 @@ final class LeaseKeeper implements Runnable {
     }
 
     private Duration tick() {
-        Duration tick = shorter(store.lease(), timeLimit).dividedBy(10);
+        Duration tick = shorter(store.lease(), shortestLimit).dividedBy(10);
         return tick.compareTo(SHORTEST_TICK) < 0 ? SHORTEST_TICK : shorter(tick, LONGEST_TICK);
     }
 
@@ -99,10 +99,11 @@ final class LeaseKeeper implements Runnable {
     }
 
     private void watchTimeLimits() {
-        Duration patience = timeLimit.plus(tick().multipliedBy(3));
+        Duration reaction = tick().multipliedBy(3);
         for (Delivery delivery : held.all()) {
             Duration time = delivery.listenerTime();
-            if (time.compareTo(patience) > 0) {
+            Duration timeLimit = delivery.timeLimit();
+            if (time.compareTo(timeLimit.plus(reaction)) > 0) {
                 listener.stuck(delivery);
             } else if (time.compareTo(timeLimit) > 0 && delivery.cancel(Delivery.Cancel.TIME_LIMIT)) {
                 LOG.log(

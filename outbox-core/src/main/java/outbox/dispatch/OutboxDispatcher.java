@@ -23,7 +23,9 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
@@ -56,7 +58,6 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final ClaimedStore store;
     private final MetricsExporter metrics;
     private final Duration drainTimeout;
-    private final Duration timeLimit;
     private final Ordering ordering;
     private final OutcomePolicy policy;
     private final DeliveryQueues queues;
@@ -79,7 +80,6 @@ public final class OutboxDispatcher implements AutoCloseable {
     private OutboxDispatcher(Builder builder) {
         metrics = GuardedMetrics.of(builder.metrics);
         drainTimeout = Duration.ofMillis(builder.drainTimeoutMs);
-        timeLimit = builder.listenerTimeLimit;
         store = new ClaimedStore(
                 Objects.requireNonNull(builder.connectionProvider, "connectionProvider"),
                 Objects.requireNonNull(builder.eventStore, "eventStore"),
@@ -120,8 +120,10 @@ public final class OutboxDispatcher implements AutoCloseable {
             pauses.read(); // before anything starts: a restart must not end a pause
         }
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
-        keeper = new LeaseKeeper(store, held, timeLimit, term, reports);
-        EventRun run = new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, term, pool);
+        TimeLimits timeLimits = new TimeLimits(builder.listenerTimeLimit, builder.timeLimits, names);
+        keeper = new LeaseKeeper(store, held, timeLimits.shortest(), term, reports);
+        EventRun run =
+                new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, term, timeLimits, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         if (order != null) {
@@ -521,7 +523,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         public void stuck(Delivery delivery) {
             if (delivery.state() == Delivery.State.RUNNING) {
                 TimeoutException failure = new TimeoutException("The listener ran longer than its time limit of "
-                        + timeLimit + " and did not react to the interrupt");
+                        + delivery.timeLimit() + " and did not react to the interrupt");
                 Mark mark = policy.outcome(delivery, failure, admission.leave(delivery, failure));
                 metrics.incrementStuckListeners();
                 LOG.log(
@@ -606,6 +608,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private long drainTimeoutMs = 5000;
         private Duration leaseDuration = Duration.ofMinutes(5);
         private Duration listenerTimeLimit = Duration.ofMinutes(10);
+        private final Map<String, Duration> timeLimits = new HashMap<>();
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private final List<EventInterceptor> interceptors = new ArrayList<>();
         private @Nullable String ownerId;
@@ -731,6 +734,16 @@ public final class OutboxDispatcher implements AutoCloseable {
         /** How long a listener may run before it is interrupted and its attempt counts as failed; default 10 minutes. */
         public Builder listenerTimeLimit(Duration listenerTimeLimit) {
             this.listenerTimeLimit = requirePositive(listenerTimeLimit, "listenerTimeLimit");
+            return this;
+        }
+
+        /** How long the listener with this name may run, see {@link outbox.EventListener#listenerName}; a second limit for the same one is refused. */
+        public Builder listenerTimeLimit(String listener, Duration timeLimit) {
+            if (timeLimits.putIfAbsent(
+                            Names.require("listener", listener), requirePositive(timeLimit, "listenerTimeLimit"))
+                    != null) {
+                throw new IllegalArgumentException("There is a time limit for listener " + listener + " already");
+            }
             return this;
         }
 

@@ -46,6 +46,19 @@ public final class Protection {
         return new Builder();
     }
 
+    /** A builder with these breakers and limits, to add to. */
+    public Builder toBuilder() {
+        Builder builder = builder();
+        builder.breakersByType.putAll(breakersByType);
+        builder.breakersByListener.putAll(breakersByListener);
+        builder.limitsByType.putAll(limitsByType);
+        builder.limitsByListener.putAll(limitsByListener);
+        builder.limitsByTenant.putAll(limitsByTenant);
+        builder.limitOfEachTenant = limitOfEachTenant;
+        builder.nanoTime = nanoTime;
+        return builder;
+    }
+
     boolean isNone() {
         return breakersByType.isEmpty()
                 && breakersByListener.isEmpty()

@@ -44,6 +44,15 @@ public final class RetryRules {
         return new Builder();
     }
 
+    /** A builder with these rules, to add to. */
+    public Builder toBuilder() {
+        Builder builder = builder();
+        builder.byException.putAll(byException);
+        builder.byListener.putAll(byListener);
+        builder.byType.putAll(byType);
+        return builder;
+    }
+
     boolean needListenerName() {
         return !byListener.isEmpty();
     }

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -85,12 +86,29 @@ public final class PayloadTypes {
     }
 
     /**
+     * The payload of an event that is being delivered, in the current version. What it throws is meant for the dispatcher, as {@link #listener} says.
+     *
+     * @throws IllegalArgumentException if the event type is not known, or its payload is of another type
+     */
+    public <T> T receive(EventEnvelope event, Class<T> type) {
+        return cast(event, readToDeliver(event), type);
+    }
+
+    /** The type that the payload of an event type has in its current version; empty if the event type is not known. */
+    public Optional<Class<?>> typeOf(String eventType) {
+        return Optional.ofNullable(byEventType.get(eventType)).map(PayloadVersions::currentType);
+    }
+
+    /**
      * The payload of an event, in the current version.
      *
      * @throws PayloadException if it is not of its form, or of a version that is not known
      */
     public <T> T read(EventEnvelope event, Class<T> type) {
-        Object value = versionsOf(event.eventType()).read(codec, event.payloadJson(), event.schemaVersion());
+        return cast(event, versionsOf(event.eventType()).read(codec, event.payloadJson(), event.schemaVersion()), type);
+    }
+
+    private static <T> T cast(EventEnvelope event, Object value, Class<T> type) {
         if (!type.isInstance(value)) {
             throw new IllegalArgumentException("The payload of event type " + EventRules.show(event.eventType())
                     + " is a " + value.getClass().getName() + ", not a " + type.getName());

@@ -37,6 +37,12 @@ class DispatcherSettingsTest {
                 wrong("leaseDuration", builder -> builder.leaseDuration(Duration.ofSeconds(Long.MAX_VALUE))),
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ZERO)),
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ofMillis(-1))),
+                wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit("slow", Duration.ZERO)),
+                wrong("listener", builder -> builder.listenerTimeLimit(" ", Duration.ofSeconds(1))),
+                wrong(
+                        "time limit for listener slow",
+                        builder -> builder.listenerTimeLimit("slow", Duration.ofSeconds(1))
+                                .listenerTimeLimit("slow", Duration.ofSeconds(2))),
                 wrong("listenerTimeLimit", builder -> builder.listenerTimeLimit(Duration.ofSeconds(Long.MAX_VALUE))),
                 wrong("keepAttempts", builder -> builder.keepAttempts(-1)),
                 wrong("keepAttempts", builder -> builder.keepAttempts(1001)),

@@ -27,6 +27,26 @@ class DispatcherTimeLimitTest {
     }
 
     @Test
+    void a_listener_may_have_a_time_limit_of_its_own_by_its_name() {
+        CountDownLatch gate = rig.gate();
+        rig.on("slow", event -> gate.await());
+        rig.on("patient", event -> gate.await());
+        QueuedEvent slow = rig.hot("slow");
+        QueuedEvent patient = rig.hot("patient");
+        OutboxDispatcher dispatcher =
+                rig.start(builder -> builder.workerCount(2).listenerTimeLimit("__GLOBAL__:slow", LIMIT));
+        dispatcher.enqueueHot(patient);
+
+        dispatcher.enqueueHot(slow);
+
+        eventually(() -> assertStatus(slow, EventStatus.RETRY));
+        assertThat(rig.store.row(slow.envelope().eventId()).error()).contains("InterruptedException");
+        assertStatus(patient, EventStatus.NEW);
+        gate.countDown();
+        eventually(() -> assertStatus(patient, EventStatus.DONE));
+    }
+
+    @Test
     void a_listener_past_its_time_limit_is_interrupted_and_its_attempt_failed() {
         CountDownLatch gate = rig.gate();
         rig.on("slow", event -> {

@@ -32,6 +32,26 @@ class RetryRulesTest {
     }
 
     @Test
+    void a_copy_has_the_same_rules_and_takes_more() {
+        RetryRules rules = RetryRules.builder()
+                .exception(IOException.class, RetryRule.waiting(ONE))
+                .listener("crm", RetryRule.waiting(TWO))
+                .type("T", RetryRule.waiting(THREE))
+                .build();
+
+        RetryRules more =
+                rules.toBuilder().listener("erp", RetryRule.waiting(ONE)).build();
+
+        assertThat(more.policy(new IOException(), "crm", "T")).isSameAs(ONE);
+        assertThat(more.policy(new RuntimeException(), "crm", "T")).isSameAs(TWO);
+        assertThat(more.policy(new RuntimeException(), "other", "T")).isSameAs(THREE);
+        assertThat(more.policy(new RuntimeException(), "erp", "U")).isSameAs(ONE);
+        assertThat(rules.policy(new RuntimeException(), "erp", "U")).isNull();
+        assertThatThrownBy(() -> rules.toBuilder().listener("crm", RetryRule.never()))
+                .hasMessageContaining("crm");
+    }
+
+    @Test
     void the_nearest_class_of_an_exception_decides() {
         RetryRules rules = RetryRules.builder()
                 .exception(Exception.class, RetryRule.never())

@@ -1,0 +1,34 @@
+package outbox.spring;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.dispatch.EventInterceptor;
+
+import java.util.List;
+
+/** Keeps the number of the attempt for the listener, which is called on the same thread. */
+final class CurrentAttempt implements EventInterceptor {
+
+    private record Attempt(EventEnvelope event, int number) {}
+
+    private static final ThreadLocal<@Nullable Attempt> CURRENT = new ThreadLocal<>();
+
+    @Override
+    public void beforeDispatch(EventEnvelope event, int attempt) {
+        CURRENT.set(new Attempt(event, attempt));
+    }
+
+    @Override
+    public AutoCloseable enterListener(List<EventEnvelope> events) {
+        return CURRENT::remove;
+    }
+
+    static int of(EventEnvelope event) {
+        Attempt current = CURRENT.get();
+        if (current == null || current.event() != event) {
+            throw new IllegalStateException("The number of the attempt for event " + event.eventId()
+                    + " is not known: its dispatcher was not given its listeners by OutboxListeners.configure");
+        }
+        return current.number();
+    }
+}

@@ -1,0 +1,63 @@
+package outbox.spring;
+
+import java.util.Comparator;
+
+/** A name in which {@code *} stands for any run of characters, none included. */
+record NamePattern(String text) {
+
+    /** The more specific first; 0 if neither is. */
+    static final Comparator<NamePattern> BY_SPECIFICITY =
+            Comparator.comparing(NamePattern::hasStar).thenComparing(NamePattern::literals, Comparator.reverseOrder());
+
+    private boolean hasStar() {
+        return text.indexOf('*') >= 0;
+    }
+
+    private long literals() {
+        return text.chars().filter(c -> c != '*').count();
+    }
+
+    /** Goes back to the last {@code *} only: whatever an earlier one took, a later one can take instead. */
+    boolean fits(String name) {
+        int at = 0;
+        int star = -1;
+        int resume = 0;
+        int i = 0;
+        while (i < name.length()) {
+            if (at < text.length() && text.charAt(at) == '*') {
+                star = at++;
+                resume = i;
+            } else if (at < text.length() && text.charAt(at) == name.charAt(i)) {
+                at++;
+                i++;
+            } else if (star >= 0) {
+                at = star + 1;
+                i = ++resume;
+            } else {
+                return false;
+            }
+        }
+        return text.substring(at).chars().allMatch(c -> c == '*');
+    }
+
+    /** Whether there is a name that both fit. */
+    boolean overlaps(NamePattern other) {
+        String one = text;
+        String two = other.text;
+        boolean[][] rest =
+                new boolean[one.length() + 1][two.length() + 1]; // whether what is left of both has a common name
+        for (int i = one.length(); i >= 0; i--) {
+            for (int j = two.length(); j >= 0; j--) {
+                boolean starOne = i < one.length() && one.charAt(i) == '*';
+                boolean starTwo = j < two.length() && two.charAt(j) == '*';
+                boolean bothEnd = i == one.length() && j == two.length();
+                boolean same = i < one.length() && j < two.length() && one.charAt(i) == two.charAt(j);
+                rest[i][j] = bothEnd
+                        || same && rest[i + 1][j + 1]
+                        || starOne && (rest[i + 1][j] || j < two.length() && rest[i][j + 1])
+                        || starTwo && (rest[i][j + 1] || i < one.length() && rest[i + 1][j]);
+            }
+        }
+        return rest[0][0];
+    }
+}
