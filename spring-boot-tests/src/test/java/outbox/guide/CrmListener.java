@@ -16,7 +16,7 @@ class CrmListener {
         this.crm = crm;
     }
 
-    @OutboxListener(type = "invoice.sent", attempts = 20, retry = "series 5s,30s,2m", timeLimit = "30s", concurrency = 4)
+    @OutboxListener(type = "invoice.sent", attempts = "20", retry = "series 5s,30s,2m", timeLimit = "30s", concurrency = "4")
     void pass(Invoice invoice) {
         int status = crm.applyAsInt(invoice);
         switch (status) {

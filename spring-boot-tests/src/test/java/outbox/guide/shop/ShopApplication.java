@@ -44,7 +44,7 @@ class Orders {
 @Component
 class Mail {
 
-    @OutboxListener(type = "order.placed")
+    @OutboxListener
     void send(OrderPlaced order) {
         System.out.println("To the customer of order " + order.id() + ": your " + order.item() + " is on its way."); // your code
     }

@@ -15,7 +15,7 @@ class Shipping {
 
     private final Deque<OrderPlaced> latest = new ArrayDeque<>(); // guarded by this
 
-    @OutboxListener(type = "order.placed", aggregate = "Order")
+    @OutboxListener
     synchronized void ship(OrderPlaced order) {
         if (latest.size() == KEPT) {
             latest.removeFirst();
