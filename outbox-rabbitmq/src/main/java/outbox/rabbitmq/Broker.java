@@ -1,5 +1,6 @@
 package outbox.rabbitmq;
 
+import com.rabbitmq.client.AddressResolver;
 import com.rabbitmq.client.AuthenticationFailureException;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ final class Broker {
     private final String name;
     private final String where;
     private final ConnectionFactory factory;
+    private final @Nullable AddressResolver addresses;
     private final TransportThreads threads;
     private final Duration stuck;
     private final Consumer<String> onTrouble;
@@ -35,10 +37,17 @@ final class Broker {
     private volatile @Nullable Link link; // written by start, then by the keeper
     private volatile String trouble = "has not connected yet"; // as link
 
-    Broker(String name, ConnectionFactory given, TransportThreads threads, Duration stuck, Consumer<String> onTrouble) {
+    Broker(
+            String name,
+            ConnectionFactory given,
+            @Nullable AddressResolver addresses,
+            TransportThreads threads,
+            Duration stuck,
+            Consumer<String> onTrouble) {
         this.name = name;
-        where = given.getHost() + ":" + given.getPort();
+        where = given.getHost() + ":" + given.getPort() + (addresses == null ? "" : " or another of its nodes");
         factory = own(given, threads);
+        this.addresses = addresses;
         this.threads = threads;
         this.stuck = stuck;
         this.onTrouble = onTrouble;
@@ -84,7 +93,7 @@ final class Broker {
     }
 
     private void connect() throws IOException, TimeoutException {
-        Link opened = Link.open(factory, "outbox-" + name, stuck, onTrouble);
+        Link opened = Link.open(factory, addresses, "outbox-" + name, threads, stuck, onTrouble);
         if (!opened.confirms()) {
             opened.close(threads);
             throw new UnsupportedOperationException(

@@ -1,6 +1,7 @@
 package outbox.rabbitmq;
 
 import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.AddressResolver;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
@@ -56,12 +57,23 @@ final class Link {
     /**
      * Connects.
      *
+     * @param addresses null for the host and port of the factory
      * @param stuck how long a call may last while the broker does not block the connection
      */
-    static Link open(ConnectionFactory factory, String name, Duration stuck, Consumer<String> onTrouble)
+    static Link open(
+            ConnectionFactory factory,
+            @Nullable AddressResolver addresses,
+            String name,
+            TransportThreads threads,
+            Duration stuck,
+            Consumer<String> onTrouble)
             throws IOException, TimeoutException {
         CuttableSocket socket = new CuttableSocket();
-        Link link = new Link(socket.factory(factory).newConnection(name), socket, stuck);
+        ConnectionFactory cuttable = socket.factory(factory);
+        Connection connection = addresses == null
+                ? cuttable.newConnection(name)
+                : cuttable.newConnection(threads.client(), addresses, name);
+        Link link = new Link(connection, socket, stuck);
         link.connection.addBlockedListener(
                 reason -> {
                     link.blocked = reason;

@@ -1,5 +1,6 @@
 package outbox.rabbitmq;
 
+import com.rabbitmq.client.AddressResolver;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
@@ -64,7 +65,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         format = settings.format;
         breaker = settings.breaker;
         threads = new TransportThreads(name);
-        broker = new Broker(name, factory, threads, settings.stuck, this::openBreaker);
+        broker = new Broker(name, factory, settings.addresses, threads, settings.stuck, this::openBreaker);
         lanes = Stream.generate(() -> new Lane(broker, confirmTimeout, maxInFlight, threads))
                 .limit(settings.channels)
                 .toList();
@@ -97,7 +98,19 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
 
     @Override
     public CompletionStage<?> onEventAsync(EventEnvelope event) {
-        RabbitRoute where = route.apply(event);
+        return publish(event, route);
+    }
+
+    /**
+     * A listener by the same name that publishes over this transport, with its connection and its limits, but takes its ways from here. For several outboxes, or registries that know more
+     * than the event says.
+     */
+    public AsyncEventListener routed(Function<EventEnvelope, @Nullable RabbitRoute> ways) {
+        return new RoutedListener(this, Objects.requireNonNull(ways, "ways"));
+    }
+
+    CompletionStage<?> publish(EventEnvelope event, Function<EventEnvelope, @Nullable RabbitRoute> ways) {
+        RabbitRoute where = ways.apply(event);
         if (where == null) {
             throw new GiveUpException("No route for event " + event.eventId() + " (type " + event.eventType()
                     + ") to RabbitMQ. Make the route function answer for it, then replay it.");
@@ -212,6 +225,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
 
         private String name = "rabbitmq";
         private @Nullable ConnectionFactory factory;
+        private @Nullable AddressResolver addresses;
         private @Nullable String exchange;
         private @Nullable Function<EventEnvelope, @Nullable RabbitRoute> route;
         private @Nullable Function<EventEnvelope, String> routingKey;
@@ -240,6 +254,12 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
          */
         public Builder connectionFactory(ConnectionFactory factory) {
             this.factory = factory.clone();
+            return this;
+        }
+
+        /** The nodes of the broker, asked for with each connection, which is made to one of them; default: host and port of the connection factory. */
+        public Builder addresses(AddressResolver addresses) {
+            this.addresses = Objects.requireNonNull(addresses, "addresses");
             return this;
         }
 

@@ -1,12 +1,15 @@
 package outbox.rabbitmq;
 
+import com.rabbitmq.client.Address;
 import com.rabbitmq.client.BuiltinExchangeType;
 import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.NoOpMetricsCollector;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.AsyncEventListener;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
@@ -122,6 +125,47 @@ class RabbitTransportTest {
         assertThat(rabbit.drainIds("placed")).isEqualTo(ids);
         assertThat(transport.health().inFlight()).isZero();
         assertThat(transport.health().isUp()).isTrue();
+    }
+
+    @Test
+    void of_several_nodes_one_that_answers_is_used() {
+        declareOrders();
+        ConnectionFactory factory = rabbit.factory();
+        int port = factory.getPort();
+        factory.setPort(1); // where nobody listens
+        RabbitTransport transport = start(RabbitTransport.builder()
+                .connectionFactory(factory)
+                .addresses(() -> List.of(new Address("127.0.0.1", 1), new Address("127.0.0.1", port)))
+                .exchange("orders"));
+
+        assertThat(end(transport, event("placed", "e1"))).isNull();
+
+        assertThat(rabbit.drainIds("placed")).containsExactly("e1");
+    }
+
+    @Test
+    void a_listener_of_other_ways_shares_the_transport() {
+        declareOrders();
+        RabbitTransport transport = start(byType());
+        AsyncEventListener listener = transport.routed(
+                event -> event.eventType().equals("other") ? null : new RabbitRoute("orders", "placed"));
+
+        assertThat(end(transport.onEventAsync(event("placed", "e1")).toCompletableFuture()))
+                .isNull();
+        assertThat(end(stage(listener, event("anything", "e2")))).isNull();
+
+        assertThat(end(stage(listener, event("other", "e3")))).isInstanceOf(GiveUpException.class);
+        assertThat(rabbit.drainIds("placed")).containsExactly("e1", "e2");
+        assertThat(listener.listenerName()).isEqualTo(transport.listenerName());
+        assertThat(listener.maxInFlight()).isEqualTo(transport.maxInFlight());
+    }
+
+    private static CompletableFuture<?> stage(AsyncEventListener listener, EventEnvelope event) {
+        try {
+            return listener.onEventAsync(event).toCompletableFuture();
+        } catch (Exception e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     @Test

@@ -1,0 +1,35 @@
+package outbox.rabbitmq;
+
+import org.jspecify.annotations.Nullable;
+import outbox.AsyncEventListener;
+import outbox.EventEnvelope;
+
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/** A transport by other ways than its own. */
+final class RoutedListener implements AsyncEventListener {
+
+    private final RabbitTransport transport;
+    private final Function<EventEnvelope, @Nullable RabbitRoute> ways;
+
+    RoutedListener(RabbitTransport transport, Function<EventEnvelope, @Nullable RabbitRoute> ways) {
+        this.transport = transport;
+        this.ways = ways;
+    }
+
+    @Override
+    public CompletionStage<?> onEventAsync(EventEnvelope event) {
+        return transport.publish(event, ways);
+    }
+
+    @Override
+    public String listenerName() {
+        return transport.listenerName();
+    }
+
+    @Override
+    public int maxInFlight() {
+        return transport.maxInFlight();
+    }
+}
