@@ -95,11 +95,11 @@ final class OutboxEngine {
         if (how.refuseDuplicates()) {
             writer = writer.refusingDuplicates();
         }
-        for (WriteInterceptor interceptor : beans.all(WriteInterceptor.class, name)) {
-            writer = writer.interceptedBy(interceptor);
-        }
         for (OutboxCustomizer customizer : customizers) {
             writer = Objects.requireNonNull(customizer.writer(name, writer), "writer");
+        }
+        for (WriteInterceptor interceptor : beans.all(WriteInterceptor.class, name)) { // inside of what traces
+            writer = writer.interceptedBy(interceptor);
         }
         return writer;
     }
@@ -148,7 +148,6 @@ final class OutboxEngine {
                 .connectionProvider(instance.connections())
                 .eventStore(instance.store())
                 .listenerRegistry(instance.listeners())
-                .interceptors(beans.all(EventInterceptor.class, name))
                 .maxAttempts(RetrySettings.maxAttempts(check.at("retry"), properties.retry()))
                 .retryPolicy(orElse(
                         beans.one(RetryPolicy.class, name),
@@ -161,6 +160,8 @@ final class OutboxEngine {
             builder.leadership(leadership);
         }
         customizers.forEach(customizer -> customizer.dispatcher(name, builder));
+        builder.interceptors(
+                beans.all(EventInterceptor.class, name)); // inside of what traces: a refusal is on the span
         return builder.build();
     }
 
