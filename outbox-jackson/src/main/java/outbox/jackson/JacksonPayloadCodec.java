@@ -25,9 +25,17 @@ public final class JacksonPayloadCodec implements PayloadCodec {
                 .build());
     }
 
-    /** With the application's mapper, which is not to be configured any more. */
+    /**
+     * With the application's mapper, which is not to be configured any more.
+     *
+     * @throws IllegalArgumentException if it has default typing: then the payload would say which class is made of it
+     */
     public JacksonPayloadCodec(ObjectMapper mapper) {
         this.mapper = Objects.requireNonNull(mapper, "mapper");
+        if (mapper.getDeserializationConfig().getDefaultTyper(mapper.constructType(Object.class)) != null) {
+            throw new IllegalArgumentException(
+                    "The mapper has default typing, so a payload could choose the class that is made of it. Give a mapper without it.");
+        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package outbox.jackson;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.jsontype.BasicPolymorphicTypeValidator;
 import org.junit.jupiter.api.Test;
 import outbox.payload.PayloadException;
 
@@ -54,5 +55,19 @@ class JacksonPayloadCodecTest {
 
         assertThatThrownBy(() -> strict.read("{\"id\":\"7\",\"new\":true}", Order.class))
                 .isInstanceOf(PayloadException.class);
+    }
+
+    @Test
+    void a_mapper_that_lets_payloads_choose_classes_is_refused() {
+        ObjectMapper typing = new ObjectMapper()
+                .activateDefaultTyping(
+                        BasicPolymorphicTypeValidator.builder()
+                                .allowIfBaseType(Object.class)
+                                .build(),
+                        ObjectMapper.DefaultTyping.NON_FINAL);
+
+        assertThatThrownBy(() -> new JacksonPayloadCodec(typing))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("default typing");
     }
 }

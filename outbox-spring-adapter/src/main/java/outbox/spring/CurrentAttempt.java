@@ -9,13 +9,13 @@ import java.util.List;
 /** Keeps the number of the attempt for the listener, which is called on the same thread. */
 final class CurrentAttempt implements EventInterceptor {
 
-    private record Attempt(EventEnvelope event, int number) {}
+    private record Current(String eventId, int number) {}
 
-    private static final ThreadLocal<@Nullable Attempt> CURRENT = new ThreadLocal<>();
+    private static final ThreadLocal<@Nullable Current> CURRENT = new ThreadLocal<>();
 
     @Override
     public void beforeDispatch(EventEnvelope event, int attempt) {
-        CURRENT.set(new Attempt(event, attempt));
+        CURRENT.set(new Current(event.eventId(), attempt));
     }
 
     @Override
@@ -24,8 +24,8 @@ final class CurrentAttempt implements EventInterceptor {
     }
 
     static int of(EventEnvelope event) {
-        Attempt current = CURRENT.get();
-        if (current == null || current.event() != event) {
+        Current current = CURRENT.get();
+        if (current == null || !current.eventId().equals(event.eventId())) {
             throw new IllegalStateException("The number of the attempt for event " + event.eventId()
                     + " is not known: its dispatcher was not given its listeners by OutboxListeners.configure");
         }

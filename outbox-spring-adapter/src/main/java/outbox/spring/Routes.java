@@ -16,12 +16,12 @@ import java.util.stream.Collectors;
 /** Which entry an event belongs to. Immutable but for what it remembers. */
 final class Routes {
 
-    static final Routes NONE = new Routes(List.of());
-
     private static final int MAX_REMEMBERED = 10_000; // pairs; what is beyond is looked up each time
     private static final Comparator<Entry> BY_SPECIFICITY = Comparator.comparing(
                     (Entry entry) -> new NamePattern(entry.eventType()), NamePattern.BY_SPECIFICITY)
             .thenComparing(entry -> new NamePattern(entry.aggregateType()), NamePattern.BY_SPECIFICITY);
+
+    static final Routes NONE = new Routes(List.of()); // after the order, which it needs
 
     private record Pair(String aggregateType, String eventType) {}
 

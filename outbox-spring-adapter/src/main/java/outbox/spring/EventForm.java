@@ -1,0 +1,71 @@
+package outbox.spring;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import outbox.AggregateType;
+import outbox.EventEnvelope;
+
+import java.util.function.UnaryOperator;
+
+/**
+ * How an object of a class with {@link OutboxEvent} becomes an event. Immutable.
+ *
+ * @param aggregateId where it is; null if the event has none, as the next two
+ */
+record EventForm(
+        String outbox,
+        String type,
+        String aggregateType,
+        int version,
+        @Nullable EventValue aggregateId,
+        @Nullable EventValue key,
+        @Nullable EventValue tenant) {
+
+    /** The form of a class; null if it has none. What is wrong with it is refused by the name of the class. */
+    static @Nullable EventForm of(Class<?> eventClass, UnaryOperator<String> resolver) {
+        OutboxEvent annotation = AnnotatedElementUtils.findMergedAnnotation(eventClass, OutboxEvent.class);
+        return annotation == null ? null : of(eventClass, annotation, resolver);
+    }
+
+    private static EventForm of(Class<?> eventClass, OutboxEvent annotation, UnaryOperator<String> resolver) {
+        String type = resolver.apply(annotation.type());
+        String aggregate = resolver.apply(annotation.aggregate());
+        if (annotation.version() < 1) {
+            throw new IllegalArgumentException("version of @OutboxEvent on " + eventClass.getName()
+                    + " must be at least 1: " + annotation.version());
+        }
+        try {
+            EventForm form = new EventForm(
+                    resolver.apply(annotation.outbox()),
+                    type,
+                    aggregate.isEmpty() ? AggregateType.GLOBAL.name() : aggregate,
+                    annotation.version(),
+                    EventValue.of(eventClass, "aggregateId", resolver.apply(annotation.aggregateId())),
+                    EventValue.of(eventClass, "key", resolver.apply(annotation.key())),
+                    EventValue.of(eventClass, "tenant", resolver.apply(annotation.tenant())));
+            form.builder().payloadJson("{}").build(); // refuses names that no event can have
+            return form;
+        } catch (outbox.InvalidEventException e) {
+            throw new IllegalArgumentException(
+                    "@OutboxEvent on " + eventClass.getName() + " cannot be used: " + e.getMessage(), e);
+        }
+    }
+
+    private EventEnvelope.Builder builder() {
+        return EventEnvelope.builder(type).aggregateType(aggregateType).schemaVersion(version);
+    }
+
+    EventEnvelope event(Object object, String payload) {
+        EventEnvelope.Builder builder = builder().payloadJson(payload);
+        if (aggregateId != null) {
+            builder.aggregateId(aggregateId.required(object));
+        }
+        if (key != null) {
+            builder.dedupKey(key.required(object));
+        }
+        if (tenant != null) {
+            builder.tenantId(tenant.of(object));
+        }
+        return builder.build();
+    }
+}

@@ -1,0 +1,221 @@
+package outbox.spring;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.scope.ScopedObject;
+import org.springframework.aop.scope.ScopedProxyUtils;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.core.MethodIntrospector;
+import org.springframework.core.MethodIntrospector.MetadataLookup;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+import outbox.payload.PayloadCodec;
+import outbox.payload.PayloadTypes;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The methods with {@link OutboxListener} of all beans of a context. They are found by the classes of the beans, without making any; a bean is made when its first event comes, unless it was before.
+ * What cannot work is refused when the context starts, with the method and the reason.
+ *
+ * <pre>{@code
+ * @Bean OutboxListenerMethods listenerMethods(PayloadCodec codec) { return new OutboxListenerMethods(codec); }
+ * @Bean OutboxListeners listeners(OutboxListenerMethods methods) { return methods.listenersOf(Outbox.DEFAULT); }
+ * // where the dispatcher is built: listeners.configure(builder, RetryRules.none(), Protection.none());
+ * }</pre>
+ */
+public final class OutboxListenerMethods
+        implements ListenerSource,
+                BeanFactoryAware,
+                SmartInitializingSingleton,
+                ApplicationListener<ContextRefreshedEvent> {
+
+    private static final Logger LOG = System.getLogger(OutboxListenerMethods.class.getName());
+
+    private final PayloadReader payloads;
+    private final Map<String, Class<?>> seen = new HashMap<>(); // by bean; guarded by this, as the next two
+    private final Set<String> asked = new TreeSet<>();
+    private @Nullable List<ListenerMethod> found;
+    private @Nullable ConfigurableListableBeanFactory beans; // set before anything else is called
+
+    /** For methods that take payloads as text or bytes. */
+    public OutboxListenerMethods() {
+        payloads = new PayloadReader(null, null);
+    }
+
+    /** For methods that take payloads as what the codec makes of them. */
+    public OutboxListenerMethods(PayloadCodec codec) {
+        payloads = new PayloadReader(Objects.requireNonNull(codec, "codec"), null);
+    }
+
+    /** The same, and payloads of registered types may be of any version. */
+    public OutboxListenerMethods(PayloadCodec codec, PayloadTypes types) {
+        payloads = new PayloadReader(Objects.requireNonNull(codec, "codec"), Objects.requireNonNull(types, "types"));
+    }
+
+    @Override
+    public void setBeanFactory(BeanFactory beanFactory) {
+        beans = (ConfigurableListableBeanFactory) beanFactory;
+    }
+
+    /** The listeners of one outbox, where there is no other source of them. */
+    public OutboxListeners listenersOf(String outbox) {
+        OutboxListeners listeners = new OutboxListeners();
+        addTo(outbox, listeners);
+        return listeners;
+    }
+
+    @Override
+    public synchronized void addTo(String outbox, OutboxListeners listeners) {
+        asked.add(outbox);
+        for (ListenerMethod method : methods()) {
+            if (method.outbox().equals(outbox)) {
+                String origin = origin(method.method());
+                refusing(method.method(), () -> method.entries(origin)).forEach(listeners::add);
+            }
+        }
+    }
+
+    /** Now that all beans are there, their classes are known for sure. */
+    @Override
+    public synchronized void afterSingletonsInstantiated() {
+        if (found != null) { // that was before
+            seen.forEach(this::refuseUnseen);
+        }
+        for (ListenerMethod method : methods()) {
+            String bean = method.beanName();
+            if (beans().containsSingleton(bean) && beans().isSingleton(bean)) {
+                refusing(method.method(), () -> {
+                    method.check(beans().getBean(bean));
+                    return true;
+                });
+            }
+        }
+        seen.clear();
+    }
+
+    /** By now all outboxes have asked for their listeners, unless none has been started. */
+    @Override
+    public synchronized void onApplicationEvent(ContextRefreshedEvent event) {
+        if (asked.isEmpty() || event.getApplicationContext().getAutowireCapableBeanFactory() != beans) {
+            return;
+        }
+        for (ListenerMethod method : methods()) {
+            if (!asked.contains(method.outbox())) {
+                throw new IllegalStateException(origin(method.method()) + " listens to outbox '" + method.outbox()
+                        + "', which does not exist. There is: " + String.join(", ", asked));
+            }
+        }
+    }
+
+    private void refuseUnseen(String bean, Class<?> seenAs) {
+        Class<?> type = classOf(bean);
+        if (type == null || type == seenAs) {
+            return;
+        }
+        Set<Method> before = annotated(seenAs).keySet();
+        for (Method method : annotated(type).keySet()) {
+            if (before.stream().noneMatch(one -> one.getName().equals(method.getName()))) {
+                throw new IllegalStateException(origin(method) + " was not seen in time: bean '" + bean
+                        + "' is declared as a " + seenAs.getName() + ". Declare it as a " + type.getName());
+            }
+        }
+    }
+
+    private List<ListenerMethod> methods() {
+        List<ListenerMethod> known = found;
+        if (known == null) {
+            known = find();
+            found = known;
+        }
+        return known;
+    }
+
+    private List<ListenerMethod> find() {
+        List<ListenerMethod> methods = new ArrayList<>();
+        for (Iterator<String> names = beans().getBeanNamesIterator(); names.hasNext(); ) {
+            String bean = names.next();
+            Class<?> type = classOf(bean);
+            if (type == null) {
+                continue;
+            }
+            seen.put(bean, type);
+            annotated(type)
+                    .forEach((method, annotation) -> methods.add(refusing(
+                            method, () -> new ListenerMethod(beans(), bean, type, method, annotation, payloads))));
+        }
+        return List.copyOf(methods);
+    }
+
+    /** The class behind all proxies, as far as it is known; null for what is no bean of its own, or nobody's of ours. */
+    private @Nullable Class<?> classOf(String bean) {
+        ConfigurableListableBeanFactory factory = beans();
+        boolean isAbstract = factory.containsBeanDefinition(bean)
+                && factory.getMergedBeanDefinition(bean).isAbstract();
+        if (isAbstract || ScopedProxyUtils.isScopedTarget(bean)) {
+            return null;
+        }
+        Class<?> type = targetClass(factory, bean);
+        if (type != null && ScopedObject.class.isAssignableFrom(type)) {
+            type = targetClass(factory, ScopedProxyUtils.getTargetBeanName(bean));
+        }
+        boolean canHaveAny = type != null
+                && !type.getName().startsWith("org.springframework.")
+                && AnnotationUtils.isCandidateClass(type, OutboxListener.class);
+        return canHaveAny ? type : null;
+    }
+
+    /** Makes no bean, not even a factory of beans. */
+    private static @Nullable Class<?> targetClass(ConfigurableListableBeanFactory factory, String bean) {
+        return factory.containsSingleton(bean)
+                ? AutoProxyUtils.determineTargetClass(factory, bean)
+                : factory.getType(bean, false);
+    }
+
+    private static Map<Method, OutboxListener> annotated(Class<?> type) {
+        try {
+            return MethodIntrospector.selectMethods(type, (MetadataLookup<OutboxListener>)
+                    method -> AnnotatedElementUtils.findMergedAnnotation(method, OutboxListener.class));
+        } catch (LinkageError e) { // a class of something optional; Spring passes over its methods too
+            LOG.log(Level.DEBUG, "The methods of " + type.getName() + " cannot be looked at", e);
+            return Map.of();
+        }
+    }
+
+    private static String origin(Method method) {
+        return method.getDeclaringClass().getName() + "." + method.getName();
+    }
+
+    /** A step that may refuse. */
+    private interface Step<T> {
+        T run();
+    }
+
+    private static <T> T refusing(Method method, Step<T> step) {
+        try {
+            return step.run();
+        } catch (IllegalArgumentException | IllegalStateException e) {
+            throw new IllegalStateException(
+                    "@OutboxListener " + origin(method) + " cannot be used: " + e.getMessage(), e);
+        }
+    }
+
+    private ConfigurableListableBeanFactory beans() {
+        return Objects.requireNonNull(beans, "OutboxListenerMethods must be a bean");
+    }
+}
