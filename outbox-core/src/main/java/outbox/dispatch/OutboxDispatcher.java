@@ -58,6 +58,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final ClaimedStore store;
     private final MetricsExporter metrics;
     private final Duration drainTimeout;
+    private final boolean drainQueues;
     private final Ordering ordering;
     private final OutcomePolicy policy;
     private final DeliveryQueues queues;
@@ -80,6 +81,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     private OutboxDispatcher(Builder builder) {
         metrics = GuardedMetrics.of(builder.metrics);
         drainTimeout = Duration.ofMillis(builder.drainTimeoutMs);
+        drainQueues = builder.drainQueues;
         store = new ClaimedStore(
                 Objects.requireNonNull(builder.connectionProvider, "connectionProvider"),
                 Objects.requireNonNull(builder.eventStore, "eventStore"),
@@ -330,7 +332,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     }
 
     /**
-     * Stops taking events, lets the workers finish what is queued for up to {@code drainTimeoutMs}, then interrupts running listeners, gives back to the database everything that
+     * Stops taking events, lets the workers finish what is queued, or with {@code drainQueues} off only what runs, for up to {@code drainTimeoutMs}, then interrupts running listeners, gives back to the database everything that
      * did not finish and waits, bounded, until all outcomes are written. What an asynchronous listener has not completed by then may still have its effect: it waits for the end of its lease.
      * Idempotent; from a listener it returns at once and closes in the background.
      */
@@ -353,7 +355,11 @@ public final class OutboxDispatcher implements AutoCloseable {
                 order.close(); // what waits for its turn is for another node
             }
             admission.close(); // the same for what waits for a destination
-            boolean drained = waitFor(() -> pool.liveWorkers() > 0 && drain(), interrupted);
+            if (!drainQueues) {
+                pool.stop(); // what runs may end, and nothing else begins
+                giveBackWaiting();
+            }
+            boolean drained = waitFor(() -> (!drainQueues || pool.liveWorkers() > 0) && drain(), interrupted);
             giveBackWaiting();
             boolean stopped = waitFor(() -> stop(drained ? Duration.ZERO : STOP_GRACE), interrupted);
             giveBackWaiting(); // what workers set aside, or ends of asynchronous runs resumed, meanwhile
@@ -612,6 +618,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private int coldQueueCapacity = 1000;
         private long maxQueuedBytes = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 16);
         private long drainTimeoutMs = 5000;
+        private boolean drainQueues = true;
         private Duration leaseDuration = Duration.ofMinutes(5);
         private Duration listenerTimeLimit = Duration.ofMinutes(10);
         private final Map<String, Duration> timeLimits = new HashMap<>();
@@ -725,6 +732,15 @@ public final class OutboxDispatcher implements AutoCloseable {
                     drainTimeoutMs >= 0 && drainTimeoutMs <= LONGEST.toMillis(),
                     drainTimeoutMs,
                     "drainTimeoutMs must not be negative, and at most a year");
+            return this;
+        }
+
+        /**
+         * Whether {@link OutboxDispatcher#close()} also runs what is queued, as far as the drain time lasts; default true. Otherwise that is given back at once, and the whole drain time is for
+         * what runs already: a listener that takes no longer is not interrupted, however much is queued.
+         */
+        public Builder drainQueues(boolean drainQueues) {
+            this.drainQueues = drainQueues;
             return this;
         }
 

@@ -100,6 +100,35 @@ class DispatcherCloseTest {
     }
 
     @Test
+    void what_is_queued_may_be_given_back_while_what_runs_is_finished_uninterrupted() throws Exception {
+        CountDownLatch running = new CountDownLatch(1);
+        CountDownLatch gate = rig.gate();
+        rig.on("slow", event -> {
+            running.countDown();
+            gate.await(); // an interrupt would end it
+            ran.add("slow");
+        });
+        rig.on("t", event -> ran.add("t"));
+        OutboxDispatcher dispatcher =
+                rig.start(builder -> builder.workerCount(1).drainTimeoutMs(10_000).drainQueues(false));
+        QueuedEvent slow = rig.hot("slow");
+        dispatcher.enqueueHot(slow);
+        DispatcherRig.await(running);
+        QueuedEvent queued = rig.hot("t");
+        dispatcher.enqueueHot(queued);
+
+        CompletableFuture<Void> close = CompletableFuture.runAsync(dispatcher::close);
+        eventually(() -> assertThat(dispatcher.hasColdQueueCapacity()).isFalse());
+        gate.countDown();
+        close.get(10, TimeUnit.SECONDS);
+
+        assertThat(ran).containsExactly("slow");
+        assertStatus(slow, EventStatus.DONE);
+        assertStatus(queued, EventStatus.NEW);
+        eventually(this::assertNoThreadLeft);
+    }
+
+    @Test
     void what_is_queued_is_finished_before_the_close_returns() throws Exception {
         rig.on("t", event -> ran.add(event.eventId()));
         OutboxDispatcher dispatcher = rig.start(builder -> builder.workerCount(1));

@@ -44,7 +44,7 @@ final class Routes {
     Routes with(Entry added) {
         for (Entry entry : entries) {
             if (BY_SPECIFICITY.compare(entry, added) == 0 && overlap(entry, added)) {
-                throw new IllegalStateException(refusal(entry, added));
+                throw new DuplicateListenerException(refusal(entry, added));
             }
         }
         List<Entry> more = new ArrayList<>(entries);

@@ -7,18 +7,19 @@ final class AmbiguousDataSourceException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
 
-    private final String outbox;
+    private final String property;
     private final List<String> beans;
 
-    AmbiguousDataSourceException(String outbox, List<String> beans) {
+    AmbiguousDataSourceException(String outbox, String property, List<String> beans) {
         super("Outbox " + outbox + " needs one DataSource, but there are " + beans.size() + ": "
                 + String.join(", ", beans));
-        this.outbox = outbox;
+        this.property = property;
         this.beans = List.copyOf(beans);
     }
 
-    String outbox() {
-        return outbox;
+    /** The property that says which. */
+    String property() {
+        return property;
     }
 
     List<String> beans() {

@@ -26,7 +26,7 @@ final class DataSources {
         }
         DataSource only = beans.getBeanProvider(DataSource.class).getIfUnique();
         if (only == null) {
-            throw new AmbiguousDataSourceException(outbox, known);
+            throw new AmbiguousDataSourceException(outbox, settings.check().name("data-source"), known);
         }
         return only;
     }

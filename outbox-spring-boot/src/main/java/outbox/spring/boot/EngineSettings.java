@@ -2,6 +2,8 @@ package outbox.spring.boot;
 
 import org.springframework.util.unit.DataSize;
 import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.Protection;
+import outbox.dispatch.RetryRules;
 import outbox.jdbc.Capability;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
@@ -34,6 +36,9 @@ final class EngineSettings {
         this.properties = properties;
         Boolean asked = properties.dispatcher().virtualThreads();
         this.virtualThreads = asked == null ? virtualThreads : asked;
+        if (this.virtualThreads && Runtime.version().feature() < 21) {
+            throw check.refuse("dispatcher.virtual-threads", true, "false before Java 21");
+        }
         this.table = properties.layout().table(check, properties.table());
         this.ordering = ordering(check.at("ordering"), properties.ordering());
         if (!properties.named().isEmpty()) {
@@ -44,6 +49,9 @@ final class EngineSettings {
         applyTo(OutboxPoller.builder());
         applyTo(OutboxPurge.builder());
         RetrySettings.policy(check.at("retry"), properties.retry());
+        RetrySettings.addRules(check.at("retry"), properties.retry(), RetryRules.builder());
+        ProtectionSettings.addTo(Protection.builder(), check.at("protection"), properties.protection());
+        maxAttempts();
         checkLayout();
     }
 
@@ -90,6 +98,12 @@ final class EngineSettings {
         return ordering.onlyTypes(order.onlyTypes());
     }
 
+    /** After how many attempts an event is dead: a table of others tells dead events by it, so it must be what other relays of that table have. */
+    int maxAttempts() {
+        int otherwise = properties.layout() == Layout.OUTBOX ? 10 : properties.layout().of(table).maxAttempts();
+        return RetrySettings.maxAttempts(check.at("retry"), properties.retry(), otherwise);
+    }
+
     PropertyCheck check() {
         return check;
     }
@@ -122,6 +136,7 @@ final class EngineSettings {
                 .coldQueueCapacity(
                         its.between("cold-queue-capacity", settings.coldQueueCapacity(), 1, Integer.MAX_VALUE))
                 .drainTimeoutMs(settings.drainTimeout().toMillis())
+                .drainQueues(false) // the next start has what is queued; a listener that runs needs the time
                 .leaseDuration(properties.lease())
                 .listenerTimeLimit(its.positive("listener-time-limit", settings.listenerTimeLimit()))
                 .keepAttempts(its.between("keep-attempts", settings.keepAttempts(), 0, 1000))

@@ -7,11 +7,11 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.DataSourceUtils;
-import outbox.reconcile.Reconciler;
 
 import javax.sql.DataSource;
 
@@ -30,7 +30,7 @@ import javax.sql.DataSource;
             "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration"
         })
 @ConditionalOnOutbox
-@ConditionalOnClass({DataSource.class, DataSourceUtils.class})
+@ConditionalOnClass({DataSource.class, DataSourceUtils.class, EmbeddedDatabaseConnection.class})
 @ConditionalOnBean(DataSource.class)
 @EnableConfigurationProperties(OutboxProperties.class)
 @Import(OutboxRegistrar.class)
@@ -47,8 +47,7 @@ final class OutboxAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    static OutboxLifecycle outboxLifecycle(
-            OutboxFactory factory, ObjectProvider<OutboxInstance> instances, ObjectProvider<Reconciler> reconcilers) {
-        return new OutboxLifecycle(factory, reconcilers);
+    static OutboxLifecycle outboxLifecycle(OutboxFactory factory, ObjectProvider<OutboxInstance> outboxes) {
+        return new OutboxLifecycle(factory, outboxes);
     }
 }

@@ -41,6 +41,7 @@ final class OutboxEngine {
     private final List<OutboxCustomizer> customizers;
     private final HotPath hotPath = new HotPath();
     private final OutboxInstance instance;
+    private final TransactionManagers transactions;
     private boolean filled; // the lifecycle's thread only, as what follows
     private @Nullable OutboxPurge purge;
 
@@ -48,6 +49,7 @@ final class OutboxEngine {
         this.name = name;
         this.settings = settings;
         this.beans = new OutboxBeans(factory);
+        this.transactions = new TransactionManagers(factory);
         this.customizers = beans.all(OutboxCustomizer.class, name);
         DataSource dataSource = new DataSources(factory).of(name, settings);
         Leadership leadership = leadership(dataSource);
@@ -122,6 +124,9 @@ final class OutboxEngine {
             beans.all(ListenerSource.class, name).forEach(source -> source.addTo(name, instance.listeners()));
             filled = true;
         }
+        if (instance.writer() != null && instance.txContext() instanceof SpringTxContext) {
+            transactions.require(name, settings, instance.dataSource());
+        }
         if (!settings.properties().role().relays()) {
             return;
         }
@@ -149,12 +154,13 @@ final class OutboxEngine {
                 .eventStore(instance.store())
                 .listenerRegistry(instance.listeners())
                 .maxAttempts(RetrySettings.maxAttempts(check.at("retry"), properties.retry()))
+                .interceptors(beans.all(EventInterceptor.class, name))
+                .maxAttempts(settings.maxAttempts())
                 .retryPolicy(orElse(
                         beans.one(RetryPolicy.class, name),
-                        RetrySettings.policy(check.at("retry"), properties.retry())))
-                .retryRules(retryRules())
-                .protection(protection());
+                        RetrySettings.policy(check.at("retry"), properties.retry())));
         settings.applyTo(builder);
+        instance.listeners().configure(builder, retryRules(), protection());
         Leadership leadership = instance.leadership();
         if (leadership != null) {
             builder.leadership(leadership);

@@ -2,7 +2,6 @@ package outbox.spring.boot;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
-import outbox.reconcile.Reconciler;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -24,28 +23,25 @@ final class OutboxLifecycle implements SmartLifecycle {
     private static final Logger LOG = System.getLogger(OutboxLifecycle.class.getName());
 
     private final OutboxFactory factory;
-    private final ObjectProvider<Reconciler> reconcilers;
+    private final ObjectProvider<OutboxInstance> outboxes;
     private volatile boolean running; // the context's thread writes
 
-    OutboxLifecycle(OutboxFactory factory, ObjectProvider<Reconciler> reconcilers) {
+    OutboxLifecycle(OutboxFactory factory, ObjectProvider<OutboxInstance> outboxes) {
         this.factory = factory;
-        this.reconcilers = reconcilers;
+        this.outboxes = outboxes;
     }
 
     @Override
     public void start() {
         running = true; // first: what started before another failed must be stopped
+        outboxes.forEach(outbox -> {}); // all are made, even in an application that makes its beans when they are used
         factory.engines().forEach(OutboxEngine::start);
-        reconcilers.forEach(Reconciler::start);
     }
 
     @Override
     public void stop() {
         List<CountDownLatch> ends = new ArrayList<>();
         Duration longest = Duration.ZERO;
-        for (Reconciler reconciler : reconcilers) {
-            ends.add(inBackground("reconciler", reconciler::close));
-        }
         for (OutboxEngine engine : factory.engines()) {
             ends.add(inBackground(engine.name(), engine::stop));
             longest = longest.compareTo(engine.shutdownTimeout()) < 0 ? engine.shutdownTimeout() : longest;

@@ -10,6 +10,7 @@ import outbox.order.WhenDead;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -49,6 +50,11 @@ record OutboxProperties(
         @DefaultValue Retry retry,
         @DefaultValue Protect protection,
         @DefaultValue SingleActive singleActive) {
+
+    /** Those of the outbox with this name. */
+    OutboxProperties of(String outbox) {
+        return named.isEmpty() ? this : Objects.requireNonNull(named.get(outbox), outbox);
+    }
 
     /**
      * The tables.
@@ -149,7 +155,7 @@ record OutboxProperties(
     /**
      * What follows a failed attempt.
      *
-     * @param maxAttempts after how many failed attempts an event is dead, at least 1
+     * @param maxAttempts after how many failed attempts an event is dead, at least 1; by default 10, with another layout than outbox 25
      * @param policy how the wait grows: exponential, fixed, linear or series
      * @param first the first wait, 1ms to a year; of the linear policy also the step
      * @param longest the longest wait, 1ms to a year, not shorter than the first
@@ -160,7 +166,7 @@ record OutboxProperties(
      * @param listeners rules for listeners, by their names
      */
     record Retry(
-            @DefaultValue("10") int maxAttempts,
+            @Nullable Integer maxAttempts,
             @DefaultValue("exponential") Backoff policy,
             @DefaultValue("200ms") Duration first,
             @DefaultValue("60s") Duration longest,

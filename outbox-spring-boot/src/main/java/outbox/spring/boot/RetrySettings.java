@@ -23,8 +23,9 @@ final class RetrySettings {
         return policy(check, retry.policy(), retry.first(), retry.longest(), retry.jitter(), retry.waits());
     }
 
-    static int maxAttempts(PropertyCheck check, Retry retry) {
-        return check.between("max-attempts", retry.maxAttempts(), 1, Integer.MAX_VALUE);
+    static int maxAttempts(PropertyCheck check, Retry retry, int otherwise) {
+        Integer asked = retry.maxAttempts();
+        return asked == null ? otherwise : check.between("max-attempts", asked, 1, Integer.MAX_VALUE);
     }
 
     static void addRules(PropertyCheck check, Retry retry, RetryRules.Builder rules) {

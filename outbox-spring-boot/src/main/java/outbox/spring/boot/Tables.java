@@ -51,7 +51,7 @@ final class Tables {
         TableLayout layout = settings.properties()
                 .layout()
                 .of(settings.table())
-                .withMaxAttempts(settings.properties().retry().maxAttempts());
+                .withMaxAttempts(settings.maxAttempts());
         LayoutEventStore store = leadership == null
                 ? LayoutEventStore.of(dataSource, layout)
                 : LayoutEventStore.of(dataSource, layout, leadership);

@@ -1,0 +1,26 @@
+package outbox.spring.boot;
+
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** A table that is not there, or not complete. */
+final class MissingSchemaFailureAnalyzer extends AbstractFailureAnalyzer<MissingSchemaException> {
+
+    @Override
+    protected FailureAnalysis analyze(Throwable rootFailure, MissingSchemaException cause) {
+        List<String> ways = new ArrayList<>();
+        if (cause.isDefaultTable()) {
+            ways.add("Flyway: spring.flyway.locations=classpath:db/migration," + cause.flywayLocations());
+            ways.add("Liquibase: include " + cause.liquibaseFiles());
+        }
+        ways.add("a migration of your own, with what this prints: " + cause.command());
+        ways.add("at each start, by the application: " + cause.initializeProperty() + "=always");
+        return new FailureAnalysis(
+                cause.getMessage() + ".",
+                "Create what is missing, in one of these ways:\n- " + String.join("\n- ", ways),
+                cause);
+    }
+}

@@ -1,0 +1,39 @@
+package outbox.spring.boot;
+
+import java.util.List;
+
+/** No transaction manager is for the data source of an outbox, so no event could be written. */
+final class MissingTransactionManagerException extends IllegalStateException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final String outbox;
+    private final List<String> others;
+    private final String property;
+    private final String roleProperty;
+
+    MissingTransactionManagerException(String outbox, EngineSettings settings, List<String> others) {
+        super("There is no transaction manager for the DataSource of outbox " + outbox
+                + (others.isEmpty() ? "" : "; those there are, " + String.join(", ", others) + ", are for others"));
+        this.outbox = outbox;
+        this.others = List.copyOf(others);
+        this.property = settings.check().name("transaction-manager");
+        this.roleProperty = settings.check().name("role");
+    }
+
+    String outbox() {
+        return outbox;
+    }
+
+    List<String> others() {
+        return others;
+    }
+
+    String property() {
+        return property;
+    }
+
+    String roleProperty() {
+        return roleProperty;
+    }
+}

@@ -1,0 +1,77 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.ResourceTransactionManager;
+
+import java.util.ArrayList;
+import java.util.List;
+import javax.sql.DataSource;
+
+/** Finds the transaction manager of a data source among the application's. */
+final class TransactionManagers {
+
+    private final ListableBeanFactory beans;
+
+    TransactionManagers(ListableBeanFactory beans) {
+        this.beans = beans;
+    }
+
+    /** The one that the properties name, else the one of the data source, else the only or primary one that may be of it, as those of JPA and JTA may. */
+    PlatformTransactionManager require(String outbox, EngineSettings settings, DataSource bean) {
+        DataSource dataSource = bean instanceof TransactionAwareDataSourceProxy proxy && proxy.getTargetDataSource() != null
+                ? proxy.getTargetDataSource()
+                : bean; // what a manager has is the target
+        String asked = settings.properties().transactionManager();
+        List<String> known = List.of(beans.getBeanNamesForType(PlatformTransactionManager.class));
+        if (asked != null) {
+            if (!known.contains(asked)) {
+                throw settings.check()
+                        .refuse(
+                                "transaction-manager",
+                                asked,
+                                "the name of a transaction manager bean: " + String.join(", ", known));
+            }
+            return requireFits(outbox, beans.getBean(asked, PlatformTransactionManager.class), asked, dataSource);
+        }
+        List<PlatformTransactionManager> possible = new ArrayList<>();
+        for (String name : known) {
+            PlatformTransactionManager manager = beans.getBean(name, PlatformTransactionManager.class);
+            if (dataSourceOf(manager) == dataSource) {
+                return manager;
+            }
+            if (dataSourceOf(manager) == null) {
+                possible.add(manager);
+            }
+        }
+        PlatformTransactionManager only =
+                beans.getBeanProvider(PlatformTransactionManager.class).getIfUnique();
+        if (only != null && possible.contains(only)) {
+            return only;
+        }
+        if (possible.isEmpty()) {
+            throw new MissingTransactionManagerException(outbox, settings, known);
+        }
+        return possible.get(0);
+    }
+
+    private static PlatformTransactionManager requireFits(
+            String outbox, PlatformTransactionManager manager, String bean, DataSource dataSource) {
+        DataSource its = dataSourceOf(manager);
+        if (its != null && its != dataSource) {
+            throw new IllegalStateException("Transaction manager " + bean + " of outbox " + outbox
+                    + " is for another DataSource than that of the outbox, so no event could join its transactions");
+        }
+        return manager;
+    }
+
+    /** The data source whose transactions it manages; null if that cannot be told. */
+    private static @Nullable DataSource dataSourceOf(PlatformTransactionManager manager) {
+        return manager instanceof ResourceTransactionManager resource
+                        && resource.getResourceFactory() instanceof DataSource dataSource
+                ? dataSource
+                : null;
+    }
+}

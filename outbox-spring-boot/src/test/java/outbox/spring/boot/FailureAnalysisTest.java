@@ -1,0 +1,96 @@
+package outbox.spring.boot;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import outbox.spring.ListenerSource;
+
+import java.util.Objects;
+import javax.sql.DataSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/** What a person reads whose application does not start. */
+class FailureAnalysisTest {
+
+    private final ApplicationContextRunner runner = EngineRunner.application();
+
+    @Test
+    void two_data_sources_and_no_name() {
+        FailureAnalysis analysis = analysis(runner.withBean("one", DataSource.class, () -> memory("one"))
+                .withBean("two", DataSource.class, () -> memory("two")));
+
+        assertThat(analysis.getDescription()).contains("one, two");
+        assertThat(analysis.getAction()).contains("outbox.data-source=one").contains("@Primary");
+    }
+
+    @Test
+    void no_table() {
+        FailureAnalysis analysis = analysis(runner.withPropertyValues(
+                "outbox.jdbc.initialize-schema=never", "outbox.capabilities=order,pauses"));
+
+        assertThat(analysis.getDescription()).contains("table outbox_event");
+        assertThat(analysis.getAction())
+                .contains(
+                        "classpath:db/migration,classpath:META-INF/outbox/flyway/{vendor},classpath:META-INF/outbox/flyway-order/{vendor}")
+                .contains("META-INF/outbox/liquibase/outbox.xml")
+                .contains("outbox schema print --store h2 --table outbox_event --with ORDER,PAUSES")
+                .contains("outbox.jdbc.initialize-schema=always");
+    }
+
+    @Test
+    void no_transaction_manager() {
+        FailureAnalysis analysis = analysis(new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(OutboxAutoConfiguration.class))
+                .withBean(DataSource.class, () -> memory("none")));
+
+        assertThat(analysis.getDescription()).contains("no transaction manager for the DataSource of outbox default");
+        assertThat(analysis.getAction()).contains("JdbcTransactionManager").contains("outbox.role=relay");
+    }
+
+    @Test
+    void a_wrong_value() {
+        FailureAnalysis analysis = analysis(runner.withPropertyValues("outbox.dispatcher.keep-attempts=1001"));
+
+        assertThat(analysis.getDescription())
+                .isEqualTo("Property outbox.dispatcher.keep-attempts is '1001', but must be between 0 and 1000.");
+    }
+
+    @Test
+    void two_listeners_for_one_event() {
+        ListenerSource twice = (outbox, listeners) -> {
+            EngineRunner.on("order.created", event -> {}).addTo(outbox, listeners);
+            EngineRunner.on("order.created", event -> {}).addTo(outbox, listeners);
+        };
+
+        FailureAnalysis analysis = analysis(runner.withBean(ListenerSource.class, () -> twice));
+
+        assertThat(analysis.getDescription()).contains("order.created");
+        assertThat(analysis.getAction()).contains("Keep one");
+    }
+
+    private static DataSource memory(String name) {
+        return new DriverManagerDataSource("jdbc:h2:mem:failure-" + name + ";DB_CLOSE_DELAY=-1");
+    }
+
+    private static FailureAnalysis analysis(ApplicationContextRunner failing) {
+        FailureAnalysis[] found = new FailureAnalysis[1];
+        failing.run(context -> {
+            Throwable failure = Objects.requireNonNull(context.getStartupFailure());
+            SpringFactoriesLoader.forDefaultResourceLocation()
+                    .load(FailureAnalyzer.class, SpringFactoriesLoader.FailureHandler.handleMessage((type, e) -> {}))
+                    .stream()
+                    .filter(analyzer -> analyzer.getClass().getName().startsWith("outbox."))
+                    .map(analyzer -> analyzer.analyze(failure))
+                    .filter(Objects::nonNull)
+                    .findFirst()
+                    .ifPresent(analysis -> found[0] = analysis);
+            assertThat(found[0]).as("an analysis of " + failure).isNotNull();
+        });
+        return Objects.requireNonNull(found[0]);
+    }
+}

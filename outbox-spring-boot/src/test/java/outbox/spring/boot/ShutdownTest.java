@@ -1,0 +1,130 @@
+package outbox.spring.boot;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import outbox.EventEnvelope;
+import outbox.OutboxWriter;
+import outbox.model.EventStatus;
+import outbox.spring.ListenerSource;
+
+import java.time.Duration;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** An application that stops while it has much to deliver and slow listeners, and one that starts after it. */
+class ShutdownTest {
+
+    private static final int EVENTS = 200;
+
+    private final DataSource dataSource =
+            new DriverManagerDataSource("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
+    private final JdbcTemplate sql = new JdbcTemplate(dataSource);
+    private final Set<String> written = ConcurrentHashMap.newKeySet();
+    private final ConcurrentMap<String, Integer> delivered = new ConcurrentHashMap<>();
+    private final AtomicInteger interrupted = new AtomicInteger();
+    private final CountDownLatch someRan = new CountDownLatch(8);
+
+    @Test
+    void nothing_is_lost_or_interrupted_and_the_next_start_goes_on() throws Exception {
+        long[] stopBegan = new long[1];
+        application("outbox.dispatcher.drain-timeout=5s", "outbox.shutdown-timeout=20s")
+                .withBean(ListenerSource.class, () -> EngineRunner.on("order.created", this::slowly))
+                .run(context -> {
+                    sql.execute("CREATE TABLE handled (event_id VARCHAR(36))");
+                    OutboxWriter writer = context.getBean(OutboxWriter.class);
+                    for (int i = 0; i < EVENTS; i++) {
+                        EngineRunner.transaction(context)
+                                .executeWithoutResult(status -> written.add(writer.write("order.created", "{}")));
+                    }
+                    assertThat(someRan.await(10, TimeUnit.SECONDS)).isTrue();
+                    stopBegan[0] = System.nanoTime();
+                }); // which closes the context
+        Duration stop = Duration.ofNanos(System.nanoTime() - stopBegan[0]);
+
+        assertThat(stop).isLessThan(Duration.ofSeconds(5)); // not as long as all that was queued would take
+        assertThat(interrupted).hasValue(0);
+        assertThat(delivered.size()).isBetween(8, EVENTS - 1);
+        assertThat(count(EventStatus.DONE)).isEqualTo(delivered.size()); // each outcome was written
+        assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE locked_by IS NOT NULL", Long.class))
+                .isZero(); // and everything else given back
+        assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE attempts > 0 AND status <> 1", Long.class))
+                .isZero();
+
+        application()
+                .withBean(ListenerSource.class, () -> EngineRunner.on("order.created", this::note))
+                .run(context ->
+                        await().untilAsserted(() -> assertThat(count(EventStatus.DONE)).isEqualTo(EVENTS)));
+
+        assertThat(delivered.keySet()).isEqualTo(written);
+        assertThat(delivered.values()).containsOnly(1);
+    }
+
+    @Test
+    void a_listener_that_never_ends_does_not_keep_the_application_from_ending() throws Exception {
+        CountDownLatch runs = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        long[] stopBegan = new long[1];
+        application("outbox.dispatcher.drain-timeout=200ms", "outbox.shutdown-timeout=1s")
+                .withBean(ListenerSource.class, () -> EngineRunner.on("order.created", event -> {
+                    runs.countDown();
+                    while (end.getCount() > 0) {
+                        try {
+                            end.await();
+                        } catch (InterruptedException e) {
+                            interrupted.incrementAndGet(); // and goes on, as some do
+                        }
+                    }
+                }))
+                .run(context -> {
+                    EngineRunner.write(context, "order.created", "{}");
+                    assertThat(runs.await(10, TimeUnit.SECONDS)).isTrue();
+                    stopBegan[0] = System.nanoTime();
+                });
+        Duration stop = Duration.ofNanos(System.nanoTime() - stopBegan[0]);
+        end.countDown();
+
+        assertThat(interrupted.get()).isPositive();
+        assertThat(stop).isLessThan(Duration.ofSeconds(3));
+    }
+
+    @Test
+    void an_outbox_stops_after_web_requests() {
+        int gracefulShutdown = 2147482623; // of Boot, in both lines
+        assertThat(OutboxLifecycle.PHASE).isLessThan(gracefulShutdown - 1024);
+    }
+
+    private void slowly(EventEnvelope event) {
+        try {
+            TimeUnit.MILLISECONDS.sleep(100); // the listener is slow; no test waits here
+        } catch (InterruptedException e) {
+            interrupted.incrementAndGet();
+        }
+        sql.update("INSERT INTO handled VALUES (?)", event.eventId());
+        note(event);
+        someRan.countDown();
+    }
+
+    private void note(EventEnvelope event) {
+        delivered.merge(event.eventId(), 1, Integer::sum);
+    }
+
+    private long count(EventStatus status) {
+        Long count = sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE status = ?", Long.class, status.code());
+        return count == null ? 0 : count;
+    }
+
+    private ApplicationContextRunner application(String... properties) {
+        return EngineRunner.application().withBean(DataSource.class, () -> dataSource).withPropertyValues(properties);
+    }
+}

@@ -1,0 +1,24 @@
+package outbox.boot;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+
+import java.lang.management.ManagementFactory;
+
+/** An application with a database in memory and nothing else; tells what its start took, from that of the process. */
+@Configuration(proxyBeanMethods = false)
+@EnableAutoConfiguration
+public class EmptyApplication {
+
+    public static void main(String[] args) {
+        SpringApplication application = new SpringApplication(EmptyApplication.class);
+        application.setWebApplicationType(WebApplicationType.NONE);
+        try (ConfigurableApplicationContext context = application.run(args)) {
+            long millis = ManagementFactory.getRuntimeMXBean().getUptime();
+            System.out.println("started in " + millis + " ms with " + context.getBeanDefinitionCount() + " beans");
+        }
+    }
+}
