@@ -118,7 +118,7 @@ final class OutboxCheck {
             return new Finding(OutboxHealth.OUT_OF_SERVICE, "stopped", "The relay does not run");
         }
         Duration since = poller.sinceLook();
-        if (since != null && since.compareTo(poller.interval().plus(properties.stuckAfter())) > 0) {
+        if (since != null && since.compareTo(longestPause(poller).plus(properties.stuckAfter())) > 0) {
             return new Finding(
                     OutboxHealth.DOWN,
                     "stuck",
@@ -128,6 +128,10 @@ final class OutboxCheck {
             return new Finding(OutboxHealth.DOWN, "stuck", "All workers are held by listeners that do not return");
         }
         return null;
+    }
+
+    private static Duration longestPause(PollerStatus poller) {
+        return poller.interval().plus(poller.interval().dividedBy(5));
     }
 
     private static @Nullable Finding leaderless(@Nullable Leadership leadership) {

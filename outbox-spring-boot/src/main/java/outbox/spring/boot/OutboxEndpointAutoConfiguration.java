@@ -3,6 +3,7 @@ package outbox.spring.boot;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -10,8 +11,9 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 
 /** The actuator endpoint {@code outbox}. */
-@AutoConfiguration
+@AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnOutbox
+@ConditionalOnBean(OutboxInstance.class)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
 @ConditionalOnAvailableEndpoint(endpoint = OutboxEndpoint.class)
 @ConditionalOnBooleanProperty(name = "outbox.endpoint.enabled", matchIfMissing = true)

@@ -2,6 +2,7 @@ package outbox.spring.boot;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -13,8 +14,9 @@ import org.springframework.context.annotation.Configuration;
 import outbox.rabbitmq.RabbitTransport;
 
 /** The health of the outboxes. Its indicator for Spring Boot 3.5 is in a module of its own. */
-@AutoConfiguration
+@AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnOutbox
+@ConditionalOnBean(OutboxInstance.class)
 @ConditionalOnClass(name = "org.springframework.boot.actuate.endpoint.annotation.Endpoint")
 @ConditionalOnBooleanProperty(name = "outbox.health.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(OutboxHealthProperties.class)

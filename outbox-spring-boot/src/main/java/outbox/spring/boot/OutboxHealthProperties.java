@@ -12,7 +12,7 @@ import java.time.Duration;
  * @param timeout how long the database may take to answer before it counts as unreachable, 1ms to 1m
  * @param keep how long an answer of the database is kept, however often health is asked for, 0 to 1h
  * @param maxLag how long an event may be overdue before its outbox is lagging, 1ms to a year
- * @param stuckAfter how long the poller may go without a look at the table, beyond its interval, before it is stuck, 1ms to a year
+ * @param stuckAfter how long the poller may go without a look at the table, beyond its longest pause, before it is stuck, 1ms to a year
  * @param pausedStatus status of an outbox that is paused as a whole, in capital letters and underscores
  * @param laggingStatus status of an outbox that is lagging, in capital letters and underscores
  */

@@ -2,6 +2,7 @@ package outbox.spring.boot;
 
 import org.slf4j.MDC;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -11,8 +12,9 @@ import org.springframework.core.annotation.Order;
 import outbox.dispatch.OutboxDispatcher;
 
 /** Names events in the log lines of their listeners. */
-@AutoConfiguration
+@AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnOutbox
+@ConditionalOnBean(OutboxInstance.class)
 @ConditionalOnClass(MDC.class)
 @ConditionalOnBooleanProperty(name = "outbox.logging.mdc", matchIfMissing = true)
 @EnableConfigurationProperties(OutboxLoggingProperties.class)

@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -17,6 +18,7 @@ import outbox.spi.Leadership;
 
 /** Meters of the outboxes on the registry of the application. */
 @AutoConfiguration(
+        after = OutboxAutoConfiguration.class,
         afterName = {
             "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.metrics.export.simple.SimpleMetricsExportAutoConfiguration",
@@ -24,6 +26,7 @@ import outbox.spi.Leadership;
             "org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration"
         })
 @ConditionalOnOutbox
+@ConditionalOnBean(OutboxInstance.class)
 @ConditionalOnClass({MeterRegistry.class, OutboxMeters.class})
 @ConditionalOnSingleCandidate(MeterRegistry.class)
 @ConditionalOnBooleanProperty(name = "outbox.metrics.enabled", matchIfMissing = true)

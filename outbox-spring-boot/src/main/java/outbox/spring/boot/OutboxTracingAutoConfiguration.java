@@ -24,6 +24,7 @@ import outbox.opentelemetry.OutboxTracing;
  * many.
  */
 @AutoConfiguration(
+        after = OutboxAutoConfiguration.class,
         afterName = {
             "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.opentelemetry.OpenTelemetryAutoConfiguration",
@@ -39,6 +40,7 @@ import outbox.opentelemetry.OutboxTracing;
             "org.springframework.boot.opentelemetry.autoconfigure.OpenTelemetrySdkAutoConfiguration"
         })
 @ConditionalOnOutbox
+@ConditionalOnBean(OutboxInstance.class)
 @ConditionalOnBooleanProperty(name = "outbox.tracing.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(OutboxTracingProperties.class)
 class OutboxTracingAutoConfiguration {

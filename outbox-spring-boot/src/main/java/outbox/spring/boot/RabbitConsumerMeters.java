@@ -38,11 +38,17 @@ final class RabbitConsumerMeters implements MeterBinder {
                 .description("Messages of a consumer, by what became of them")
                 .tags("consumer", name, "result", result)
                 .register(registry));
-        Gauge.builder("outbox.consumer.in.flight", consumer, some -> some.health().inFlight())
+        Gauge.builder(
+                        "outbox.consumer.in.flight",
+                        consumer,
+                        some -> some.health().inFlight())
                 .description("Messages that have arrived and are not settled yet")
                 .tag("consumer", name)
                 .register(registry);
-        Gauge.builder("outbox.consumer.consuming", consumer, some -> some.health().consuming() ? 1 : 0)
+        Gauge.builder(
+                        "outbox.consumer.consuming",
+                        consumer,
+                        some -> some.health().consuming() ? 1 : 0)
                 .description("Whether messages can arrive")
                 .tag("consumer", name)
                 .register(registry);

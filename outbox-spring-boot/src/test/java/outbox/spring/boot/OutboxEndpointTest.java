@@ -1,6 +1,7 @@
 package outbox.spring.boot;
 
 import org.assertj.core.api.AbstractStringAssert;
+import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
@@ -22,6 +23,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+@NullUnmarked
 class OutboxEndpointTest {
 
     private static final EventSearch ANY = new EventSearch(null, null, null, null, null, null);

@@ -1,6 +1,7 @@
 package outbox.spring.boot;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -10,9 +11,12 @@ import outbox.admin.OutboxAdmin;
 import outbox.admin.PauseRequest;
 import outbox.spring.ListenerSource;
 
+import java.sql.Connection;
 import java.sql.Timestamp;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
@@ -20,6 +24,7 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+@NullUnmarked
 class OutboxHealthTest {
 
     private final ApplicationContextRunner runner =
@@ -169,6 +174,17 @@ class OutboxHealthTest {
                 });
     }
 
+    @Test
+    void a_poller_that_cannot_look_is_stuck_after_the_time_that_is_set() {
+        runner.withPropertyValues("outbox.health.stuck-after=100ms").run(context -> {
+            awaitState(context, "up", "UP");
+
+            Applications.jdbc(context).execute("ALTER TABLE outbox_event DROP COLUMN headers");
+
+            awaitState(context, "stuck", "DOWN");
+        });
+    }
+
     private static void hang(CountDownLatch gate) {
         boolean open = false;
         while (!open) {
@@ -207,6 +223,32 @@ class OutboxHealthTest {
             context.getBean(DataSource.class).unwrap(HikariDataSource.class).close();
 
             awaitState(context, "database unreachable", "DOWN");
+        });
+    }
+
+    @Test
+    void a_database_that_does_not_answer_is_waited_for_as_long_as_is_set() {
+        runner.withPropertyValues("outbox.health.timeout=50ms").run(context -> {
+            List<Connection> all = new ArrayList<>();
+            for (int i = 0; i < 10; i++) {
+                all.add(context.getBean(DataSource.class).getConnection());
+            }
+
+            assertThat(details(report(context))).containsEntry("reason", "No answer within 50 ms");
+            for (Connection connection : all) {
+                connection.close();
+            }
+        });
+    }
+
+    @Test
+    void what_the_database_said_is_kept_for_a_while() {
+        runner.withPropertyValues("outbox.health.keep=1h").run(context -> {
+            awaitState(context, "up", "UP");
+
+            Applications.jdbc(context).execute("DROP TABLE outbox_event");
+
+            assertThat(report(context).status()).isEqualTo("UP");
         });
     }
 

@@ -3,6 +3,7 @@ package outbox.spring.boot;
 import com.rabbitmq.client.ConnectionFactory;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import outbox.memory.MemoryInbox;
@@ -14,6 +15,7 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+@NullUnmarked
 class OutboxMetricsTest {
 
     private final ApplicationContextRunner runner = Applications.with(OutboxMetricsAutoConfiguration.class)
@@ -138,7 +140,8 @@ class OutboxMetricsTest {
                             .functionCounter()
                             .count())
                     .isZero();
-            assertThat(registry.get("outbox.consumer.consuming").gauge().value()).isZero();
+            assertThat(registry.get("outbox.consumer.consuming").gauge().value())
+                    .isZero();
         });
     }
 
