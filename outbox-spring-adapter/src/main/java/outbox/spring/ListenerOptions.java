@@ -1,6 +1,7 @@
 package outbox.spring;
 
 import org.jspecify.annotations.Nullable;
+import outbox.dispatch.CircuitBreaker;
 import outbox.dispatch.Protection;
 import outbox.dispatch.RetryRules;
 import outbox.spring.OutboxListeners.Entry;
@@ -27,8 +28,9 @@ final class ListenerOptions {
         return builder.build();
     }
 
-    Protection addTo(Protection protection) {
+    Protection addTo(Protection protection, Map<String, CircuitBreaker> breakers) {
         Protection.Builder builder = protection.toBuilder();
+        breakers.forEach(builder::breakerForListener);
         forEach("a limit", Entry::limit, builder::limitListener);
         return builder.build();
     }

@@ -3,6 +3,7 @@ package outbox.spring;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
+import outbox.dispatch.CircuitBreaker;
 import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
@@ -11,7 +12,9 @@ import outbox.dispatch.RetryRules;
 import outbox.registry.ListenerRegistry;
 
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -26,7 +29,8 @@ import java.util.Set;
 public final class OutboxListeners implements ListenerRegistry {
 
     private volatile Routes routes = Routes.NONE; // written under the lock
-    private boolean configured; // guarded by this
+    private final Map<String, CircuitBreaker> breakers = new LinkedHashMap<>(); // guarded by this, as the next
+    private boolean configured;
 
     /**
      * Adds a listener.
@@ -39,6 +43,12 @@ public final class OutboxListeners implements ListenerRegistry {
                     + " comes too late: the dispatcher of its outbox is built already");
         }
         routes = routes.with(entry);
+        return this;
+    }
+
+    /** Puts a breaker before the listener with this name, beside those of the application: for transports, which know when their destination is down. */
+    public synchronized OutboxListeners guard(String listener, CircuitBreaker breaker) {
+        breakers.put(listener, breaker);
         return this;
     }
 
@@ -70,7 +80,7 @@ public final class OutboxListeners implements ListenerRegistry {
         dispatcher
                 .listenerRegistry(this)
                 .retryRules(options.addTo(rules))
-                .protection(options.addTo(protection))
+                .protection(options.addTo(protection, breakers))
                 .interceptor(new CurrentAttempt());
         options.timeLimits().forEach(dispatcher::listenerTimeLimit);
         configured = true;

@@ -1,0 +1,55 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.GiveUpException;
+import outbox.RetryLaterException;
+import outbox.dispatch.EventInterceptor;
+
+import java.time.Duration;
+import java.util.List;
+
+/** Knows the event whose listener runs on this thread. */
+final class DeliveredEvent implements EventInterceptor, IncomingMessages {
+
+    private static final Duration LATER = Duration.ofSeconds(5);
+
+    private final ThreadLocal<@Nullable List<EventEnvelope>> events = new ThreadLocal<>();
+
+    @Override
+    public AutoCloseable enterListener(List<EventEnvelope> delivered) {
+        List<EventEnvelope> outer = events.get(); // a listener may end the asynchronous run of another event
+        events.set(delivered);
+        return () -> {
+            if (outer == null) {
+                events.remove();
+            } else {
+                events.set(outer);
+            }
+        };
+    }
+
+    @Override
+    public @Nullable IncomingMessage current() {
+        List<EventEnvelope> delivered = events.get();
+        if (delivered == null) {
+            return null;
+        }
+        if (delivered.size() > 1) {
+            return IncomingMessage.NONE; // a batch has no key of its own
+        }
+        EventEnvelope event = delivered.get(0);
+        String key = event.dedupKey();
+        return new IncomingMessage(key == null ? event.eventId() : key, event.eventType(), event.headers());
+    }
+
+    @Override
+    public RuntimeException comeAgain(RuntimeException trouble) {
+        return new RetryLaterException(LATER, String.valueOf(trouble.getMessage()), false, trouble);
+    }
+
+    @Override
+    public RuntimeException refuse(String why) {
+        return new GiveUpException(why);
+    }
+}

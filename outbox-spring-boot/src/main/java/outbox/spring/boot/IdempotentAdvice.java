@@ -1,0 +1,91 @@
+package outbox.spring.boot;
+
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import outbox.inbox.Inbox;
+import outbox.inbox.InboxException;
+
+import java.lang.reflect.Method;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+
+/** Runs a method by the inbox, in one transaction with its mark. Thread-safe. */
+final class IdempotentAdvice implements MethodInterceptor {
+
+    private final Supplier<Inbox> inbox;
+    private final Supplier<List<IncomingMessages>> sources;
+    private final UnaryOperator<String> resolver;
+    private final Map<Method, IdempotentMethod> methods = new ConcurrentHashMap<>(); // those of the program
+
+    IdempotentAdvice(Supplier<Inbox> inbox, Supplier<List<IncomingMessages>> sources, UnaryOperator<String> resolver) {
+        this.inbox = inbox;
+        this.sources = sources;
+        this.resolver = resolver;
+    }
+
+    IdempotentMethod read(Method method) {
+        return methods.computeIfAbsent(method, unread -> IdempotentMethod.of(unread, resolver));
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+        Object target = call.getThis();
+        Method method = target == null
+                ? call.getMethod()
+                : AopUtils.getMostSpecificMethod(call.getMethod(), AopUtils.getTargetClass(target));
+        IdempotentMethod idempotent = read(method);
+        IncomingMessages source = null;
+        IncomingMessage message = IncomingMessage.NONE;
+        for (IncomingMessages candidate : sources.get()) {
+            IncomingMessage current = candidate.current();
+            if (current != null) {
+                source = candidate;
+                message = current;
+                break;
+            }
+        }
+        String key = idempotent.key() == null ? message.id() : idempotent.keyOf(message, call.getArguments());
+        if (key == null || key.isBlank()) {
+            throw refusal(idempotent, source);
+        }
+        try {
+            return handle(idempotent, key, message.type(), call);
+        } catch (InboxException e) {
+            throw source == null ? e : source.comeAgain(e);
+        }
+    }
+
+    private @Nullable Object handle(IdempotentMethod method, String key, @Nullable String type, MethodInvocation call)
+            throws Exception {
+        AtomicReference<@Nullable Object> answer = new AtomicReference<>();
+        inbox.get().<Exception>handle(method.consumer(), key, type, connection -> answer.set(proceed(call)));
+        return answer.get();
+    }
+
+    private static @Nullable Object proceed(MethodInvocation call) throws Exception {
+        try {
+            return call.proceed();
+        } catch (Exception | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e); // neither of both exists outside of tests
+        }
+    }
+
+    private static RuntimeException refusal(IdempotentMethod method, @Nullable IncomingMessages source) {
+        String what = "@Idempotent method " + method.method().getName() + " of consumer " + method.consumer();
+        if (source == null && method.key() == null) {
+            return new IllegalStateException(
+                    what + " was called without a message to take the id of. Let it say its key.");
+        }
+        String why = what + " cannot tell this message from others: "
+                + (method.key() == null ? "it has no id" : "its key is empty") + ".";
+        return source == null ? new IllegalArgumentException(why) : source.refuse(why);
+    }
+}

@@ -1,0 +1,16 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.Map;
+
+/**
+ * The message or event that is being handled on this thread, as keys see it. Public, because expressions can read nothing else.
+ *
+ * @param id null if it has none
+ * @param type null if it has none
+ */
+public record IncomingMessage(@Nullable String id, @Nullable String type, Map<String, ?> headers) {
+
+    static final IncomingMessage NONE = new IncomingMessage(null, null, Map.of());
+}

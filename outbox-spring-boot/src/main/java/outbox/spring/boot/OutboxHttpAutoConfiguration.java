@@ -1,0 +1,29 @@
+package outbox.spring.boot;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.context.annotation.Bean;
+import outbox.http.HttpTransport;
+
+/** Posts events to HTTP endpoints where properties say so. */
+@AutoConfiguration
+@ConditionalOnOutbox
+@ConditionalOnClass(HttpTransport.class)
+@ConditionalOnBooleanProperty(name = OutboxHttpProperties.PREFIX + ".enabled", matchIfMissing = true)
+@EnableConfigurationProperties(OutboxHttpProperties.class)
+class OutboxHttpAutoConfiguration {
+
+    @Bean
+    @ConditionalOnMissingBean
+    HttpEndpoints outboxHttpEndpoints(
+            OutboxHttpProperties settings,
+            ObjectProvider<SslBundles> bundles,
+            ObjectProvider<OutboxInstance> outboxes) {
+        return new HttpEndpoints(settings, bundles, outboxes);
+    }
+}

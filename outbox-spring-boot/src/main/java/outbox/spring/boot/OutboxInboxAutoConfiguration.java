@@ -1,0 +1,93 @@
+package outbox.spring.boot;
+
+import org.springframework.amqp.rabbit.config.AbstractRabbitListenerContainerFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import outbox.inbox.Inbox;
+
+import java.util.function.Supplier;
+
+/** The inbox, and the methods that use it by annotation. Its table is needed as soon as somebody uses it. */
+@AutoConfiguration(after = OutboxAutoConfiguration.class)
+@ConditionalOnOutbox
+@EnableConfigurationProperties(OutboxInboxProperties.class)
+class OutboxInboxAutoConfiguration {
+
+    /** There even without an inbox: an annotation that has no effect would be worse than none. */
+    @Bean
+    static IdempotentPostProcessor outboxIdempotentPostProcessor(
+            ConfigurableListableBeanFactory beans,
+            ObjectProvider<Inbox> inbox,
+            ObjectProvider<IncomingMessages> sources) {
+        Supplier<Inbox> found = () -> found(inbox);
+        IdempotentAdvice advice = new IdempotentAdvice(
+                found,
+                () -> sources.orderedStream().toList(),
+                text -> String.valueOf(beans.resolveEmbeddedValue(text)));
+        return new IdempotentPostProcessor(advice, found);
+    }
+
+    private static Inbox found(ObjectProvider<Inbox> inbox) {
+        return inbox.getIfAvailable(() -> {
+            throw new IllegalStateException("@Idempotent methods need an inbox, and there is none: "
+                    + OutboxInboxProperties.PREFIX + ".enabled is false, or the application has no outbox.");
+        });
+    }
+
+    @Bean
+    static DeliveredEvent outboxDeliveredEvent() {
+        return new DeliveredEvent();
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(AbstractRabbitListenerContainerFactory.class)
+    static class Rabbit {
+
+        @Bean
+        static ReceivedRabbitMessage outboxReceivedRabbitMessage() {
+            return new ReceivedRabbitMessage();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnBooleanProperty(name = OutboxInboxProperties.PREFIX + ".enabled", matchIfMissing = true)
+    @ConditionalOnBean(OutboxInstance.class)
+    static class Jdbc {
+
+        @Bean
+        @Lazy
+        @ConditionalOnMissingBean(Inbox.class)
+        InboxParts outboxInboxParts(
+                ConfigurableListableBeanFactory beans,
+                OutboxInboxProperties settings,
+                ObjectProvider<OutboxInstance> outboxes,
+                OutboxProperties properties) {
+            return InboxParts.of(beans, settings, outboxes, properties);
+        }
+
+        @Bean
+        @Lazy
+        @ConditionalOnMissingBean
+        @ConditionalOnBean(InboxParts.class)
+        Inbox outboxInbox(InboxParts parts) {
+            return parts.inbox();
+        }
+
+        @Bean
+        @ConditionalOnBean(InboxParts.class)
+        @ConditionalOnProperty(OutboxInboxProperties.PREFIX + ".retention")
+        InboxPurge outboxInboxPurge(InboxParts parts, OutboxInboxProperties settings) {
+            return new InboxPurge(parts.table(), settings);
+        }
+    }
+}

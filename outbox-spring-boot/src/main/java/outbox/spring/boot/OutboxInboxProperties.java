@@ -1,0 +1,43 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import outbox.jdbc.InboxLayout;
+import outbox.spring.Outbox;
+
+import java.time.Duration;
+
+/**
+ * The memory of consumers.
+ *
+ * @param enabled whether there is an inbox, for those who inject it and for @Idempotent methods
+ * @param outbox name of the outbox whose data source and transactions it uses, where there are several
+ * @param table name of the table, with an optional schema; by default that of the layout, in the schema of the outbox
+ * @param layout which columns the table has: inbox (our own) or consume-log
+ * @param retention how long it remembers what was handled, 1m to 36500d: the longest time after which a copy may still come; by default for ever
+ * @param purgeInterval how long the purge waits after a run, 1s to 365d
+ */
+@ConfigurationProperties(OutboxInboxProperties.PREFIX)
+record OutboxInboxProperties(
+        @DefaultValue("true") boolean enabled,
+        @DefaultValue(Outbox.DEFAULT) String outbox,
+        @Nullable String table,
+        @DefaultValue("inbox") InboxLayout layout,
+        @Nullable Duration retention,
+        @DefaultValue("1h") Duration purgeInterval) {
+
+    static final String PREFIX = "outbox.inbox";
+
+    OutboxInboxProperties {
+        PropertyCheck check = PropertyCheck.of(PREFIX);
+        check.notBlank("outbox", outbox);
+        if (table != null) {
+            check.notBlank("table", table);
+        }
+        if (retention != null) {
+            check.between("retention", retention, Duration.ofMinutes(1), Duration.ofDays(36_500));
+        }
+        check.between("purge-interval", purgeInterval, Duration.ofSeconds(1), PropertyCheck.YEAR);
+    }
+}

@@ -1,0 +1,29 @@
+package outbox.spring.boot;
+
+import org.springframework.beans.factory.ObjectProvider;
+
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Refuses names of outboxes that are not there. */
+final class OutboxNames {
+
+    /**
+     * Where an outbox is named.
+     *
+     * @param origin what an error says
+     */
+    record Use(String outbox, String origin) {}
+
+    private OutboxNames() {}
+
+    static void require(ObjectProvider<OutboxInstance> outboxes, Stream<Use> uses) {
+        Set<String> names = outboxes.stream().map(OutboxInstance::name).collect(Collectors.toCollection(TreeSet::new));
+        uses.filter(use -> !names.contains(use.outbox())).findFirst().ifPresent(use -> {
+            throw new IllegalStateException(
+                    use.origin() + " is for outbox '" + use.outbox() + "', which is not there; there are " + names);
+        });
+    }
+}

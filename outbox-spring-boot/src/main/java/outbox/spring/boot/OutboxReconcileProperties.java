@@ -1,0 +1,30 @@
+package outbox.spring.boot;
+
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+import java.time.Duration;
+
+/**
+ * Jobs that look for facts whose event is missing.
+ *
+ * @param enabled whether reconcile jobs run in this process
+ * @param dryRun whether all runs only count what they would write
+ * @param lookEvery how often to look which jobs are due or requested, 50ms to 10m
+ * @param keepRuns how many runs of each job the history has at most, 1 to 100000
+ */
+@ConfigurationProperties(OutboxReconcileProperties.PREFIX)
+record OutboxReconcileProperties(
+        @DefaultValue("true") boolean enabled,
+        @DefaultValue("false") boolean dryRun,
+        @DefaultValue("5s") Duration lookEvery,
+        @DefaultValue("1000") int keepRuns) {
+
+    static final String PREFIX = "outbox.reconcile";
+
+    OutboxReconcileProperties {
+        PropertyCheck check = PropertyCheck.of(PREFIX);
+        check.between("look-every", lookEvery, Duration.ofMillis(50), Duration.ofMinutes(10));
+        check.between("keep-runs", keepRuns, 1, 100_000);
+    }
+}

@@ -1,0 +1,135 @@
+package outbox.spring.boot;
+
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
+import outbox.RetryLaterException;
+import outbox.rabbitmq.RabbitTopology;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+
+/**
+ * Declares the topologies of the application before anything is published or consumed. If the broker is away, the application starts all the same, and a thread goes on trying; events wait
+ * until it succeeded, since one for an exchange that is missing would lose an attempt.
+ *
+ * <p>Threads: Spring's starts and stops; one of its own declares while the broker is away; any thread may ask.
+ */
+final class RabbitTopologies implements SmartLifecycle {
+
+    static final int PHASE = Integer.MIN_VALUE + 1000; // before everything that uses the broker
+
+    private static final Logger LOG = System.getLogger(RabbitTopologies.class.getName());
+    private static final int LIMIT_MILLIS = 5_000; // to connect, and for each answer
+    private static final long PAUSE_MILLIS = 1_000;
+
+    private final List<RabbitTopology> topologies;
+    private final Supplier<RabbitAccess> access;
+    private volatile boolean declared; // written by whoever declares
+    private volatile String trouble = "has not been asked yet"; // as declared
+    private @Nullable CountDownLatch stopping; // Spring's thread only
+
+    RabbitTopologies(List<RabbitTopology> topologies, Supplier<RabbitAccess> access) {
+        this.topologies = topologies;
+        this.access = access;
+        this.declared = topologies.isEmpty();
+    }
+
+    @Override
+    public void start() {
+        CountDownLatch end = new CountDownLatch(1);
+        stopping = end;
+        if (!topologies.isEmpty() && !declareAll()) {
+            Thread thread = new Thread(() -> declareUntil(end), "outbox-rabbitmq-topology");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    private void declareUntil(CountDownLatch end) {
+        try {
+            while (!end.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS) && !declareAgain()) {}
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private boolean declareAgain() {
+        try {
+            return declareAll();
+        } catch (RuntimeException | Error e) {
+            tell(Level.ERROR, String.valueOf(e.getMessage())); // a person must act; then it goes on by itself
+            return false;
+        }
+    }
+
+    /** Answers false if the broker is away; what it refuses is thrown. */
+    private boolean declareAll() {
+        RabbitAccess broker = access.get();
+        ConnectionFactory factory = broker.factory().clone();
+        factory.setAutomaticRecoveryEnabled(false);
+        factory.setConnectionTimeout(LIMIT_MILLIS);
+        factory.setHandshakeTimeout(LIMIT_MILLIS);
+        factory.setChannelRpcTimeout(LIMIT_MILLIS);
+        try (Connection connection = open(factory, broker)) {
+            for (RabbitTopology topology : topologies) {
+                topology.declare(connection);
+            }
+            declared = true;
+            return true;
+        } catch (IOException | TimeoutException e) {
+            tell(Level.WARNING, "RabbitMQ cannot be reached to declare its topology, which is tried again: " + e);
+            return false;
+        }
+    }
+
+    private static Connection open(ConnectionFactory factory, RabbitAccess broker)
+            throws IOException, TimeoutException {
+        String name = "outbox-topology";
+        return broker.addresses() == null
+                ? factory.newConnection(name)
+                : factory.newConnection(null, broker.addresses(), name);
+    }
+
+    /** An outage is told once. */
+    private void tell(Level level, String text) {
+        if (!text.equals(trouble)) {
+            LOG.log(level, text);
+        }
+        trouble = text;
+    }
+
+    /** Puts off what comes before the broker is ready for it. */
+    void requireDeclared() {
+        if (!declared) {
+            throw new RetryLaterException(
+                    RetryLaterException.SHORTEST_UNCOUNTED, "The topology of RabbitMQ is not declared yet: " + trouble);
+        }
+    }
+
+    @Override
+    public void stop() {
+        CountDownLatch end = stopping;
+        stopping = null;
+        if (end != null) {
+            end.countDown();
+        }
+    }
+
+    @Override
+    public boolean isRunning() {
+        return stopping != null;
+    }
+
+    @Override
+    public int getPhase() {
+        return PHASE;
+    }
+}

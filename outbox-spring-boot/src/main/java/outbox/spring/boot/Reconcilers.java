@@ -1,0 +1,124 @@
+package outbox.spring.boot;
+
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.SmartLifecycle;
+import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.jdbc.Capability;
+import outbox.jdbc.OutboxSchema;
+import outbox.reconcile.ReconcileJob;
+import outbox.reconcile.Reconciler;
+import outbox.spi.MetricsExporter;
+import outbox.spring.Outbox;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Runs the reconcile jobs of the application, those of each outbox by a reconciler of its own. A job names its outbox by {@link Outbox} on its bean. Reconcilers are made at each start, since
+ * one that was closed cannot be started again.
+ */
+final class Reconcilers implements SmartLifecycle {
+
+    private final ListableBeanFactory beans;
+    private final OutboxReconcileProperties settings;
+    private final ObjectProvider<OutboxInstance> outboxes;
+    private final OutboxProperties properties;
+    private final List<Reconciler> running = new ArrayList<>(); // the context's thread only
+    private volatile boolean isRunning; // the context's thread writes
+
+    Reconcilers(
+            ListableBeanFactory beans,
+            OutboxReconcileProperties settings,
+            ObjectProvider<OutboxInstance> outboxes,
+            OutboxProperties properties) {
+        this.beans = beans;
+        this.settings = settings;
+        this.outboxes = outboxes;
+        this.properties = properties;
+    }
+
+    @Override
+    public void start() {
+        isRunning = true; // first: what started before another failed must be stopped
+        Map<String, List<ReconcileJob>> jobs = jobs();
+        outboxes.stream().filter(outbox -> jobs.containsKey(outbox.name())).forEach(outbox -> {
+            prepare(outbox);
+            Reconciler reconciler = reconciler(outbox, jobs.getOrDefault(outbox.name(), List.of()));
+            running.add(reconciler);
+            reconciler.start();
+        });
+    }
+
+    private Map<String, List<ReconcileJob>> jobs() {
+        Map<String, List<ReconcileJob>> jobs = new LinkedHashMap<>();
+        List<OutboxNames.Use> uses = new ArrayList<>();
+        for (String bean : beans.getBeanNamesForType(ReconcileJob.class)) {
+            String named = OutboxBeans.outboxOf(beans, bean);
+            String outbox = named == null ? Outbox.DEFAULT : named;
+            jobs.computeIfAbsent(outbox, first -> new ArrayList<>()).add(beans.getBean(bean, ReconcileJob.class));
+            uses.add(new OutboxNames.Use(outbox, "Reconcile job " + bean));
+        }
+        OutboxNames.require(outboxes, uses.stream());
+        return jobs;
+    }
+
+    /** The tables in which nodes tell each other of their runs, as the table of events itself. */
+    private void prepare(OutboxInstance outbox) {
+        if (!(outbox.store() instanceof AbstractJdbcEventStore store)) {
+            return;
+        }
+        OutboxProperties its = properties.of(outbox.name());
+        if (its.jdbc().initializeSchema().appliesTo(outbox.dataSource())) {
+            OutboxSchema.create(outbox.dataSource(), store, Capability.RECONCILE);
+        }
+        if (its.jdbc().checkSchema()) {
+            List<String> missing = OutboxSchema.missing(outbox.dataSource(), store, Capability.RECONCILE);
+            if (!missing.isEmpty()) {
+                throw new IllegalStateException(
+                        "Reconcile jobs need tables that are not there: "
+                                + String.join(", ", missing)
+                                + ". Create them as META-INF/outbox/schema-reconcile of outbox-jdbc says, or set outbox.jdbc.initialize-schema=always.");
+            }
+        }
+    }
+
+    private Reconciler reconciler(OutboxInstance outbox, List<ReconcileJob> jobs) {
+        Reconciler.Builder builder = Reconciler.builder()
+                .connectionProvider(outbox.connections())
+                .eventStore(outbox.store())
+                .dryRun(settings.dryRun())
+                .lookEvery(settings.lookEvery())
+                .keepRuns(settings.keepRuns());
+        MetricsExporter metrics = new OutboxBeans(beans).one(MetricsExporter.class, outbox.name());
+        if (metrics != null) {
+            builder.metrics(metrics);
+        }
+        String ownerId = properties.of(outbox.name()).ownerId();
+        if (ownerId != null) {
+            builder.ownerId(ownerId);
+        }
+        jobs.forEach(builder::job);
+        return builder.build();
+    }
+
+    @Override
+    public void stop() {
+        running.forEach(Reconciler::close);
+        running.clear();
+        isRunning = false;
+    }
+
+    @Override
+    public boolean isRunning() {
+        return isRunning;
+    }
+
+    /** Stops before that of the outboxes, whose events it writes, and after web requests. */
+    @Override
+    public int getPhase() {
+        return OutboxLifecycle.PHASE + 1;
+    }
+}

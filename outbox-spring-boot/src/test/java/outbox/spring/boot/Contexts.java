@@ -1,0 +1,58 @@
+package outbox.spring.boot;
+
+import org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.JdbcClientAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
+import org.springframework.context.ApplicationContext;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+import outbox.EventEnvelope;
+import outbox.OutboxWriter;
+import outbox.testing.RabbitServer;
+
+/** Applications with transports, inbox and reconciliation, each on a database in memory of its own. */
+final class Contexts {
+
+    private Contexts() {}
+
+    static ApplicationContextRunner runner() {
+        return new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(
+                        DataSourceAutoConfiguration.class,
+                        DataSourceTransactionManagerAutoConfiguration.class,
+                        JdbcTemplateAutoConfiguration.class,
+                        JdbcClientAutoConfiguration.class,
+                        TransactionAutoConfiguration.class,
+                        SslAutoConfiguration.class,
+                        OutboxAutoConfiguration.class,
+                        OutboxRabbitAutoConfiguration.class,
+                        OutboxHttpAutoConfiguration.class,
+                        OutboxInboxAutoConfiguration.class,
+                        OutboxReconcileAutoConfiguration.class));
+    }
+
+    /** With a virtual host of a real broker. */
+    static ApplicationContextRunner rabbit() {
+        RabbitServer server = RabbitServer.shared();
+        return runner().withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
+                .withPropertyValues(
+                        "spring.rabbitmq.host=127.0.0.1",
+                        "spring.rabbitmq.port=" + server.port(),
+                        "spring.rabbitmq.virtual-host=" + server.createVirtualHost());
+    }
+
+    static void inTransaction(ApplicationContext context, Runnable work) {
+        new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+                .executeWithoutResult(status -> work.run());
+    }
+
+    static void write(ApplicationContext context, EventEnvelope event) {
+        inTransaction(context, () -> context.getBean(OutboxWriter.class).write(event));
+    }
+}
