@@ -3,6 +3,7 @@ package outbox.internal;
 import org.jspecify.annotations.Nullable;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
+import outbox.spi.SettableClockEventStore;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -14,6 +15,8 @@ import java.time.temporal.ChronoUnit;
  *
  * <p>The answer to a question was given at some moment between sending it and hearing it, so the time now is known within bounds. The latest is used to tell what is due: an event
  * that was due when it was stored is due for the next poll. The earliest is used to tell what has expired: a slow answer must not end a lease early.
+ *
+ * <p>A clock that may be set is asked each time.
  */
 public final class DatabaseClock {
 
@@ -45,7 +48,7 @@ public final class DatabaseClock {
             return SystemTime.now();
         }
         Reading reading = last;
-        return reading == null || reading.isStale() ? null : reading.carriedOnFrom(reading.heardNanos);
+        return reading == null || isStale(reading) ? null : reading.carriedOnFrom(reading.heardNanos);
     }
 
     /** Asks again, for closer bounds than a slow answer has left. */
@@ -61,10 +64,14 @@ public final class DatabaseClock {
             return null;
         }
         Reading reading = last;
-        if (reading == null || reading.isStale()) {
+        if (reading == null || isStale(reading)) {
             reading = read(leasing, connection);
         }
         return reading;
+    }
+
+    private boolean isStale(Reading reading) {
+        return store instanceof SettableClockEventStore || reading.isStale();
     }
 
     private Reading read(LeasingEventStore leasing, Connection connection) {

@@ -55,7 +55,7 @@ final class OutboxEngine {
         Leadership leadership = leadership(dataSource);
         Tables tables = new Tables(settings, dataSource, leadership);
         EventStore given = beans.own(EventStore.class, name);
-        EventStore store = given == null ? tables.prepare() : given;
+        EventStore store = customized(given == null ? tables.prepare() : given);
         ConnectionProvider connections =
                 orElse(beans.own(ConnectionProvider.class, name), new DataSourceConnectionProvider(dataSource));
         TxContext txContext = orElse(beans.own(TxContext.class, name), new SpringTxContext(dataSource));
@@ -76,6 +76,14 @@ final class OutboxEngine {
 
     private static <T> T orElse(@Nullable T given, T other) {
         return given == null ? other : given;
+    }
+
+    private EventStore customized(EventStore store) {
+        EventStore customized = store;
+        for (OutboxCustomizer customizer : customizers) {
+            customized = Objects.requireNonNull(customizer.store(name, customized), "store");
+        }
+        return customized;
     }
 
     private @Nullable Leadership leadership(DataSource dataSource) {
@@ -135,15 +143,21 @@ final class OutboxEngine {
         try {
             OutboxPoller poller = poller(dispatcher);
             instance.runs(dispatcher, poller);
-            hotPath.leadTo(new DispatcherCommitHook(dispatcher));
-            poller.start();
-            if (purge != null) {
-                purge.start();
+            if (startsByItself()) {
+                hotPath.leadTo(new DispatcherCommitHook(dispatcher));
+                poller.start();
+                if (purge != null) {
+                    purge.start();
+                }
             }
         } catch (RuntimeException | Error e) {
             dispatcher.close();
             throw e;
         }
+    }
+
+    boolean startsByItself() {
+        return customizers.stream().allMatch(customizer -> customizer.startsByItself(name));
     }
 
     private OutboxDispatcher dispatcher() {

@@ -1,0 +1,18 @@
+package outbox.testing;
+
+/**
+ * Assertions about an outbox under test, to be imported statically, beside those of AssertJ or not:
+ *
+ * <pre>{@code
+ * assertThat(outbox).wrote("order.created.v1").forAggregate("order", "42").withPayload("{\"total\": 10}");
+ * assertThat(outbox).delivered("order.created.v1").to("mails");
+ * }</pre>
+ */
+public final class OutboxAssertions {
+
+    private OutboxAssertions() {}
+
+    public static OutboxAssert assertThat(TestOutbox outbox) {
+        return new OutboxAssert(outbox);
+    }
+}
