@@ -166,9 +166,6 @@ final class OutboxEngine {
         OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
                 .connectionProvider(instance.connections())
                 .eventStore(instance.store())
-                .listenerRegistry(instance.listeners())
-                .maxAttempts(RetrySettings.maxAttempts(check.at("retry"), properties.retry()))
-                .interceptors(beans.all(EventInterceptor.class, name))
                 .maxAttempts(settings.maxAttempts())
                 .retryPolicy(orElse(
                         beans.one(RetryPolicy.class, name),

@@ -36,9 +36,6 @@ final class OutboxLifecycle implements SmartLifecycle {
         running = true; // first: what started before another failed must be stopped
         outboxes.forEach(outbox -> {}); // all are made, even in an application that makes its beans when they are used
         factory.engines().forEach(OutboxEngine::start);
-        if (factory.engines().stream().allMatch(OutboxEngine::startsByItself)) {
-            reconcilers.forEach(Reconciler::start);
-        }
     }
 
     @Override

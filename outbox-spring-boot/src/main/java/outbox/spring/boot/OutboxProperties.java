@@ -54,7 +54,6 @@ record OutboxProperties(
     /** Those of the outbox with this name. */
     OutboxProperties of(String outbox) {
         return named.isEmpty() ? this : Objects.requireNonNull(named.get(outbox), outbox);
-        return named.getOrDefault(outbox, this);
     }
 
     /**
