@@ -32,7 +32,7 @@ class GuideTest {
     private static final Path ROOT = Path.of("..", "..");
     private static final Pattern BLOCK = Pattern.compile("^```(\\w+)\n(.*?)^```$", Pattern.DOTALL | Pattern.MULTILINE);
     private static final Pattern LINK = Pattern.compile("]\\(([^)\\s#]*)(#[^)\\s]+)?\\)");
-    private static final Pattern KEY = Pattern.compile("outbox\\.[a-z][a-z0-9.\\[\\]<>-]*[a-z0-9\\]]");
+    private static final Pattern KEY = Pattern.compile("`(outbox\\.[a-z0-9.\\[\\]-]*[a-z0-9\\]])(?:\\.\\*)?(?:=[^`]*)?`");
     private static final Pattern METADATA_NAME = Pattern.compile("\"name\":\\s*\"(outbox\\.[^\"]+)\"");
 
     /** A block of code with the page that it is on. */
@@ -120,14 +120,9 @@ class GuideTest {
         Set<String> known = metadata();
         List<String> unknown = new ArrayList<>();
         for (Path page : pages()) {
-            Matcher code = Pattern.compile("```properties\n(.*?)```|`(outbox\\.[^`]*)`", Pattern.DOTALL)
-                    .matcher(Files.readString(page));
-            while (code.find()) {
-                Matcher key = KEY.matcher(code.group(1) == null ? code.group(2) : onlyKeys(code.group(1)));
-                while (key.find()) {
-                    if (!exists(key.group(), known)) {
-                        unknown.add(page.getFileName() + ": " + key.group());
-                    }
+            for (String key : keys(page)) {
+                if (!exists(key, known)) {
+                    unknown.add(page.getFileName() + ": " + key);
                 }
             }
         }
@@ -135,15 +130,25 @@ class GuideTest {
         assertThat(unknown).isEmpty();
     }
 
-    private static String onlyKeys(String properties) {
-        return properties
-                .lines()
-                .filter(line -> !line.startsWith("#"))
-                .map(line -> line.replaceFirst("=.*", ""))
-                .collect(Collectors.joining("\n"));
+    /** Those of blocks of properties, and those in the text. */
+    private static List<String> keys(Path page) throws IOException {
+        List<String> keys = new ArrayList<>();
+        for (Block block : blocks(page)) {
+            if (block.language().equals("properties")) {
+                block.code()
+                        .lines()
+                        .filter(line -> line.startsWith("outbox."))
+                        .forEach(line -> keys.add(line.replaceFirst("=.*", "")));
+            }
+        }
+        Matcher key = KEY.matcher(Files.readString(page));
+        while (key.find()) {
+            keys.add(key.group(1));
+        }
+        return keys;
     }
 
-    /** A named outbox has the keys of the only one; of a list, only its own name is in the metadata. Names of packages and classes are no keys. */
+    /** A named outbox has the keys of the only one; of a list, only its own name is in the metadata. */
     private static boolean exists(String key, Set<String> known) {
         String plain = key.replaceFirst("^outbox\\.named\\.[^.]+", "outbox");
         int index = plain.indexOf('[');
