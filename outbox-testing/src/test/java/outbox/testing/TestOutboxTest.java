@@ -1,5 +1,6 @@
 package outbox.testing;
 
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -107,7 +108,11 @@ class TestOutboxTest {
             received.add(event.eventType());
             throw new RetryLaterException(Duration.ofMinutes(1), "later");
         });
-        listeners.register("slow.v1", event -> outbox.clock().advance(Duration.ofHours(1)));
+        listeners.register("slow.v1", event -> {
+            Awaitility.await() // the wait of a retry counts from its mark
+                    .until(() -> outbox.events().stream().anyMatch(other -> other.status() == EventStatus.RETRY));
+            outbox.clock().advance(Duration.ofHours(1));
+        });
         write(event("impatient.v1", "{}"), event("slow.v1", "{}"));
 
         DeliveryReport report = outbox.deliver();
