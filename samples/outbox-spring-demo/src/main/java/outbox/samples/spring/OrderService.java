@@ -1,12 +1,13 @@
 package outbox.samples.spring;
 
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.http.HttpStatus;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
-import outbox.EventEnvelope;
-import outbox.OutboxWriter;
-import tools.jackson.databind.json.JsonMapper;
+import org.springframework.web.server.ResponseStatusException;
 
+import java.util.Optional;
 import java.util.UUID;
 
 /** Places orders. The row and its event are written in one transaction: both exist, or neither does. */
@@ -14,39 +15,34 @@ import java.util.UUID;
 class OrderService {
 
     private final JdbcClient jdbc;
-    private final OutboxWriter outbox;
-    private final JsonMapper json;
+    private final ApplicationEventPublisher events;
 
-    OrderService(JdbcClient jdbc, OutboxWriter outbox, JsonMapper json) {
+    OrderService(JdbcClient jdbc, ApplicationEventPublisher events) {
         this.jdbc = jdbc;
-        this.outbox = outbox;
-        this.json = json;
+        this.events = events;
     }
 
     /** Places an order. If the card is refused, that is after everything was written, and nothing of it stays. */
     @Transactional
-    public Order place(NewOrder wish, boolean cardIsRefused) {
-        Order order = new Order(UUID.randomUUID().toString(), wish.item(), wish.quantity());
+    public Order place(String item, int quantity, boolean cardIsRefused) {
+        Order order = new Order(UUID.randomUUID().toString(), item, quantity);
         jdbc.sql("INSERT INTO orders (id, item, quantity) VALUES (?, ?, ?)")
                 .params(order.id(), order.item(), order.quantity())
                 .update();
-        outbox.write(EventEnvelope.builder(Order.PLACED)
-                .aggregateType(Order.AGGREGATE)
-                .aggregateId(order.id())
-                .payloadJson(json.writeValueAsString(order))
-                .build());
+        events.publishEvent(new OrderPlaced(order.id(), order.item(), order.quantity()));
         if (cardIsRefused) {
-            throw new PaymentRefusedException(order.id());
+            throw new ResponseStatusException(
+                    HttpStatus.UNPROCESSABLE_CONTENT,
+                    "The card for order " + order.id() + " was refused; the order and its event were rolled back.");
         }
         return order;
     }
 
     @Transactional(readOnly = true)
-    public Order find(String id) {
+    public Optional<Order> find(String id) {
         return jdbc.sql("SELECT id, item, quantity FROM orders WHERE id = ?")
                 .param(id)
                 .query(Order.class)
-                .optional()
-                .orElseThrow(() -> new OrderNotFoundException(id));
+                .optional();
     }
 }

@@ -1,4 +1,4 @@
-/** A REST API on Spring Boot. {@link outbox.samples.spring.OutboxConfiguration} wires the library, {@link outbox.samples.spring.OrderService} uses it. */
+/** A REST API on Spring Boot with the starter: {@link outbox.samples.spring.OrderService} writes events, {@link outbox.samples.spring.Shipping} receives them. */
 @NullMarked
 package outbox.samples.spring;
 
