@@ -103,7 +103,8 @@ class GuideMigrationTest {
         deliver(database, pool, 2);
         assertThat(delivered)
                 .containsExactlyInAnyOrder(
-                        FIRST + " mail.order.placed {\"id\":\"o-1\"}", SECOND + " search.order.placed {\"id\":\"o-1\"}");
+                        FIRST + " mail.order.placed {\"id\":\"o-1\"}",
+                        SECOND + " search.order.placed {\"id\":\"o-1\"}");
         assertThat(texts(pool, "SELECT status FROM event_publication")).containsExactly("COMPLETED");
     }
 
@@ -144,8 +145,9 @@ class GuideMigrationTest {
 
         deliver(database, pool, 1);
         assertThat(delivered)
-                .containsExactly(FIRST + " mail.order.placed "
-                        + "{\"c\":\"shop.Mail\",\"m\":\"orderPlaced\",\"p\":[\"String\"],\"a\":[{\"t\":\"String\",\"v\":\"o-1\"}]}");
+                .containsExactly(
+                        FIRST + " mail.order.placed "
+                                + "{\"c\":\"shop.Mail\",\"m\":\"orderPlaced\",\"p\":[\"String\"],\"a\":[{\"t\":\"String\",\"v\":\"o-1\"}]}");
         assertThat(texts(pool, "SELECT event_id FROM outbox_event WHERE status = 3 AND attempts = 7"))
                 .containsExactly(SECOND);
         assertThat(texts(pool, "SELECT id FROM TXNO_OUTBOX")).containsExactly(THIRD);

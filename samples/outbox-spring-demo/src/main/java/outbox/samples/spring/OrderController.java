@@ -35,8 +35,8 @@ class OrderController {
     @GetMapping("/orders/{id}")
     Order find(@PathVariable String id) {
         return orders.find(id)
-                .orElseThrow(() -> new ResponseStatusException(
-                        HttpStatus.NOT_FOUND, "There is no order with the id " + id + "."));
+                .orElseThrow(() ->
+                        new ResponseStatusException(HttpStatus.NOT_FOUND, "There is no order with the id " + id + "."));
     }
 
     @GetMapping("/deliveries")
