@@ -77,7 +77,9 @@ class CombinationsTest {
 
     /** With a hidden package goes the file that lists what is in it. */
     private static String autoConfigurationsIn(String... hidden) {
-        return ImportCandidates.load(AutoConfiguration.class, CombinationsTest.class.getClassLoader()).getCandidates().stream()
+        return ImportCandidates.load(AutoConfiguration.class, CombinationsTest.class.getClassLoader())
+                .getCandidates()
+                .stream()
                 .filter(name -> !name.startsWith("outbox.")) // ours are on board of the starter
                 .filter(name -> Stream.of(hidden).anyMatch(part -> name.startsWith(part + ".")))
                 .collect(Collectors.joining(","));
