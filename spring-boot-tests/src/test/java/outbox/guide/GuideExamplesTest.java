@@ -124,8 +124,7 @@ class GuideExamplesTest {
 
     @Test
     void payments_are_delivered_in_order_and_a_reminder_waits() {
-        try (var context =
-                run(Payments.class, "outbox.ordering.per-aggregate=true", "outbox.capabilities=order")) {
+        try (var context = run(Payments.class, "outbox.ordering.per-aggregate=true", "outbox.capabilities=order")) {
             execute(context, "CREATE TABLE orders (id VARCHAR(36) PRIMARY KEY, status VARCHAR(10))");
             OrderPayments payments = context.getBean(OrderPayments.class);
             payments.place("1");
@@ -168,7 +167,8 @@ class GuideExamplesTest {
             awaitOutbox(context, "invoice.sent 3 1"); // dead after the first attempt
 
             ANSWER.set(503);
-            assertThat(context.getBean(Replays.class).replayInvoices().affected()).isEqualTo(1);
+            assertThat(context.getBean(Replays.class).replayInvoices().affected())
+                    .isEqualTo(1);
             awaitOutbox(context, "invoice.sent 2 0"); // put off, no attempt counted
             assertThat(RECEIVED).containsExactly("4711 400", "4711 503");
         }
@@ -227,8 +227,8 @@ class GuideExamplesTest {
             exchange.close();
         });
         server.start();
-        try (var context = run(
-                Index.class, "index=http://127.0.0.1:" + server.getAddress().getPort() + "/")) {
+        try (var context =
+                run(Index.class, "index=http://127.0.0.1:" + server.getAddress().getPort() + "/")) {
             write(context, "order.indexed", "{}");
 
             awaitOutbox(context, "order.indexed 1 0");
@@ -244,8 +244,7 @@ class GuideExamplesTest {
 
         @Bean
         AsyncListener asyncListener(org.springframework.core.env.Environment environment) {
-            return new AsyncListener(
-                    HttpClient.newHttpClient(), URI.create(environment.getRequiredProperty("index")));
+            return new AsyncListener(HttpClient.newHttpClient(), URI.create(environment.getRequiredProperty("index")));
         }
     }
 
@@ -262,10 +261,12 @@ class GuideExamplesTest {
             service.send("1");
             assertThatThrownBy(() -> service.sendInTheWrongOne("2")).isInstanceOf(OutboxException.class);
 
-            await().atMost(SECONDS)
-                    .untilAsserted(() -> assertThat(RECEIVED).containsExactly("{\"id\":\"1\"}"));
+            await().atMost(SECONDS).untilAsserted(() -> assertThat(RECEIVED).containsExactly("{\"id\":\"1\"}"));
             JdbcClient orders = JdbcClient.create(context.getBean("ordersDataSource", DataSource.class));
-            assertThat(orders.sql("SELECT COUNT(*) FROM outbox_event").query(Integer.class).single()).isZero();
+            assertThat(orders.sql("SELECT COUNT(*) FROM outbox_event")
+                            .query(Integer.class)
+                            .single())
+                    .isZero();
         }
     }
 

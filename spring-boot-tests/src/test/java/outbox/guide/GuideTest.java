@@ -32,7 +32,8 @@ class GuideTest {
     private static final Path ROOT = Path.of("..", "..");
     private static final Pattern BLOCK = Pattern.compile("^```(\\w+)\n(.*?)^```$", Pattern.DOTALL | Pattern.MULTILINE);
     private static final Pattern LINK = Pattern.compile("]\\(([^)\\s#]*)(#[^)\\s]+)?\\)");
-    private static final Pattern KEY = Pattern.compile("`(outbox\\.[a-z0-9.\\[\\]-]*[a-z0-9\\]])(?:\\.\\*)?(?:=[^`]*)?`");
+    private static final Pattern KEY =
+            Pattern.compile("`(outbox\\.[a-z0-9.\\[\\]-]*[a-z0-9\\]])(?:\\.\\*)?(?:=[^`]*)?`");
     private static final Pattern METADATA_NAME = Pattern.compile("\"name\":\\s*\"(outbox\\.[^\"]+)\"");
 
     /** A block of code with the page that it is on. */

@@ -24,12 +24,16 @@ class OrderPayments {
 
     @Transactional
     public void place(String id) {
-        jdbc.sql("INSERT INTO orders (id, status) VALUES (?, 'PLACED')").param(id).update();
+        jdbc.sql("INSERT INTO orders (id, status) VALUES (?, 'PLACED')")
+                .param(id)
+                .update();
     }
 
     @Transactional
     public void pay(String id) {
-        jdbc.sql("UPDATE orders SET status = 'PAID' WHERE id = ?").param(id).update(); // the next one of this order waits here
+        jdbc.sql("UPDATE orders SET status = 'PAID' WHERE id = ?")
+                .param(id)
+                .update(); // the next one of this order waits here
         events.publishEvent(new OrderPaid(id)); // takes its number
     }
 

@@ -16,7 +16,10 @@ class Replays {
 
     AdminResult replayInvoices() {
         return admin.replay(AdminRequest.builder()
-                .filter(EventFilter.builder().eventType("invoice.sent").errorContains("does not take").build())
+                .filter(EventFilter.builder()
+                        .eventType("invoice.sent")
+                        .errorContains("does not take")
+                        .build())
                 .actor("ada")
                 .reason("the CRM was repaired, ticket 17")
                 .confirmed(true) // without this it is a dry run

@@ -87,8 +87,8 @@ class TwoOutboxesTest {
 
     @Test
     void each_outbox_has_its_own_events_and_all_have_the_clock_of_the_test() {
-        new TransactionTemplate(ordersTransactions).executeWithoutResult(tx -> orders.writer()
-                .write("order.created.v1", "{}"));
+        new TransactionTemplate(ordersTransactions)
+                .executeWithoutResult(tx -> orders.writer().write("order.created.v1", "{}"));
         clock.advance(Duration.ofHours(1));
 
         assertThat(orders).wrote("order.created.v1");

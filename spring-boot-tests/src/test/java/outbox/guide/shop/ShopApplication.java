@@ -14,9 +14,7 @@ import outbox.spring.OutboxListener;
 public class ShopApplication {
 
     public static void main(String[] args) {
-        SpringApplication.run(ShopApplication.class, args)
-                .getBean(Orders.class)
-                .place("4711", "lamp");
+        SpringApplication.run(ShopApplication.class, args).getBean(Orders.class).place("4711", "lamp");
     }
 }
 
@@ -37,7 +35,8 @@ class Orders {
     @Transactional
     public void place(String id, String item) {
         jdbc.sql("INSERT INTO orders (id, item) VALUES (?, ?)").params(id, item).update();
-        events.publishEvent(new OrderPlaced(id, item)); // a row of outbox_event: it exists if, and only if, the order does
+        events.publishEvent(
+                new OrderPlaced(id, item)); // a row of outbox_event: it exists if, and only if, the order does
     }
 }
 
@@ -46,6 +45,7 @@ class Mail {
 
     @OutboxListener
     void send(OrderPlaced order) {
-        System.out.println("To the customer of order " + order.id() + ": your " + order.item() + " is on its way."); // your code
+        System.out.println(
+                "To the customer of order " + order.id() + ": your " + order.item() + " is on its way."); // your code
     }
 }
