@@ -83,13 +83,11 @@ class OutboxReconcileTest {
     void the_other_settings_are_those_of_the_properties() {
         RUNNER.withPropertyValues("outbox.reconcile.keep-runs=3", "outbox.reconcile.look-every=7s")
                 .run(context -> {
-                    Object reconciler = ((List<?>)
-                                    Contexts.field(context.getBean(Reconcilers.class), "running"))
-                            .get(0);
-                    assertThat(Contexts.field(reconciler, "lookEvery"))
-                            .isEqualTo(Duration.ofSeconds(7));
+                    Object reconciler =
+                            ((List<?>) Contexts.field(context.getBean(Reconcilers.class), "running")).get(0);
+                    assertThat(Contexts.field(reconciler, "lookEvery")).isEqualTo(Duration.ofSeconds(7));
                     Object book = Contexts.field(reconciler, "book");
-                    assertThat(Contexts.field(book, "keepRuns")).isEqualTo(3);
+                    assertThat(Contexts.field(book, "keep")).isEqualTo(3);
                 });
     }
 
