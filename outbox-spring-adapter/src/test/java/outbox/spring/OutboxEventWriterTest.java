@@ -11,6 +11,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import outbox.InvalidEventException;
 import outbox.TransactionStateException;
 import outbox.jackson.JacksonPayloadCodec;
+import outbox.jdbc.Capability;
+import outbox.jdbc.OutboxSchema;
 import outbox.payload.PayloadTypes;
 
 import java.util.Map;
@@ -62,6 +64,8 @@ class OutboxEventWriterTest {
     @Test
     void an_object_that_is_published_in_a_transaction_is_stored_as_its_class_says() {
         UUID customer = UUID.randomUUID();
+        OutboxSchema.statements(rig.store, Capability.CONTROL) // for the key
+                .forEach(new JdbcTemplate(rig.pool)::execute);
 
         publish(new OrderPlaced(7L, new Customer(customer, Region.NORTH)));
 

@@ -55,6 +55,9 @@ final class Tables {
                 : LayoutEventStore.of(dataSource, layout, leadership);
         if (initializes()) {
             LayoutSchema.create(dataSource, store);
+            if (leadership != null) {
+                OutboxSchema.createLeader(dataSource, JdbcEventStores.detect(dataSource, settings.table()));
+            }
         }
         if (settings.properties().jdbc().checkSchema()) {
             require(JdbcEventStores.detect(dataSource).name(), LayoutSchema.missing(dataSource, store));

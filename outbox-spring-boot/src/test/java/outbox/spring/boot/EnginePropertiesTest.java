@@ -10,9 +10,11 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.test.util.ReflectionTestUtils;
 import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
+import outbox.EventListener;
 import outbox.OutboxWriter;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
+import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.RetryPolicy;
 import outbox.jdbc.LayoutEventStore;
@@ -40,11 +42,7 @@ class EnginePropertiesTest {
     private final Builders builders = new Builders();
     private final ApplicationContextRunner runner = EngineRunner.application()
             .withBean(OutboxCustomizer.class, () -> builders)
-            .withBean(
-                    ListenerSource.class,
-                    () -> EngineRunner.on(FAILING, event -> {
-                        throw new IllegalStateException("on purpose");
-                    }))
+            .withBean(ListenerSource.class, () -> EngineRunner.on(FAILING, new Failing()))
             .withBean("others", ListenerSource.class, () -> EngineRunner.on("other.*", event -> {}));
 
     @ParameterizedTest
@@ -65,8 +63,8 @@ class EnginePropertiesTest {
                 "outbox.retry.max-attempts=4                  | maxAttempts        | 4",
             })
     void a_property_reaches_the_dispatcher(String property, String setting, String expected) {
-        runner.withPropertyValues(property)
-                .run(context -> assertThat(builders.dispatcher(setting)).hasToString(expected));
+        runner.withPropertyValues(property).run(context -> assertThat(builders.dispatcher(setting))
+                .hasToString(expected));
     }
 
     @ParameterizedTest
@@ -97,10 +95,10 @@ class EnginePropertiesTest {
             })
     void a_property_changes_the_wait_after_a_failure(
             String property, String other, int attempts, long shortest, long longest) {
-        runner.withPropertyValues(property, other)
-                .run(context -> assertThat(((RetryPolicy) Objects.requireNonNull(builders.dispatcher("retryPolicy")))
+        runner.withPropertyValues(property, other).run(context -> assertThat(
+                        ((RetryPolicy) Objects.requireNonNull(builders.dispatcher("retryPolicy")))
                                 .computeDelayMs(attempts))
-                        .isBetween(shortest, longest));
+                .isBetween(shortest, longest));
     }
 
     @ParameterizedTest
@@ -109,15 +107,14 @@ class EnginePropertiesTest {
             value = {
                 "outbox.retry.max-attempts=1",
                 "outbox.retry.types[order.failing].max-attempts=1",
-                "outbox.retry.listeners[*:order.failing].max-attempts=1",
+                "outbox.retry.listeners.failing.max-attempts=1",
                 "outbox.retry.never-on=java.lang.IllegalStateException",
             })
     void an_event_is_dead_after_one_attempt(String property) {
         runner.withPropertyValues(property).run(context -> {
             String id = EngineRunner.write(context, FAILING, "{}");
 
-            await().untilAsserted(
-                            () -> assertThat(details(context, id).statusCode()).isEqualTo(EventStatus.DEAD.code()));
+            await().untilAsserted(() -> assertThat(details(context, id).statusCode()).isEqualTo(EventStatus.DEAD.code()));
             assertThat(details(context, id).attempts()).isOne();
         });
     }
@@ -146,16 +143,15 @@ class EnginePropertiesTest {
                 "outbox.ordering.when-dead=park                    | PARK",
             })
     void a_property_changes_the_order(String property, String expected) {
-        runner.withPropertyValues("outbox.ordering.per-aggregate=true", property)
-                .run(context -> {
-                    String ordering = String.valueOf(builders.dispatcher("ordering"));
-                    if (expected.equals("off")) {
-                        assertThat(ordering).isNotEqualTo(Ordering.off().toString());
-                    } else {
-                        assertThat(ordering).contains(expected);
-                    }
-                    assertThat(columns(context, "outbox_event")).contains("SEQ"); // it needs the capability
-                });
+        runner.withPropertyValues("outbox.ordering.per-aggregate=true", property).run(context -> {
+            String ordering = String.valueOf(builders.dispatcher("ordering"));
+            if (expected.equals("off")) {
+                assertThat(ordering).isNotEqualTo(Ordering.off().toString());
+            } else {
+                assertThat(ordering).contains(expected);
+            }
+            assertThat(columns(context, "outbox_event")).contains("SEQ"); // it needs the capability
+        });
     }
 
     @Test
@@ -165,25 +161,20 @@ class EnginePropertiesTest {
                         "outbox.protection.listeners.mailer.rate=5",
                         "outbox.protection.tenants.acme.concurrency=2",
                         "outbox.protection.each-tenant.rate=10",
+                        "outbox.protection.each-tenant.per=2s",
+                        "outbox.protection.each-tenant.burst=20",
+                        "outbox.protection.each-tenant.concurrency=3",
                         "outbox.protection.breakers.shop.types=order.created",
                         "outbox.protection.breakers.shop.open-for=1s")
                 .run(context -> {
-                    String protection = String.valueOf(Objects.requireNonNull(
-                                    context.getBean(OutboxInstance.class).dispatcher())
-                            .protectionStatus());
-                    assertThat(protection).contains("shop");
                     Object settings = Objects.requireNonNull(builders.dispatcher("protection"));
-                    assertThat(ReflectionTestUtils.getField(settings, "limitsByType"))
-                            .asString()
-                            .contains("order.created");
-                    assertThat(ReflectionTestUtils.getField(settings, "limitsByListener"))
-                            .asString()
-                            .contains("mailer");
-                    assertThat(ReflectionTestUtils.getField(settings, "limitsByTenant"))
-                            .asString()
-                            .contains("acme");
+                    assertThat(ReflectionTestUtils.getField(settings, "breakersByType")).asString().contains("shop");
+                    assertThat(ReflectionTestUtils.getField(settings, "limitsByType")).asString().contains("order.created");
+                    assertThat(ReflectionTestUtils.getField(settings, "limitsByListener")).asString().contains("mailer");
+                    assertThat(ReflectionTestUtils.getField(settings, "limitsByTenant")).asString().contains("acme");
                     assertThat(ReflectionTestUtils.getField(settings, "limitOfEachTenant"))
-                            .isNotNull();
+                            .usingRecursiveComparison()
+                            .isEqualTo(Limit.rate(10, Duration.ofSeconds(2), 20).andConcurrency(3));
                 });
     }
 
@@ -191,10 +182,8 @@ class EnginePropertiesTest {
     void an_event_without_a_listener_is_left_to_other_nodes_if_there_is_an_untaken_limit() {
         EngineRunner.application()
                 .withPropertyValues("outbox.dispatcher.untaken-limit=1h")
-                .withBean(
-                        ListenerSource.class,
-                        () -> (outbox, listeners) -> listeners.add(
-                                new OutboxListeners.Entry("__GLOBAL__", "known", event -> {}, "the test")))
+                .withBean(ListenerSource.class, () -> (outbox, listeners) -> listeners.add(
+                        new OutboxListeners.Entry("__GLOBAL__", "known", event -> {}, "the test")))
                 .run(context -> {
                     String id = EngineRunner.write(context, "unknown", "{}");
                     String known = EngineRunner.write(context, "known", "{}");
@@ -244,8 +233,7 @@ class EnginePropertiesTest {
                     assertThat(outbox.store()).isInstanceOf(LayoutEventStore.class);
                     assertThat(outbox.table()).isEqualTo("outbox_events");
                     Leadership leadership = Objects.requireNonNull(outbox.leadership());
-                    await().untilAsserted(
-                                    () -> assertThat(leadership.isLeader()).isTrue());
+                    await().untilAsserted(() -> assertThat(leadership.isLeader()).isTrue());
                     assertThat(ReflectionTestUtils.getField(leadership, "term")).isEqualTo(Duration.ofMillis(200));
                 });
     }
@@ -264,11 +252,9 @@ class EnginePropertiesTest {
                     JdbcTemplate sql = new JdbcTemplate(context.getBean(DataSource.class));
                     EngineRunner.transaction(context).executeWithoutResult(status -> {
                         context.getBean(OutboxWriter.class).write("other.event", "{}");
-                        assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
-                                .isZero();
+                        assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class)).isZero();
                     });
-                    assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
-                            .isOne();
+                    assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class)).isOne();
                 });
     }
 
@@ -306,13 +292,12 @@ class EnginePropertiesTest {
                     EngineRunner.write(context, "other.event", "{}");
                     EngineRunner.write(context, FAILING, "{}");
 
-                    await().untilAsserted(() -> assertThat(new JdbcTemplate(context.getBean(DataSource.class))
-                                    .queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
-                            .isZero());
-                    OutboxEngine engine = context.getBean(OutboxFactory.class)
-                            .engines()
-                            .iterator()
-                            .next();
+                    await().untilAsserted(() ->
+                            assertThat(new JdbcTemplate(context.getBean(DataSource.class))
+                                            .queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
+                                    .isZero());
+                    OutboxEngine engine =
+                            context.getBean(OutboxFactory.class).engines().iterator().next();
                     Object run = Objects.requireNonNull(ReflectionTestUtils.getField(
                             Objects.requireNonNull(ReflectionTestUtils.getField(engine, "purge")), "run"));
                     assertThat(ReflectionTestUtils.getField(run, "batchSize")).isEqualTo(3);
@@ -321,14 +306,9 @@ class EnginePropertiesTest {
 
     @Test
     void the_purge_may_be_off() {
-        runner.withPropertyValues("outbox.purge.enabled=false")
-                .run(context -> assertThat(ReflectionTestUtils.getField(
-                                context.getBean(OutboxFactory.class)
-                                        .engines()
-                                        .iterator()
-                                        .next(),
-                                "purge"))
-                        .isNull());
+        runner.withPropertyValues("outbox.purge.enabled=false").run(context -> assertThat(ReflectionTestUtils.getField(
+                        context.getBean(OutboxFactory.class).engines().iterator().next(), "purge"))
+                .isNull());
     }
 
     @Test
@@ -339,17 +319,16 @@ class EnginePropertiesTest {
             } else {
                 assertThat(context.getStartupFailure())
                         .rootCause()
-                        .hasMessageContaining(
-                                "outbox.dispatcher.virtual-threads is 'true', but must be false before Java 21");
+                        .hasMessageContaining("outbox.dispatcher.virtual-threads is 'true', but must be false before Java 21");
             }
         });
     }
 
     @Test
     void workers_are_virtual_threads_if_the_application_has_them_on_and_java_can() {
-        runner.withPropertyValues("spring.threads.virtual.enabled=true")
-                .run(context -> assertThat(builders.dispatcher("virtualThreads"))
-                        .isEqualTo(Runtime.version().feature() >= 21));
+        runner.withPropertyValues("spring.threads.virtual.enabled=true").run(context -> assertThat(
+                        builders.dispatcher("virtualThreads"))
+                .isEqualTo(Runtime.version().feature() >= 21));
     }
 
     @ParameterizedTest
@@ -376,6 +355,8 @@ class EnginePropertiesTest {
                 "outbox.single-active.term=10ms                 | between 100ms and 1m",
                 "outbox.owner-id=''                             | a text",
                 "outbox.table=''                                | a text",
+                "outbox.data-source=nowhere                     | the name of a DataSource bean: dataSource",
+                "outbox.transaction-manager=nobody              | the name of a transaction manager bean: transactionManager",
                 "outbox.layout=text-status                      | outbox.single-active.enabled",
                 "outbox.layout=module                           | outbox.table",
                 "outbox.ordering.only-types=a                   | outbox.ordering.per-aggregate",
@@ -414,6 +395,19 @@ class EnginePropertiesTest {
                         "SELECT column_name FROM information_schema.columns WHERE LOWER(table_name) = ?",
                         String.class,
                         table);
+    }
+
+    private static final class Failing implements EventListener {
+
+        @Override
+        public void onEvent(EventEnvelope event) {
+            throw new IllegalStateException("on purpose");
+        }
+
+        @Override
+        public String listenerName() {
+            return "failing";
+        }
     }
 
     /** Keeps the builders that were used, which have a field for each setting. */
