@@ -109,8 +109,8 @@ class DispatcherCloseTest {
             ran.add("slow");
         });
         rig.on("t", event -> ran.add("t"));
-        OutboxDispatcher dispatcher =
-                rig.start(builder -> builder.workerCount(1).drainTimeoutMs(10_000).drainQueues(false));
+        OutboxDispatcher dispatcher = rig.start(
+                builder -> builder.workerCount(1).drainTimeoutMs(10_000).drainQueues(false));
         QueuedEvent slow = rig.hot("slow");
         dispatcher.enqueueHot(slow);
         DispatcherRig.await(running);

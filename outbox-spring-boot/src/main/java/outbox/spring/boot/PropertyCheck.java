@@ -43,7 +43,11 @@ final class PropertyCheck {
     long between(String key, long value, long least, long most) {
         if (value < least || value > most) {
             throw refuse(
-                    key, value, most == Integer.MAX_VALUE || most == Long.MAX_VALUE ? "at least " + least : "between " + least + " and " + most);
+                    key,
+                    value,
+                    most == Integer.MAX_VALUE || most == Long.MAX_VALUE
+                            ? "at least " + least
+                            : "between " + least + " and " + most);
         }
         return value;
     }

@@ -2,7 +2,9 @@ package outbox.spring.boot;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.context.annotation.ImportCandidates;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.AbstractApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -13,10 +15,12 @@ import outbox.admin.OutboxAdmin;
 import outbox.spring.ListenerSource;
 
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
-import java.util.stream.IntStream;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -26,58 +30,59 @@ import static org.awaitility.Awaitility.await;
 class CombinationsTest {
 
     /** What an application may have, and the packages that it has not if it lacks it. */
-    enum Part {
-        ACTUATOR("org.springframework.boot.actuate", "org.springframework.boot.health"),
-        MICROMETER("io.micrometer.core", "outbox.micrometer"),
-        TRACING("io.opentelemetry", "io.micrometer.tracing", "outbox.opentelemetry"),
-        RABBITMQ("org.springframework.amqp", "com.rabbitmq", "outbox.rabbitmq"),
-        WEB("org.springframework.web.servlet"),
-        FLYWAY("org.flywaydb");
+    private static final Map<String, List<String>> PARTS = new TreeMap<>(Map.of(
+            "actuator", List.of("org.springframework.boot.actuate", "org.springframework.boot.health"),
+            "Micrometer", List.of("io.micrometer.core", "outbox.micrometer"),
+            "tracing", List.of("io.opentelemetry", "io.micrometer.tracing", "outbox.opentelemetry"),
+            "RabbitMQ", List.of("org.springframework.amqp", "com.rabbitmq", "outbox.rabbitmq"),
+            "web", List.of("org.springframework.web.servlet"),
+            "Flyway", List.of("org.flywaydb")));
 
-        private final List<String> packages;
-
-        Part(String... packages) {
-            this.packages = List.of(packages);
-        }
-    }
-
-    static Stream<Set<Part>> combinations() {
-        return IntStream.range(0, 1 << Part.values().length).mapToObj(bits -> {
-            Set<Part> parts = EnumSet.noneOf(Part.class);
-            for (Part part : Part.values()) {
-                if ((bits & 1 << part.ordinal()) != 0) {
-                    parts.add(part);
-                }
+    static Stream<Set<String>> combinations() {
+        List<Set<String>> all = new ArrayList<>(List.of(Set.of()));
+        for (String part : PARTS.keySet()) {
+            for (Set<String> parts : List.copyOf(all)) {
+                Set<String> more = new TreeSet<>(parts);
+                more.add(part);
+                all.add(more);
             }
-            return parts;
-        });
+        }
+        return all.stream();
     }
 
     @ParameterizedTest
     @MethodSource("combinations")
-    void an_application_starts_and_delivers(Set<Part> parts) {
-        List<String> hidden = new ArrayList<>();
-        for (Part part : Part.values()) {
-            if (!parts.contains(part)) {
-                hidden.addAll(part.packages);
-            }
-        }
-        FilteredClassLoader classLoader = new FilteredClassLoader(hidden.toArray(String[]::new));
-        if (parts.contains(Part.WEB)) {
-            run(new WebApplicationContextRunner(), classLoader);
+    void an_application_starts_and_delivers(Set<String> parts) {
+        String[] hidden = PARTS.entrySet().stream()
+                .filter(part -> !parts.contains(part.getKey()))
+                .flatMap(part -> part.getValue().stream())
+                .toArray(String[]::new);
+        if (parts.contains("web")) {
+            run(new WebApplicationContextRunner(), hidden);
         } else {
-            run(new ApplicationContextRunner(), classLoader);
+            run(new ApplicationContextRunner(), hidden);
         }
     }
 
-    private static void run(AbstractApplicationContextRunner<?, ?, ?> runner, ClassLoader classLoader) {
-        runner.withClassLoader(classLoader)
+    private static void run(AbstractApplicationContextRunner<?, ?, ?> runner, String... hidden) {
+        runner.withClassLoader(new FilteredClassLoader(hidden))
                 .withUserConfiguration(Application.class)
                 .withBean(ListenerSource.class, () -> EngineRunner.on("*", event -> {}))
                 .withPropertyValues(
+                        "spring.autoconfigure.exclude=" + autoConfigurationsIn(hidden),
                         "spring.datasource.generate-unique-name=true",
                         "spring.flyway.locations=classpath:db/migration-of-test")
                 .run(context -> deliver((ApplicationContext) context));
+    }
+
+    /** With a hidden package goes the file that lists what is in it. */
+    private static String autoConfigurationsIn(String... hidden) {
+        return ImportCandidates.load(AutoConfiguration.class, CombinationsTest.class.getClassLoader())
+                .getCandidates()
+                .stream()
+                .filter(name -> !name.startsWith("outbox.")) // ours are on board of the starter
+                .filter(name -> Stream.of(hidden).anyMatch(part -> name.startsWith(part + ".")))
+                .collect(Collectors.joining(","));
     }
 
     private static void deliver(ApplicationContext context) {

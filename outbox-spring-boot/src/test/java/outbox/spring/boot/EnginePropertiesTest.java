@@ -63,8 +63,8 @@ class EnginePropertiesTest {
                 "outbox.retry.max-attempts=4                  | maxAttempts        | 4",
             })
     void a_property_reaches_the_dispatcher(String property, String setting, String expected) {
-        runner.withPropertyValues(property).run(context -> assertThat(builders.dispatcher(setting))
-                .hasToString(expected));
+        runner.withPropertyValues(property)
+                .run(context -> assertThat(builders.dispatcher(setting)).hasToString(expected));
     }
 
     @ParameterizedTest
@@ -95,10 +95,10 @@ class EnginePropertiesTest {
             })
     void a_property_changes_the_wait_after_a_failure(
             String property, String other, int attempts, long shortest, long longest) {
-        runner.withPropertyValues(property, other).run(context -> assertThat(
-                        ((RetryPolicy) Objects.requireNonNull(builders.dispatcher("retryPolicy")))
+        runner.withPropertyValues(property, other)
+                .run(context -> assertThat(((RetryPolicy) Objects.requireNonNull(builders.dispatcher("retryPolicy")))
                                 .computeDelayMs(attempts))
-                .isBetween(shortest, longest));
+                        .isBetween(shortest, longest));
     }
 
     @ParameterizedTest
@@ -114,7 +114,8 @@ class EnginePropertiesTest {
         runner.withPropertyValues(property).run(context -> {
             String id = EngineRunner.write(context, FAILING, "{}");
 
-            await().untilAsserted(() -> assertThat(details(context, id).statusCode()).isEqualTo(EventStatus.DEAD.code()));
+            await().untilAsserted(
+                            () -> assertThat(details(context, id).statusCode()).isEqualTo(EventStatus.DEAD.code()));
             assertThat(details(context, id).attempts()).isOne();
         });
     }
@@ -143,15 +144,16 @@ class EnginePropertiesTest {
                 "outbox.ordering.when-dead=park                    | PARK",
             })
     void a_property_changes_the_order(String property, String expected) {
-        runner.withPropertyValues("outbox.ordering.per-aggregate=true", property).run(context -> {
-            String ordering = String.valueOf(builders.dispatcher("ordering"));
-            if (expected.equals("off")) {
-                assertThat(ordering).isNotEqualTo(Ordering.off().toString());
-            } else {
-                assertThat(ordering).contains(expected);
-            }
-            assertThat(columns(context, "outbox_event")).contains("SEQ"); // it needs the capability
-        });
+        runner.withPropertyValues("outbox.ordering.per-aggregate=true", property)
+                .run(context -> {
+                    String ordering = String.valueOf(builders.dispatcher("ordering"));
+                    if (expected.equals("off")) {
+                        assertThat(ordering).isNotEqualTo(Ordering.off().toString());
+                    } else {
+                        assertThat(ordering).contains(expected);
+                    }
+                    assertThat(columns(context, "outbox_event")).contains("SEQ"); // it needs the capability
+                });
     }
 
     @Test
@@ -168,10 +170,18 @@ class EnginePropertiesTest {
                         "outbox.protection.breakers.shop.open-for=1s")
                 .run(context -> {
                     Object settings = Objects.requireNonNull(builders.dispatcher("protection"));
-                    assertThat(ReflectionTestUtils.getField(settings, "breakersByType")).asString().contains("shop");
-                    assertThat(ReflectionTestUtils.getField(settings, "limitsByType")).asString().contains("order.created");
-                    assertThat(ReflectionTestUtils.getField(settings, "limitsByListener")).asString().contains("mailer");
-                    assertThat(ReflectionTestUtils.getField(settings, "limitsByTenant")).asString().contains("acme");
+                    assertThat(ReflectionTestUtils.getField(settings, "breakersByType"))
+                            .asString()
+                            .contains("shop");
+                    assertThat(ReflectionTestUtils.getField(settings, "limitsByType"))
+                            .asString()
+                            .contains("order.created");
+                    assertThat(ReflectionTestUtils.getField(settings, "limitsByListener"))
+                            .asString()
+                            .contains("mailer");
+                    assertThat(ReflectionTestUtils.getField(settings, "limitsByTenant"))
+                            .asString()
+                            .contains("acme");
                     assertThat(ReflectionTestUtils.getField(settings, "limitOfEachTenant"))
                             .usingRecursiveComparison()
                             .isEqualTo(Limit.rate(10, Duration.ofSeconds(2), 20).andConcurrency(3));
@@ -182,8 +192,10 @@ class EnginePropertiesTest {
     void an_event_without_a_listener_is_left_to_other_nodes_if_there_is_an_untaken_limit() {
         EngineRunner.application()
                 .withPropertyValues("outbox.dispatcher.untaken-limit=1h")
-                .withBean(ListenerSource.class, () -> (outbox, listeners) -> listeners.add(
-                        new OutboxListeners.Entry("__GLOBAL__", "known", event -> {}, "the test")))
+                .withBean(
+                        ListenerSource.class,
+                        () -> (outbox, listeners) -> listeners.add(
+                                new OutboxListeners.Entry("__GLOBAL__", "known", event -> {}, "the test")))
                 .run(context -> {
                     String id = EngineRunner.write(context, "unknown", "{}");
                     String known = EngineRunner.write(context, "known", "{}");
@@ -233,7 +245,8 @@ class EnginePropertiesTest {
                     assertThat(outbox.store()).isInstanceOf(LayoutEventStore.class);
                     assertThat(outbox.table()).isEqualTo("outbox_events");
                     Leadership leadership = Objects.requireNonNull(outbox.leadership());
-                    await().untilAsserted(() -> assertThat(leadership.isLeader()).isTrue());
+                    await().untilAsserted(
+                                    () -> assertThat(leadership.isLeader()).isTrue());
                     assertThat(ReflectionTestUtils.getField(leadership, "term")).isEqualTo(Duration.ofMillis(200));
                 });
     }
@@ -252,9 +265,11 @@ class EnginePropertiesTest {
                     JdbcTemplate sql = new JdbcTemplate(context.getBean(DataSource.class));
                     EngineRunner.transaction(context).executeWithoutResult(status -> {
                         context.getBean(OutboxWriter.class).write("other.event", "{}");
-                        assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class)).isZero();
+                        assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
+                                .isZero();
                     });
-                    assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class)).isOne();
+                    assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
+                            .isOne();
                 });
     }
 
@@ -292,12 +307,13 @@ class EnginePropertiesTest {
                     EngineRunner.write(context, "other.event", "{}");
                     EngineRunner.write(context, FAILING, "{}");
 
-                    await().untilAsserted(() ->
-                            assertThat(new JdbcTemplate(context.getBean(DataSource.class))
-                                            .queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
-                                    .isZero());
-                    OutboxEngine engine =
-                            context.getBean(OutboxFactory.class).engines().iterator().next();
+                    await().untilAsserted(() -> assertThat(new JdbcTemplate(context.getBean(DataSource.class))
+                                    .queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
+                            .isZero());
+                    OutboxEngine engine = context.getBean(OutboxFactory.class)
+                            .engines()
+                            .iterator()
+                            .next();
                     Object run = Objects.requireNonNull(ReflectionTestUtils.getField(
                             Objects.requireNonNull(ReflectionTestUtils.getField(engine, "purge")), "run"));
                     assertThat(ReflectionTestUtils.getField(run, "batchSize")).isEqualTo(3);
@@ -306,9 +322,14 @@ class EnginePropertiesTest {
 
     @Test
     void the_purge_may_be_off() {
-        runner.withPropertyValues("outbox.purge.enabled=false").run(context -> assertThat(ReflectionTestUtils.getField(
-                        context.getBean(OutboxFactory.class).engines().iterator().next(), "purge"))
-                .isNull());
+        runner.withPropertyValues("outbox.purge.enabled=false")
+                .run(context -> assertThat(ReflectionTestUtils.getField(
+                                context.getBean(OutboxFactory.class)
+                                        .engines()
+                                        .iterator()
+                                        .next(),
+                                "purge"))
+                        .isNull());
     }
 
     @Test
@@ -319,16 +340,17 @@ class EnginePropertiesTest {
             } else {
                 assertThat(context.getStartupFailure())
                         .rootCause()
-                        .hasMessageContaining("outbox.dispatcher.virtual-threads is 'true', but must be false before Java 21");
+                        .hasMessageContaining(
+                                "outbox.dispatcher.virtual-threads is 'true', but must be false before Java 21");
             }
         });
     }
 
     @Test
     void workers_are_virtual_threads_if_the_application_has_them_on_and_java_can() {
-        runner.withPropertyValues("spring.threads.virtual.enabled=true").run(context -> assertThat(
-                        builders.dispatcher("virtualThreads"))
-                .isEqualTo(Runtime.version().feature() >= 21));
+        runner.withPropertyValues("spring.threads.virtual.enabled=true")
+                .run(context -> assertThat(builders.dispatcher("virtualThreads"))
+                        .isEqualTo(Runtime.version().feature() >= 21));
     }
 
     @ParameterizedTest
