@@ -284,6 +284,12 @@ public final class OutboxDispatcher implements AutoCloseable {
         onScheduled.accept(availableAt);
     }
 
+    /** How this dispatcher is doing, without I/O. */
+    public DispatcherStatus status() {
+        return new DispatcherStatus(
+                pool.workerCount(), pool.liveWorkers(), queues.depth(Source.HOT), queues.depth(Source.COLD));
+    }
+
     /** What breakers, limits and pauses do on this dispatcher at the moment. */
     public ProtectionStatus protectionStatus() {
         return admission.status();

@@ -53,6 +53,10 @@ final class WorkerPool implements Executor {
         threads.execute(worker);
     }
 
+    int workerCount() {
+        return workerCount;
+    }
+
     int liveWorkers() {
         return (int) workers.stream().filter(worker -> !worker.isReplaced()).count();
     }

@@ -12,7 +12,6 @@ import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -69,13 +68,14 @@ final class MemoryAdmin {
     }
 
     Backlog backlog(MemoryTx tx, Instant now) {
-        Instant oldest = oldestPending(tx);
-        Duration age = oldest == null ? null : Duration.between(oldest, now);
-        return new Backlog(
+        Instant due =
+                pending(tx).map(RowState::availableAt).min(Instant::compareTo).orElse(null);
+        return Backlog.of(
                 now,
                 pending(tx).count(),
                 pending(tx).filter(state -> state.lockedBy() != null).count(),
-                age != null && age.isNegative() ? Duration.ZERO : age);
+                oldestPending(tx),
+                due);
     }
 
     List<EventSummary> find(MemoryTx tx, EventQuery query) {

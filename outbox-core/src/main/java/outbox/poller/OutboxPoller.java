@@ -47,6 +47,7 @@ public final class OutboxPoller implements AutoCloseable {
     private static final long MAX_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int DUE_GAP_FACTOR = 5; // times what a cycle takes: a busy database is asked less often
     private static final long NEVER = Long.MAX_VALUE;
+    private static final long NOT_YET = -1;
     private static final Duration DEFAULT_LOCK_TIMEOUT = Duration.ofMinutes(5);
     private static final Duration LONGEST_PAUSE = Duration.ofDays(1);
 
@@ -63,6 +64,8 @@ public final class OutboxPoller implements AutoCloseable {
             new AtomicLong(NEVER); // when more becomes due, counted from startNanos; cycles and any thread lower it
     private final ReentrantLock polling = new ReentrantLock(); // one cycle at a time
     private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile long lookedNanos =
+            NOT_YET; // end of the last cycle that did not fail, counted from startNanos; start and cycles write
     private long pauseMs; // loop thread only
     private long cycleNanos; // when the last cycle began, counted from startNanos; loop thread only
 
@@ -164,6 +167,7 @@ public final class OutboxPoller implements AutoCloseable {
             }
             return;
         }
+        lookedNanos = sinceStart(); // it has its time from now on
         Threads.named(Threads.nextName(), "poller").newThread(this::run).start();
     }
 
@@ -198,6 +202,15 @@ public final class OutboxPoller implements AutoCloseable {
 
     private long sinceStart() {
         return System.nanoTime() - startNanos;
+    }
+
+    /** How this poller is doing, without I/O. */
+    public PollerStatus status() {
+        long looked = lookedNanos;
+        return new PollerStatus(
+                state.get() == State.RUNNING,
+                Duration.ofMillis(intervalMs),
+                looked == NOT_YET ? null : Duration.ofNanos(Math.max(0, sinceStart() - looked)));
     }
 
     /** How long a claim lasts; null for a poller without claims. */
@@ -249,6 +262,7 @@ public final class OutboxPoller implements AutoCloseable {
             }
             dueNanos.set(NEVER); // what is told from here on may come too late for this cycle
             PollCycle.Result result = cycle.run();
+            lookedNanos = sinceStart();
             Duration untilNext = cycle.untilNext();
             if (untilNext != null && untilNext.compareTo(LONGEST_PAUSE) < 0) {
                 lowerDue(untilNext);

@@ -135,10 +135,12 @@ class DispatcherTimeLimitTest {
             eventually(() ->
                     assertThat(rig.metrics.count("incrementStuckListeners")).isEqualTo(2 * workers));
             eventually(() -> assertLiveWorkers(0));
+            assertThat(dispatcher.status()).isEqualTo(new DispatcherStatus(workers, 0, 0, 0));
             assertThat(log.messages(Level.SEVERE)).hasSize(workers).allMatch(message -> message.contains("are stuck"));
             QueuedEvent good = rig.hot("good");
             dispatcher.enqueueHot(good);
             assertStatus(good, EventStatus.NEW);
+            assertThat(dispatcher.status().hotWaiting()).isEqualTo(1);
 
             gate.countDown();
 

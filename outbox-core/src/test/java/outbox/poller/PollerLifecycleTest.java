@@ -63,6 +63,39 @@ class PollerLifecycleTest {
     }
 
     @Test
+    void a_poller_tells_whether_it_runs_and_when_it_last_looked() {
+        OutboxPoller poller = poller(RARELY, this::count);
+        assertThat(poller.status()).isEqualTo(new PollerStatus(false, Duration.ofMillis(RARELY), null));
+
+        poller.start();
+
+        eventually(() -> assertThat(store.calls()).hasSize(1));
+        assertThat(poller.status().running()).isTrue();
+        assertThat(poller.status().sinceLook()).isLessThan(Duration.ofMinutes(1));
+
+        poller.close();
+
+        assertThat(poller.status().running()).isFalse();
+    }
+
+    @Test
+    void a_cycle_that_fails_is_no_look() {
+        OutboxPoller poller = poller(RARELY, this::count);
+        store.beforeEachCall(call -> {
+            throw new IllegalStateException("the database is away");
+        });
+
+        poller.poll();
+
+        assertThat(poller.status().sinceLook()).isNull();
+
+        store.beforeEachCall(call -> {});
+        poller.poll();
+
+        assertThat(poller.status().sinceLook()).isNotNull();
+    }
+
+    @Test
     void starting_twice_is_starting_once() {
         OutboxPoller poller = poller(RARELY, this::count);
 

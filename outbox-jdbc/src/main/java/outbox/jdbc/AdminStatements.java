@@ -15,7 +15,6 @@ import outbox.spi.Replay;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -68,24 +67,28 @@ final class AdminStatements {
 
     Backlog backlog(Connection conn) {
         String sql = """
-                SELECT COUNT(*) AS pending, COUNT(locked_at) AS locked, MIN(created_at) AS created_at
+                SELECT COUNT(*) AS pending,
+                       COUNT(locked_at) AS locked,
+                       MIN(created_at) AS created_at,
+                       MIN(available_at) AS available_at
                   FROM %s
                  WHERE status IN (0, 2)
                 """.formatted(store.table());
         return store.run("read the backlog", () -> {
             TableShape shape = store.shape(conn);
             Instant now = store.now(conn);
-            return store.query(conn, sql, binder -> {}, row -> {
-                        Instant oldest = shape.read(row, "created_at");
-                        Duration age = oldest == null ? null : Duration.between(oldest, now);
-                        return new Backlog(
-                                now,
-                                row.getLong("pending"),
-                                row.getLong("locked"),
-                                age != null && age.isNegative() ? Duration.ZERO : age);
-                    })
+            return store.query(conn, sql, binder -> {}, row -> backlog(row, shape, now))
                     .get(0);
         });
+    }
+
+    static Backlog backlog(ResultSet row, TableShape shape, Instant now) throws SQLException {
+        return Backlog.of(
+                now,
+                row.getLong("pending"),
+                row.getLong("locked"),
+                shape.read(row, "created_at"),
+                shape.read(row, "available_at"));
     }
 
     Optional<EventDetails> find(Connection conn, String eventId) {

@@ -54,6 +54,8 @@ public final class JdbcLeadership implements Leadership {
     private boolean closed;
     private volatile boolean leading; // written under the lock, as the next
     private volatile long sureNanos; // when it was last found out that this node leads
+    private volatile boolean othersLead =
+            true; // another one had the lock at the last try; it is taken for granted before the first
 
     private JdbcLeadership(DataSource dataSource, TableName table, Duration term, LongSupplier nanoClock) {
         this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
@@ -114,6 +116,11 @@ public final class JdbcLeadership implements Leadership {
         return leading && nanoClock.getAsLong() - sureNanos < termNanos;
     }
 
+    /** Whether there is a leader as far as this node knows, without I/O: itself, or another one that had the lock when it last tried. True before the first try. */
+    public boolean isLed() {
+        return othersLead || isLeader();
+    }
+
     /** Frees the lock. Waits for a statement under way, whose time is limited. */
     @Override
     public void close() {
@@ -142,6 +149,7 @@ public final class JdbcLeadership implements Leadership {
         try {
             LeaderSession fresh = connect();
             if (!holding(fresh, fresh::tryTake)) {
+                othersLead = true;
                 fresh.giveBack();
                 troubled = false;
                 return false;
@@ -152,11 +160,13 @@ public final class JdbcLeadership implements Leadership {
             }
             session = fresh;
             leading = true;
+            othersLead = false;
             troubled = false;
             LOG.log(Level.INFO, "Leads table " + table);
             startHeart(fresh);
             return true;
         } catch (SQLException e) {
+            othersLead = false;
             if (!troubled) {
                 troubled = true;
                 LOG.log(Level.WARNING, "Cannot find out who leads table " + table + "; trying again", e);
@@ -199,6 +209,7 @@ public final class JdbcLeadership implements Leadership {
             return question.ask();
         } catch (LeadershipRefusedException e) {
             refusal = e.getMessage();
+            othersLead = false;
             held.abandonToProxy();
             throw e;
         } catch (SQLException | RuntimeException | Error e) {

@@ -17,7 +17,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -60,20 +59,12 @@ final class LayoutAdmin {
     Backlog backlog(Connection conn) {
         String locked = layout.has(LayoutColumn.LOCKED_AT) ? "COUNT(" + sql.column(LayoutColumn.LOCKED_AT) + ")" : "0";
         String text = "SELECT COUNT(*) AS pending, " + locked + " AS locked, MIN("
-                + sql.column(LayoutColumn.CREATED_AT) + ") AS created_at FROM " + store.sqlName() + " WHERE "
-                + sql.isPending();
+                + sql.column(LayoutColumn.CREATED_AT) + ") AS created_at, MIN(" + sql.dueTime()
+                + ") AS available_at FROM " + store.sqlName() + " WHERE " + sql.isPending();
         return store.run("read the backlog", () -> {
             TableShape shape = shape(conn);
             Instant now = store.now(conn);
-            return query(conn, text, binder -> {}, row -> {
-                        Instant oldest = shape.read(row, "created_at");
-                        Duration age = oldest == null ? null : Duration.between(oldest, now);
-                        return new Backlog(
-                                now,
-                                row.getLong("pending"),
-                                row.getLong("locked"),
-                                age != null && age.isNegative() ? Duration.ZERO : age);
-                    })
+            return query(conn, text, binder -> {}, row -> AdminStatements.backlog(row, shape, now))
                     .get(0);
         });
     }

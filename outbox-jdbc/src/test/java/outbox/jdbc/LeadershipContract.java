@@ -77,6 +77,22 @@ abstract class LeadershipContract {
     }
 
     @Test
+    void a_standby_knows_that_another_one_leads_until_it_leads_itself() {
+        JdbcLeadership leader = node();
+        JdbcLeadership standby = node();
+
+        leader.lead();
+        standby.lead();
+        assertThat(leader.isLed()).isTrue();
+        assertThat(standby.isLed()).isTrue();
+
+        leader.close();
+        assertThat(leader.isLed()).isFalse(); // as far as it knows
+        standby.lead();
+        assertThat(standby.isLed()).isTrue();
+    }
+
+    @Test
     void a_leader_stays_sure_while_nobody_asks_it_to_lead() {
         JdbcLeadership leader = node();
         leader.lead();

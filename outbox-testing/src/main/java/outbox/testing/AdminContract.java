@@ -151,6 +151,26 @@ public abstract class AdminContract {
     }
 
     @Test
+    void the_backlog_tells_how_long_an_event_is_overdue_be_it_claimed_or_not() {
+        rows.given("late", 1, EventStatus.NEW);
+        rows.given("later", 1, EventStatus.RETRY);
+        rows.given("dead", 1, EventStatus.DEAD);
+        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        rows.execute(
+                "UPDATE %s SET available_at = ?, locked_by = 'node-7', locked_at = ? WHERE event_id = 'late-0000'",
+                now.minus(Duration.ofHours(1)), now);
+        rows.execute("UPDATE %s SET available_at = ? WHERE event_id = 'later-0000'", now.plus(Duration.ofHours(1)));
+        rows.execute("UPDATE %s SET available_at = ? WHERE event_id = 'dead-0000'", now.minus(Duration.ofHours(9)));
+
+        assertThat(admin.backlog().longestOverdue())
+                .isBetween(Duration.ofHours(1), Duration.ofHours(1).plusMinutes(1));
+
+        rows.execute("UPDATE %s SET available_at = ? WHERE event_id = 'late-0000'", now.plus(Duration.ofHours(1)));
+
+        assertThat(admin.backlog().longestOverdue()).isNull();
+    }
+
+    @Test
     void an_event_of_a_clock_that_is_ahead_has_no_negative_age() {
         rows.given("new", 1, EventStatus.NEW);
         Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));

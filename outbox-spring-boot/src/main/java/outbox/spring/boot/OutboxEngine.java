@@ -97,11 +97,11 @@ final class OutboxEngine {
         if (how.refuseDuplicates()) {
             writer = writer.refusingDuplicates();
         }
-        for (WriteInterceptor interceptor : beans.all(WriteInterceptor.class, name)) {
-            writer = writer.interceptedBy(interceptor);
-        }
         for (OutboxCustomizer customizer : customizers) {
             writer = Objects.requireNonNull(customizer.writer(name, writer), "writer");
+        }
+        for (WriteInterceptor interceptor : beans.all(WriteInterceptor.class, name)) { // inside of what traces
+            writer = writer.interceptedBy(interceptor);
         }
         return writer;
     }
@@ -152,7 +152,6 @@ final class OutboxEngine {
         OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
                 .connectionProvider(instance.connections())
                 .eventStore(instance.store())
-                .interceptors(beans.all(EventInterceptor.class, name))
                 .maxAttempts(settings.maxAttempts())
                 .retryPolicy(orElse(
                         beans.one(RetryPolicy.class, name),
@@ -164,6 +163,8 @@ final class OutboxEngine {
             builder.leadership(leadership);
         }
         customizers.forEach(customizer -> customizer.dispatcher(name, builder));
+        builder.interceptors(
+                beans.all(EventInterceptor.class, name)); // inside of what traces: a refusal is on the span
         return builder.build();
     }
 

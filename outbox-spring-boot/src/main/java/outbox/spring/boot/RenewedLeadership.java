@@ -13,7 +13,7 @@ final class RenewedLeadership implements Leadership {
     private final DataSource dataSource;
     private final String table;
     private final Duration term;
-    private volatile @Nullable Leadership current; // written under the lock
+    private volatile @Nullable JdbcLeadership current; // written under the lock
 
     RenewedLeadership(DataSource dataSource, String table, Duration term) {
         this.dataSource = dataSource;
@@ -26,8 +26,8 @@ final class RenewedLeadership implements Leadership {
         return current().lead();
     }
 
-    private synchronized Leadership current() {
-        Leadership known = current;
+    private synchronized JdbcLeadership current() {
+        JdbcLeadership known = current;
         if (known == null) {
             known = JdbcLeadership.of(dataSource, table, term);
             current = known;
@@ -39,6 +39,12 @@ final class RenewedLeadership implements Leadership {
     public boolean isLeader() {
         Leadership known = current;
         return known != null && known.isLeader();
+    }
+
+    /** Whether there is a leader as far as this node knows; see {@link JdbcLeadership#isLed}. */
+    boolean isLed() {
+        JdbcLeadership known = current;
+        return known == null || known.isLed();
     }
 
     @Override

@@ -1,0 +1,71 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.EventCursor;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.model.EventStatus;
+
+import java.util.Locale;
+
+/** Which events an operation of the endpoint means, as it was asked; what is null does not matter. */
+record EventSearch(
+        @Nullable String eventId,
+        @Nullable String type,
+        @Nullable String status,
+        @Nullable String aggregateType,
+        @Nullable String aggregateId,
+        @Nullable String error) {
+
+    EventQuery query(@Nullable Integer limit, @Nullable String cursor) {
+        EventQuery.Builder query = EventQuery.builder().filter(isEmpty() ? EventFilter.all() : filter());
+        if (limit != null) {
+            query.pageSize(limit);
+        }
+        if (cursor != null) {
+            query.after(EventCursor.parse(cursor));
+        }
+        return query.build();
+    }
+
+    boolean isEmpty() {
+        return eventId == null
+                && type == null
+                && status == null
+                && aggregateType == null
+                && aggregateId == null
+                && error == null;
+    }
+
+    /** Refuses a search without any condition. */
+    EventFilter filter() {
+        EventFilter.Builder filter = EventFilter.builder();
+        if (eventId != null) {
+            filter.eventId(eventId);
+        }
+        if (type != null) {
+            filter.eventType(type);
+        }
+        if (status != null) {
+            filter.status(statusOf(status));
+        }
+        if (aggregateType != null) {
+            filter.aggregateType(aggregateType);
+        }
+        if (aggregateId != null) {
+            filter.aggregateId(aggregateId);
+        }
+        if (error != null) {
+            filter.errorContains(error);
+        }
+        return filter.build();
+    }
+
+    private static EventStatus statusOf(String name) {
+        try {
+            return EventStatus.valueOf(name.toUpperCase(Locale.ROOT));
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("status must be NEW, DONE, RETRY or DEAD, not '" + name + "'", e);
+        }
+    }
+}

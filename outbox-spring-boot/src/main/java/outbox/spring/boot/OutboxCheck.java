@@ -1,0 +1,162 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.Backlog;
+import outbox.admin.BlockedAggregate;
+import outbox.admin.Pause;
+import outbox.admin.PauseScope;
+import outbox.dispatch.CircuitBreaker;
+import outbox.dispatch.DispatcherStatus;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.ProtectionStatus;
+import outbox.jdbc.JdbcLeadership;
+import outbox.poller.OutboxPoller;
+import outbox.poller.PollerStatus;
+import outbox.spi.Leadership;
+import outbox.spi.OrderedEventStore;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Finds out how one outbox is: what its table tells, read in bounded time, and what the relay in this process tells of itself. The first of these that holds is its state:
+ *
+ * <pre>
+ *  database unreachable · stopped · stuck · no leader · paused · lagging · up
+ * </pre>
+ */
+final class OutboxCheck {
+
+    /** How an outbox is. */
+    record Result(String status, Map<String, Object> details) {}
+
+    /** A state, and the words for it. */
+    private record Finding(
+            String status, String state, @Nullable String reason) {}
+
+    /** What the table tells; blocked: whether events wait behind a dead one, so that their time says nothing. */
+    private record Seen(Backlog backlog, boolean blocked) {}
+
+    private final OutboxInstance outbox;
+    private final OutboxHealthProperties properties;
+    private final TimedReading<Seen> table;
+
+    OutboxCheck(OutboxInstance outbox, OutboxHealthProperties properties) {
+        this.outbox = outbox;
+        this.properties = properties;
+        this.table = new TimedReading<>(outbox.name() + "-health", this::read, properties.keep(), properties.timeout());
+    }
+
+    String outbox() {
+        return outbox.name();
+    }
+
+    private Seen read() {
+        Backlog backlog = outbox.admin().backlog();
+        return new Seen(backlog, isLate(backlog) && isBlocked());
+    }
+
+    private boolean isLate(Backlog backlog) {
+        Duration overdue = backlog.longestOverdue();
+        return overdue != null && overdue.compareTo(properties.maxLag()) > 0;
+    }
+
+    private boolean isBlocked() {
+        if (!(outbox.store() instanceof OrderedEventStore)) {
+            return false;
+        }
+        try {
+            return outbox.admin().blockedAggregates(1).stream()
+                    .mapToLong(BlockedAggregate::waiting)
+                    .anyMatch(waiting -> waiting > 0);
+        } catch (RuntimeException e) { // its table has no order
+            return false;
+        }
+    }
+
+    Result look() {
+        TimedReading.Answer<Seen> answer = table.get();
+        Seen seen = answer.value();
+        Finding finding = seen == null
+                ? new Finding(OutboxHealth.DOWN, "database unreachable", answer.failure())
+                : relayFinding(seen);
+        Map<String, Object> details = new LinkedHashMap<>();
+        details.put("state", finding.state());
+        put(details, "reason", finding.reason());
+        details.put("table", outbox.table());
+        if (seen != null) {
+            details.putAll(RelayView.backlog(seen.backlog()));
+        }
+        details.putAll(RelayView.of(outbox));
+        return new Result(finding.status(), details);
+    }
+
+    private static void put(Map<String, Object> details, String key, @Nullable Object value) {
+        if (value != null) {
+            details.put(key, value);
+        }
+    }
+
+    /** A process that only writes is well as long as it reaches the table. */
+    private Finding relayFinding(Seen seen) {
+        OutboxDispatcher dispatcher = outbox.dispatcher();
+        OutboxPoller poller = outbox.poller();
+        if (dispatcher == null || poller == null) {
+            return new Finding(OutboxHealth.UP, "up", null);
+        }
+        Finding finding = stopped(poller.status(), dispatcher.status());
+        if (finding == null) {
+            finding = leaderless(outbox.leadership());
+        }
+        return finding != null ? finding : delayed(dispatcher.protectionStatus(), seen);
+    }
+
+    private @Nullable Finding stopped(PollerStatus poller, DispatcherStatus dispatcher) {
+        if (!poller.running()) {
+            return new Finding(OutboxHealth.OUT_OF_SERVICE, "stopped", "The relay does not run");
+        }
+        Duration since = poller.sinceLook();
+        if (since != null && since.compareTo(longestPause(poller).plus(properties.stuckAfter())) > 0) {
+            return new Finding(
+                    OutboxHealth.DOWN,
+                    "stuck",
+                    "The poller has not looked at the table for " + since.toSeconds() + " s");
+        }
+        if (dispatcher.workers() > 0 && dispatcher.liveWorkers() == 0) {
+            return new Finding(OutboxHealth.DOWN, "stuck", "All workers are held by listeners that do not return");
+        }
+        return null;
+    }
+
+    private static Duration longestPause(PollerStatus poller) {
+        return poller.interval().plus(poller.interval().dividedBy(5));
+    }
+
+    private static @Nullable Finding leaderless(@Nullable Leadership leadership) {
+        boolean leaderless = leadership instanceof RenewedLeadership renewed && !renewed.isLed()
+                || leadership instanceof JdbcLeadership jdbc && !jdbc.isLed();
+        return leaderless ? new Finding(OutboxHealth.DOWN, "no leader", "No node is known to lead") : null;
+    }
+
+    /** While something is paused or blocked, events are late on purpose. */
+    private Finding delayed(ProtectionStatus protection, Seen seen) {
+        List<Pause> pauses = protection.pauses();
+        for (Pause pause : pauses) {
+            if (pause.scope() == PauseScope.OUTBOX) {
+                return new Finding(properties.pausedStatus(), "paused", "By " + pause.by() + " since " + pause.since());
+            }
+        }
+        Duration overdue = seen.backlog().longestOverdue();
+        if (overdue == null || !isLate(seen.backlog()) || !pauses.isEmpty() || seen.blocked()) {
+            return new Finding(OutboxHealth.UP, "up", null);
+        }
+        boolean open =
+                protection.breakers().stream().anyMatch(breaker -> breaker.state() != CircuitBreaker.State.CLOSED);
+        return new Finding(
+                properties.laggingStatus(),
+                "lagging",
+                "An event is overdue for " + overdue.toSeconds() + " s" + (open ? "; a circuit breaker is open" : ""));
+    }
+}

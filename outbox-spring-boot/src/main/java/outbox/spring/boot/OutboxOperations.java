@@ -1,0 +1,245 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+import outbox.OutboxException;
+import outbox.admin.AdminAction;
+import outbox.admin.AdminRequest;
+import outbox.admin.AdminResult;
+import outbox.admin.Backlog;
+import outbox.admin.EventCursor;
+import outbox.admin.EventFilter;
+import outbox.admin.EventPage;
+import outbox.admin.OutboxAdmin;
+import outbox.admin.OutboxStatistics;
+import outbox.admin.PauseRequest;
+import outbox.admin.TypeCount;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/** What the endpoint shows and does, whoever asks. Numbers of the table are kept for a while, and waited for in bounded time, however often they are asked for. */
+final class OutboxOperations {
+
+    private static final Duration KEEP = Duration.ofSeconds(1);
+    private static final List<AdminAction> ACTIONS =
+            List.of(AdminAction.PAUSE, AdminAction.RESUME, AdminAction.REPLAY, AdminAction.DISCARD);
+
+    private final Supplier<List<OutboxInstance>> instances;
+    private final OutboxEndpointProperties properties;
+    private final Map<String, TimedReading<Backlog>> backlogs = new ConcurrentHashMap<>(); // by outbox, as the next
+    private final Map<String, TimedReading<OutboxStatistics>> statistics = new ConcurrentHashMap<>();
+
+    OutboxOperations(Supplier<List<OutboxInstance>> instances, OutboxEndpointProperties properties) {
+        this.instances = instances;
+        this.properties = properties;
+    }
+
+    /** All outboxes, without what would read a whole table. */
+    Map<String, Object> outboxes() {
+        Map<String, Object> outboxes = new LinkedHashMap<>();
+        instances.get().forEach(outbox -> outboxes.put(outbox.name(), summary(outbox)));
+        return Map.of("outboxes", outboxes);
+    }
+
+    private Map<String, Object> summary(OutboxInstance outbox) {
+        Map<String, Object> view = new LinkedHashMap<>();
+        view.put("table", outbox.table());
+        TimedReading.Answer<Backlog> answer = backlogs.computeIfAbsent(
+                        outbox.name(),
+                        name -> new TimedReading<>(
+                                name + "-endpoint", () -> outbox.admin().backlog(), KEEP, properties.timeout()))
+                .get();
+        Backlog backlog = answer.value();
+        if (backlog != null) {
+            view.putAll(RelayView.backlog(backlog));
+        } else {
+            view.put("failure", String.valueOf(answer.failure()));
+        }
+        view.putAll(RelayView.of(outbox));
+        return view;
+    }
+
+    /** One outbox, with its counts by type and status. */
+    Map<String, Object> outbox(String name) {
+        OutboxInstance outbox = require(name);
+        Map<String, Object> view = summary(outbox);
+        TimedReading.Answer<OutboxStatistics> answer = statistics
+                .computeIfAbsent(
+                        name,
+                        key -> new TimedReading<>(
+                                key + "-statistics",
+                                () -> outbox.admin().statistics(),
+                                properties.keepStatistics(),
+                                properties.timeout()))
+                .get();
+        OutboxStatistics counts = answer.value();
+        if (counts != null) {
+            view.put("statistics", view(counts));
+        } else {
+            view.put("statistics", Map.of("failure", String.valueOf(answer.failure())));
+        }
+        return view;
+    }
+
+    private static Map<String, Object> view(OutboxStatistics counts) {
+        Map<String, Object> byStatus = new LinkedHashMap<>();
+        counts.byStatus().forEach((status, count) -> byStatus.put(status.name(), count));
+        Map<String, Map<String, Long>> byType = new LinkedHashMap<>();
+        for (TypeCount some : counts.byType()) {
+            byType.computeIfAbsent(some.eventType(), type -> new LinkedHashMap<>())
+                    .put(some.status().map(Enum::name).orElse("unknown " + some.statusCode()), some.count());
+        }
+        Map<String, Object> view = new LinkedHashMap<>();
+        view.put("at", counts.at().toString());
+        view.put("byStatus", byStatus);
+        view.put("byType", byType);
+        return view;
+    }
+
+    Map<String, Object> events(String name, EventSearch search, @Nullable Integer limit, @Nullable String cursor) {
+        OutboxAdmin admin = require(name).admin();
+        return asked(() -> {
+            EventPage page = admin.find(search.query(limit, cursor));
+            Map<String, Object> view = new LinkedHashMap<>();
+            view.put("events", page.events().stream().map(EventView::of).toList());
+            EventCursor next = page.next();
+            if (next != null) {
+                view.put("next", next.text());
+            }
+            return view;
+        });
+    }
+
+    Map<String, Object> event(String name, String eventId) {
+        OutboxAdmin admin = require(name).admin();
+        return asked(() -> admin.find(eventId))
+                .map(details ->
+                        EventView.of(details, properties.showPayload() == OutboxEndpointProperties.ShowPayload.ALWAYS))
+                .orElseThrow(() -> new RefusedOperationException(
+                        RefusedOperationException.NOT_FOUND,
+                        "Outbox " + name + " has no event with the id " + eventId));
+    }
+
+    Map<String, Object> act(String name, String action, Wish wish) {
+        if (!properties.writesEnabled()) {
+            throw new RefusedOperationException(
+                    RefusedOperationException.FORBIDDEN,
+                    "The endpoint only reads. Set outbox.endpoint.writes-enabled=true to let it " + action);
+        }
+        OutboxAdmin admin = require(name).admin();
+        AdminAction wanted = Arrays.stream(AdminAction.values())
+                .filter(some -> ACTIONS.contains(some)
+                        && some.name().toLowerCase(Locale.ROOT).equals(action))
+                .findFirst()
+                .orElseThrow(() -> new RefusedOperationException(
+                        RefusedOperationException.NOT_FOUND,
+                        "There is no action '" + action + "': it is pause, resume, replay or discard"));
+        return asked(() -> view(
+                switch (wanted) {
+                    case PAUSE -> admin.pause(wish.pause());
+                    case RESUME -> admin.resume(wish.pause());
+                    case REPLAY -> admin.replay(wish.change());
+                    default -> admin.discard(wish.change());
+                }));
+    }
+
+    private static Map<String, Object> view(AdminResult result) {
+        Map<String, Object> view = new LinkedHashMap<>();
+        view.put("requestId", result.requestId());
+        view.put("action", result.action().name());
+        view.put("dryRun", result.dryRun());
+        view.put("matched", result.matched());
+        view.put("affected", result.affected());
+        view.put("complete", result.complete());
+        view.put("repeated", result.repeated());
+        return view;
+    }
+
+    private OutboxInstance require(String name) {
+        return instances.get().stream()
+                .filter(outbox -> outbox.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new RefusedOperationException(
+                        RefusedOperationException.NOT_FOUND, "There is no outbox with the name " + name));
+    }
+
+    private static <T> T asked(Supplier<T> question) {
+        try {
+            return question.get();
+        } catch (IllegalArgumentException | IllegalStateException e) { // a wrong value, or what the table cannot do
+            throw new RefusedOperationException(RefusedOperationException.BAD_REQUEST, String.valueOf(e.getMessage()));
+        } catch (OutboxException e) {
+            throw new RefusedOperationException(RefusedOperationException.UNAVAILABLE, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /**
+     * What an operator wants.
+     *
+     * @param by who, required
+     * @param reason why, required
+     * @param confirm whether to do it; otherwise it only answers what it would do
+     * @param requestId makes repetitions harmless; null for a new one
+     * @param listener of a pause: which listener
+     * @param events which events; of a pause only the type
+     * @param all whether all dead events are meant
+     * @param cap how many events are changed at most
+     */
+    record Wish(
+            @Nullable String by,
+            @Nullable String reason,
+            boolean confirm,
+            @Nullable String requestId,
+            @Nullable String listener,
+            EventSearch events,
+            boolean all,
+            @Nullable Integer cap) {
+
+        PauseRequest pause() {
+            String type = events.type();
+            if (type != null && listener != null) {
+                throw new IllegalArgumentException("type or listener, not both");
+            }
+            PauseRequest.Builder request = type != null
+                    ? PauseRequest.type(type)
+                    : listener != null ? PauseRequest.listener(listener) : PauseRequest.outbox();
+            request.actor(required("by", by)).reason(required("reason", reason)).confirmed(confirm);
+            if (requestId != null) {
+                request.requestId(requestId);
+            }
+            return request.build();
+        }
+
+        AdminRequest change() {
+            if (events.isEmpty() != all) {
+                throw new IllegalArgumentException(
+                        "Say which events are meant, by eventId, type, status, aggregateType, aggregateId or error, or all=true for all dead ones");
+            }
+            AdminRequest.Builder request = AdminRequest.builder()
+                    .filter(all ? EventFilter.all() : events.filter())
+                    .actor(required("by", by))
+                    .reason(required("reason", reason))
+                    .confirmed(confirm);
+            if (requestId != null) {
+                request.requestId(requestId);
+            }
+            if (cap != null) {
+                request.cap(cap);
+            }
+            return request.build();
+        }
+
+        private static String required(String name, @Nullable String value) {
+            if (value == null) {
+                throw new IllegalArgumentException("'" + name + "' is required");
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package outbox.spring.boot;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+
+/**
+ * Something that is read from a database for those who ask often: one read at a time, on a thread of its own that ends with it, kept for a while. Whatever happens to the database, who asks is answered
+ * in time. Thread-safe.
+ */
+final class TimedReading<T> {
+
+    /** What was read, or why nothing was. */
+    record Answer<T>(@Nullable T value, @Nullable String failure) {}
+
+    private final String what;
+    private final Supplier<T> source;
+    private final long keepNanos;
+    private final Duration timeout;
+    private @Nullable Run<T> latest; // guarded by this
+
+    TimedReading(String what, Supplier<T> source, Duration keep, Duration timeout) {
+        this.what = what;
+        this.source = source;
+        this.keepNanos = keep.toNanos();
+        this.timeout = timeout;
+    }
+
+    Answer<T> get() {
+        Run<T> run = current();
+        long left = Math.max(0, timeout.toNanos() - (System.nanoTime() - run.startNanos));
+        try {
+            return new Answer<>(run.result.get(left, TimeUnit.NANOSECONDS), null);
+        } catch (TimeoutException e) {
+            return new Answer<>(null, "No answer within " + timeout.toMillis() + " ms");
+        } catch (ExecutionException e) {
+            return new Answer<>(null, String.valueOf(e.getCause()));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new Answer<>(null, "Interrupted");
+        }
+    }
+
+    /** One that has not ended is waited for, however long it takes: there must not be more and more of them. */
+    private synchronized Run<T> current() {
+        Run<T> run = latest;
+        if (run == null || run.result.isDone() && System.nanoTime() - run.endNanos > keepNanos) {
+            run = new Run<>();
+            latest = run;
+            start(run);
+        }
+        return run;
+    }
+
+    private void start(Run<T> run) {
+        try {
+            Thread thread = new Thread(() -> read(run), "outbox-" + what);
+            thread.setDaemon(true);
+            thread.start();
+        } catch (Throwable e) { // such as no memory for a thread
+            run.fail(e);
+        }
+    }
+
+    private void read(Run<T> run) {
+        try {
+            run.end(source.get());
+        } catch (Throwable e) {
+            run.fail(e);
+        }
+    }
+
+    private static final class Run<T> {
+
+        private final CompletableFuture<T> result = new CompletableFuture<>();
+        private final long startNanos = System.nanoTime();
+        private volatile long endNanos; // written before the result
+
+        void end(T value) {
+            endNanos = System.nanoTime();
+            result.complete(value);
+        }
+
+        void fail(Throwable why) {
+            endNanos = System.nanoTime();
+            result.completeExceptionally(why);
+        }
+    }
+}
