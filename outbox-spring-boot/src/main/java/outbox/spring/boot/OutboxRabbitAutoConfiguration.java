@@ -154,7 +154,7 @@ class OutboxRabbitAutoConfiguration {
         public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
             String property = OutboxRabbitProperties.PREFIX + ".routes";
             boolean isSet = Binder.get(context.getEnvironment())
-                    .bind(property, Bindable.listOf(Object.class))
+                    .bind(property, Bindable.listOf(OutboxRabbitProperties.Route.class))
                     .isBound();
             return new ConditionOutcome(
                     isSet, ConditionMessage.forCondition(property).because(isSet ? "set" : "not set"));

@@ -16,11 +16,11 @@ import org.springframework.transaction.support.TransactionTemplate;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.dispatch.ProtectionStatus;
 import outbox.testing.RabbitServer;
 
-import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 /** Applications with transports, inbox and reconciliation, each on a database in memory of its own. */
 final class Contexts {
@@ -62,12 +62,11 @@ final class Contexts {
         inTransaction(context, () -> context.getBean(OutboxWriter.class).write(event));
     }
 
-    /** The names of the breakers that its dispatcher has. */
-    static List<String> breakers(ApplicationContext context) {
+    /** The listeners of the dispatcher that have a breaker. */
+    static Set<?> guarded(ApplicationContext context) {
         OutboxDispatcher dispatcher = context.getBean(OutboxInstance.class).dispatcher();
-        return Objects.requireNonNull(dispatcher).protectionStatus().breakers().stream()
-                .map(ProtectionStatus.Breaker::name)
-                .toList();
+        Object protection = field(field(Objects.requireNonNull(dispatcher), "admission"), "protection");
+        return ((Map<?, ?>) field(protection, "breakersByListener")).keySet();
     }
 
     /** What an object keeps to itself. */

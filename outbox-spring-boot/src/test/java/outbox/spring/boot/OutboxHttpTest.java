@@ -129,10 +129,10 @@ class OutboxHttpTest {
                             .isEqualTo(Duration.ofMinutes(5));
                     assertThat(Contexts.field(Contexts.field(Contexts.field(transport, "verdict"), "breaker"), "wait"))
                             .isEqualTo(Duration.ofSeconds(8));
-                    assertThat(Contexts.breakers(context)).containsExactly("partner");
+                    assertThat(Contexts.guarded(context)).hasToString("[partner]");
                 });
         endpoint("outbox.http.endpoints[0].breaker.enabled=false")
-                .run(context -> assertThat(Contexts.breakers(context)).isEmpty());
+                .run(context -> assertThat(Contexts.guarded(context)).isEmpty());
     }
 
     @Test

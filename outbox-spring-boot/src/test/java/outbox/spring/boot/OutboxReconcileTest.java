@@ -87,7 +87,7 @@ class OutboxReconcileTest {
                             ((List<?>) Contexts.field(context.getBean(Reconcilers.class), "running")).get(0);
                     assertThat(Contexts.field(reconciler, "lookEvery")).isEqualTo(Duration.ofSeconds(7));
                     Object book = Contexts.field(reconciler, "book");
-                    assertThat(Contexts.field(book, "keepRuns")).isEqualTo(3);
+                    assertThat(Contexts.field(book, "keep")).isEqualTo(3);
                 });
     }
 
