@@ -16,8 +16,8 @@ import org.springframework.jdbc.datasource.embedded.EmbeddedDatabaseBuilder;
 import org.springframework.jdbc.datasource.embedded.EmbeddedDatabaseType;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
-import outbox.OutboxException;
 import outbox.OutboxWriter;
+import outbox.TransactionStateException;
 import outbox.guide.CrmListener.Invoice;
 import outbox.guide.OrderPayments.OrderPaid;
 import outbox.guide.shop.ShopApplication;
@@ -259,7 +259,7 @@ class GuideExamplesTest {
             TwoDatabases service = context.getBean(TwoDatabases.class);
 
             service.send("1");
-            assertThatThrownBy(() -> service.sendInTheWrongOne("2")).isInstanceOf(OutboxException.class);
+            assertThatThrownBy(() -> service.sendInTheWrongOne("2")).isInstanceOf(TransactionStateException.class);
 
             await().atMost(SECONDS).untilAsserted(() -> assertThat(RECEIVED).containsExactly("{\"id\":\"1\"}"));
             JdbcClient orders = JdbcClient.create(context.getBean("ordersDataSource", DataSource.class));
