@@ -5,11 +5,15 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 
@@ -20,6 +24,8 @@ import javax.sql.DataSource;
 public final class OutboxSchema {
 
     private static final String TABLE = "META-INF/outbox/schema/%s/V1__outbox_event.sql";
+
+    private static final Pattern INDEX = Pattern.compile("CREATE (?:UNIQUE )?INDEX IF NOT EXISTS (\\w+) ");
 
     private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
@@ -48,7 +54,7 @@ public final class OutboxSchema {
         return split(read(resource))
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
-                        .replaceAll("\\boutbox_event_(due|status|lease|seq|order|key|priority|expiry)\\b", name + "_$1")
+                        .replaceAll("\\boutbox_event_(due|status|lease|seq|order|key|dead_key|priority|expiry)\\b", name + "_$1")
                         .replaceAll(
                                 "\\boutbox_audit\\b",
                                 AuditStatements.table(store).value())
@@ -112,6 +118,7 @@ public final class OutboxSchema {
                         createTables(connection, statements(store, capability));
                     } else {
                         addColumns(connection, store, capability, column);
+                        addIndexes(connection, store, capability);
                     }
                 }
             });
@@ -184,6 +191,19 @@ public final class OutboxSchema {
         withAutoCommit(dataSource, store.table(), connection -> createTables(connection, leaderStatements(store)));
     }
 
+    /** What the database has not got of what a {@link JdbcLeadership} needs, in words as of {@link #missing}. Changes nothing. */
+    public static List<String> missingForLeader(DataSource dataSource, AbstractJdbcEventStore store) {
+        if (!(store instanceof H2EventStore)) {
+            return List.of();
+        }
+        TableName table = H2LeaderLock.table(store.table());
+        try (Connection connection = dataSource.getConnection()) {
+            return shape(connection, table.value()) == TableShape.NONE ? List.of("table " + table) : List.of();
+        } catch (SQLException e) {
+            throw new EventStoreException("Cannot look at table " + table + ": " + e.getMessage(), e);
+        }
+    }
+
     /** Some DDL. */
     private interface Ddl {
         void on(Connection connection) throws SQLException;
@@ -240,6 +260,29 @@ public final class OutboxSchema {
             }
         } finally {
             connection.setAutoCommit(true);
+        }
+    }
+
+    /** Those that came after the columns. Looked for by name, since PostgreSQL would lock the table to find out; elsewhere none came later. */
+    private static void addIndexes(Connection connection, AbstractJdbcEventStore store, Capability capability)
+            throws SQLException {
+        if (!(store instanceof PostgresEventStore)) {
+            return;
+        }
+        for (String sql : statements(store, capability)) {
+            Matcher index = INDEX.matcher(sql);
+            if (index.lookingAt() && !hasRelation(connection, store.table().sibling(index.group(1)))) {
+                createTables(connection, List.of(sql));
+            }
+        }
+    }
+
+    private static boolean hasRelation(Connection connection, TableName name) throws SQLException {
+        try (PreparedStatement query = connection.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
+            query.setString(1, name.value());
+            try (ResultSet row = query.executeQuery()) {
+                return row.next() && row.getBoolean(1);
+            }
         }
     }
 

@@ -176,6 +176,22 @@ class OutboxSchemaTest {
                 ((AbstractJdbcEventStore) db.store()).positions(connection, ids, Ordering.perAggregate()));
     }
 
+    @Test
+    void an_index_that_came_later_is_added_under_the_name_of_its_table() throws SQLException {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        AbstractJdbcEventStore invoices = new PostgresEventStore("invoices_outbox");
+        OutboxSchema.create(db.dataSource(), invoices, Capability.CONTROL);
+        assertThat(indexes(db)).contains("outbox_event_dead_key", "invoices_outbox_dead_key");
+        try (Connection connection = db.dataSource().getConnection();
+                Statement statement = connection.createStatement()) {
+            statement.execute("DROP INDEX invoices_outbox_dead_key"); // as it was in earlier versions
+        }
+
+        OutboxSchema.create(db.dataSource(), invoices, Capability.CONTROL);
+
+        assertThat(indexes(db)).contains("invoices_outbox_dead_key");
+    }
+
     private static Set<String> indexes(StoreFixture db) throws SQLException {
         Set<String> names = new HashSet<>();
         try (Connection connection = db.dataSource().getConnection()) {
