@@ -54,7 +54,9 @@ public final class OutboxSchema {
         return split(read(resource))
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
-                        .replaceAll("\\boutbox_event_(due|status|lease|seq|order|key|dead_key|priority|expiry)\\b", name + "_$1")
+                        .replaceAll(
+                                "\\boutbox_event_(due|status|lease|seq|order|key|dead_key|priority|expiry)\\b",
+                                name + "_$1")
                         .replaceAll(
                                 "\\boutbox_audit\\b",
                                 AuditStatements.table(store).value())

@@ -36,13 +36,12 @@ class FlywayMigrationTest {
     }
 
     private static Flyway flyway(Databases database, DataSource dataSource) {
-        String vendor =
-                switch (database) {
-                    case H2, H2_AS_MYSQL -> "h2";
-                    case POSTGRES -> "postgresql";
-                    case MARIADB -> "mariadb";
-                    case MYSQL -> "mysql";
-                };
+        String vendor = switch (database) {
+            case H2, H2_AS_MYSQL -> "h2";
+            case POSTGRES -> "postgresql";
+            case MARIADB -> "mariadb";
+            case MYSQL -> "mysql";
+        };
         return Flyway.configure()
                 .dataSource(dataSource)
                 .locations(Stream.of("", "-order", "-control", "-inbox", "-reconcile")
