@@ -16,6 +16,7 @@ import java.util.Set;
 /** What the properties of one outbox mean; everything in them is checked when it is made. */
 final class EngineSettings {
 
+    private static final Duration CLOSE = Duration.ofSeconds(3); // after the drain: interrupts, and outcomes to write
     private static final Duration SECOND = Duration.ofSeconds(1);
     private static final Duration HOUR = Duration.ofHours(1);
     private static final Duration CENTURY = Duration.ofDays(36_500);
@@ -56,11 +57,26 @@ final class EngineSettings {
     }
 
     private void checkTimes() {
-        Duration shutdown = check.between("shutdown-timeout", properties.shutdownTimeout(), SECOND, HOUR);
-        check.between("dispatcher.drain-timeout", properties.dispatcher().drainTimeout(), Duration.ZERO, shutdown);
-        check.between("lease", properties.lease(), SECOND, PropertyCheck.YEAR);
+        Duration shutdown = check.between("shutdown-timeout", properties.shutdownTimeout(), CLOSE, HOUR);
         check.between(
-                "single-active.term", properties.singleActive().term(), Duration.ofMillis(100), Duration.ofMinutes(1));
+                "dispatcher.drain-timeout",
+                properties.dispatcher().drainTimeout(),
+                Duration.ZERO,
+                shutdown.minus(CLOSE));
+        check.between("lease", properties.lease(), SECOND, PropertyCheck.YEAR);
+        OutboxProperties.SingleActive singleActive = properties.singleActive();
+        check.between("single-active.term", singleActive.term(), Duration.ofMillis(100), Duration.ofMinutes(1));
+        if (singleActive.enabled()
+                && singleActive
+                                .term()
+                                .multipliedBy(2)
+                                .compareTo(properties.poller().interval())
+                        > 0) {
+            throw check.refuse(
+                    "single-active.term",
+                    singleActive.term().toMillis() + "ms",
+                    "at most half of " + check.name("poller.interval"));
+        }
     }
 
     /** A table that is not ours has neither our order nor our capabilities. */

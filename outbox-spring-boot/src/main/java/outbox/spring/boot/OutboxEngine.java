@@ -27,6 +27,7 @@ import outbox.spring.SpringTxContext;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 
 /**
@@ -35,6 +36,8 @@ import javax.sql.DataSource;
  */
 final class OutboxEngine {
 
+    private static final Duration UNTIL_ALL_END = Duration.ofDays(1); // each has a limit of its own
+
     private final String name;
     private final EngineSettings settings;
     private final OutboxBeans beans;
@@ -42,6 +45,7 @@ final class OutboxEngine {
     private final HotPath hotPath = new HotPath();
     private final OutboxInstance instance;
     private final TransactionManagers transactions;
+    private final AtomicBoolean stopping = new AtomicBoolean();
     private boolean filled; // the lifecycle's thread only, as what follows
     private @Nullable OutboxPurge purge;
 
@@ -122,16 +126,17 @@ final class OutboxEngine {
         return instance;
     }
 
-    Duration shutdownTimeout() {
-        return settings.properties().shutdownTimeout();
+    boolean relays() {
+        return settings.properties().role().relays();
     }
 
     /** Makes and starts what delivers, and gets the listeners before the first time. */
     void start() {
+        stopping.set(false);
         if (instance.writer() != null && instance.txContext() instanceof SpringTxContext) {
             transactions.require(name, settings, instance.dataSource());
         }
-        if (!settings.properties().role().relays()) {
+        if (!relays()) {
             return; // and needs no listeners, some of which connect
         }
         if (!filled) {
@@ -226,25 +231,30 @@ final class OutboxEngine {
         return builder.build();
     }
 
-    /** Takes no more events, lets those at work finish, writes their outcomes, and then gives up the lead. Idempotent. */
+    /**
+     * Takes no more events, lets those at work finish, writes their outcomes, and then gives up the lead. Side by side: while the database does not answer, each part takes as long as it is
+     * patient with it. Does nothing if it has begun already.
+     */
     void stop() {
+        if (!stopping.compareAndSet(false, true)) {
+            return;
+        }
+        SideBySide parts = new SideBySide();
         OutboxPoller poller = instance.poller();
+        if (poller != null) {
+            parts.begin(name + "-poller", poller::close); // what it still brings, the dispatcher refuses
+        }
+        if (purge != null) {
+            parts.begin(name + "-purge", purge::close);
+        }
         OutboxDispatcher dispatcher = instance.dispatcher();
+        if (dispatcher != null) {
+            parts.begin(name + "-dispatcher", dispatcher::close);
+        }
+        parts.await(UNTIL_ALL_END);
         Leadership leadership = instance.leadership();
-        try {
-            if (poller != null) {
-                poller.close();
-            }
-            if (purge != null) {
-                purge.close();
-            }
-            if (dispatcher != null) {
-                dispatcher.close();
-            }
-        } finally {
-            if (leadership != null) {
-                leadership.close(); // last: until here no other may deliver
-            }
+        if (leadership != null) {
+            leadership.close(); // last: until here no other may deliver
         }
     }
 }

@@ -7,7 +7,11 @@ import org.springframework.core.env.Environment;
 import outbox.OutboxWriter;
 import outbox.admin.OutboxAdmin;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,10 +19,13 @@ import java.util.Map;
 /** Makes the outboxes of the application from their properties. Its methods are the factory methods of the beans that {@link OutboxRegistrar} registers. */
 final class OutboxFactory implements DisposableBean {
 
+    private static final Logger LOG = System.getLogger(OutboxFactory.class.getName());
+
     private final ListableBeanFactory beans;
     private final Environment environment;
     private final OutboxProperties properties;
     private final Map<String, OutboxEngine> engines = new LinkedHashMap<>(); // guarded by this
+    private final SideBySide stops = new SideBySide();
 
     OutboxFactory(ListableBeanFactory beans, Environment environment, OutboxProperties properties) {
         this.beans = beans;
@@ -69,9 +76,29 @@ final class OutboxFactory implements DisposableBean {
         return new EngineSettings(OutboxRegistrar.NAMED + "." + name, named, virtual);
     }
 
+    /** Begins to stop something else that is on the outboxes; the stop of these waits for it. */
+    void stopBeside(String name, Runnable step) {
+        stops.begin(name, step);
+    }
+
+    /** Stops all outboxes, within the longest of their times; what takes longer goes on in the background, as far as the application lets it. */
+    void stop() {
+        engines().forEach(engine -> stops.begin(engine.name(), engine::stop));
+        Duration longest = properties.named().values().stream()
+                .map(OutboxProperties::shutdownTimeout)
+                .max(Comparator.naturalOrder())
+                .orElse(properties.shutdownTimeout());
+        if (!stops.await(longest)) {
+            LOG.log(
+                    Level.WARNING,
+                    "The outbox has not stopped within {0}; what it still had at work comes again after its lease",
+                    longest);
+        }
+    }
+
     /** If the application does not get as far as to start its lifecycle, nobody else stops what runs. */
     @Override
     public void destroy() {
-        engines().forEach(OutboxEngine::stop);
+        stop();
     }
 }

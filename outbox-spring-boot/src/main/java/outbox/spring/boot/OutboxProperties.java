@@ -16,8 +16,8 @@ import java.util.Set;
 /**
  * The only outbox of an application, or, under {@code named}, each of several.
  *
- * @param enabled whether there is any outbox, and any bean of this library
- * @param named several outboxes by their names, each with the keys of the only one; then there is no other one
+ * @param enabled whether there is any outbox, and any bean of this library; of a named outbox, whether there is that one
+ * @param named several outboxes by their names, each with the keys of the only one; then there is no other one, and those keys are set nowhere else
  * @param role what this process does: both, writer (another process delivers) or relay (other processes write)
  * @param dataSource name of the DataSource bean; by default the only or primary one
  * @param transactionManager name of the transaction manager bean; by default the one of the data source
@@ -26,7 +26,7 @@ import java.util.Set;
  * @param capabilities what the table can do beyond the plain one: order, control, pauses, attempts, inbox, reconcile. The start fails if it cannot
  * @param ownerId names this node in the claims of events; by default host and process
  * @param lease how long a claim of an event lasts without renewal before another node may take it, 1s to a year; the same on all nodes
- * @param shutdownTimeout how long a shutdown waits for all that runs, 1s to 1h; shorter than spring.lifecycle.timeout-per-shutdown-phase
+ * @param shutdownTimeout how long a shutdown waits for all that runs, 3s to 1h; shorter than spring.lifecycle.timeout-per-shutdown-phase
  */
 @ConfigurationProperties("outbox")
 record OutboxProperties(
@@ -84,7 +84,7 @@ record OutboxProperties(
      * @param hotQueueCapacity how many events wait between their commit and a worker, at least 1; what finds no room is left to the poller
      * @param coldQueueCapacity how many events wait between the poller and a worker, at least 1
      * @param maxQueuedBytes how much payload may be held in memory, at least 1B; by default 64MB, at most a sixteenth of the heap
-     * @param drainTimeout how long a shutdown lets listeners finish before it interrupts them, 0 to 1h; shorter than outbox.shutdown-timeout
+     * @param drainTimeout how long a shutdown lets listeners finish before it interrupts them, from 0; shorter than outbox.shutdown-timeout by at least 3s
      * @param listenerTimeLimit how long a listener may run before it is interrupted and its attempt counts as failed, 1ms to a year
      * @param keepAttempts how many of its last attempts the history of an event has, 0 to 1000; needs the capability attempts
      * @param deleteDone whether delivered events are deleted at once instead of being kept until a purge

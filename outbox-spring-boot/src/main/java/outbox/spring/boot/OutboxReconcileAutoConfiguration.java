@@ -24,7 +24,8 @@ class OutboxReconcileAutoConfiguration {
             ListableBeanFactory beans,
             OutboxReconcileProperties settings,
             ObjectProvider<OutboxInstance> outboxes,
-            OutboxProperties properties) {
-        return new Reconcilers(beans, settings, outboxes, properties);
+            OutboxProperties properties,
+            OutboxFactory factory) {
+        return new Reconcilers(beans, settings, outboxes, properties, factory);
     }
 }

@@ -26,18 +26,21 @@ final class Reconcilers implements SmartLifecycle {
     private final OutboxReconcileProperties settings;
     private final ObjectProvider<OutboxInstance> outboxes;
     private final OutboxProperties properties;
-    private final List<Reconciler> running = new ArrayList<>(); // the context's thread only
+    private final OutboxFactory factory;
+    private final Map<String, Reconciler> running = new LinkedHashMap<>(); // by outbox; the context's thread only
     private volatile boolean isRunning; // the context's thread writes
 
     Reconcilers(
             ListableBeanFactory beans,
             OutboxReconcileProperties settings,
             ObjectProvider<OutboxInstance> outboxes,
-            OutboxProperties properties) {
+            OutboxProperties properties,
+            OutboxFactory factory) {
         this.beans = beans;
         this.settings = settings;
         this.outboxes = outboxes;
         this.properties = properties;
+        this.factory = factory;
     }
 
     @Override
@@ -47,7 +50,7 @@ final class Reconcilers implements SmartLifecycle {
         outboxes.stream().filter(outbox -> jobs.containsKey(outbox.name())).forEach(outbox -> {
             prepare(outbox);
             Reconciler reconciler = reconciler(outbox, jobs.getOrDefault(outbox.name(), List.of()));
-            running.add(reconciler);
+            running.put(outbox.name(), reconciler);
             reconciler.start();
         });
     }
@@ -77,10 +80,11 @@ final class Reconcilers implements SmartLifecycle {
         if (its.jdbc().checkSchema()) {
             List<String> missing = OutboxSchema.missing(outbox.dataSource(), store, Capability.RECONCILE);
             if (!missing.isEmpty()) {
-                throw new IllegalStateException(
-                        "Reconcile jobs need tables that are not there: "
-                                + String.join(", ", missing)
-                                + ". Create them as META-INF/outbox/schema-reconcile of outbox-jdbc says, or set outbox.jdbc.initialize-schema=always.");
+                String prefix = properties.named().isEmpty() ? "outbox" : OutboxRegistrar.NAMED + "." + outbox.name();
+                throw new IllegalStateException("Reconcile jobs need tables that are not there: "
+                        + String.join(", ", missing)
+                        + ". Create them as META-INF/outbox/schema-reconcile of outbox-jdbc says, or set "
+                        + prefix + ".jdbc.initialize-schema=always.");
             }
         }
     }
@@ -106,7 +110,7 @@ final class Reconcilers implements SmartLifecycle {
 
     @Override
     public void stop() {
-        running.forEach(Reconciler::close);
+        running.forEach((outbox, reconciler) -> factory.stopBeside(outbox + "-reconciler", reconciler::close));
         running.clear();
         isRunning = false;
     }
@@ -116,7 +120,7 @@ final class Reconcilers implements SmartLifecycle {
         return isRunning;
     }
 
-    /** Stops before that of the outboxes, whose events it writes, and after web requests. */
+    /** Begins to stop before the outboxes, whose events it writes and who wait for it, and after web requests. */
     @Override
     public int getPhase() {
         return OutboxLifecycle.PHASE + 1;

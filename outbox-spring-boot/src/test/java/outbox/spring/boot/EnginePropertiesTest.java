@@ -239,7 +239,8 @@ class EnginePropertiesTest {
         runner.withPropertyValues(
                         "outbox.layout=text-status",
                         "outbox.single-active.enabled=true",
-                        "outbox.single-active.term=200ms")
+                        "outbox.single-active.term=200ms",
+                        "outbox.poller.interval=400ms")
                 .run(context -> {
                     OutboxInstance outbox = context.getBean(OutboxInstance.class);
                     assertThat(outbox.store()).isInstanceOf(LayoutEventStore.class);
@@ -361,7 +362,7 @@ class EnginePropertiesTest {
                 "outbox.dispatcher.hot-queue-capacity=0         | at least 1",
                 "outbox.dispatcher.cold-queue-capacity=0        | at least 1",
                 "outbox.dispatcher.max-queued-bytes=0B          | at least 1",
-                "outbox.dispatcher.drain-timeout=26s            | between 0 and 25s",
+                "outbox.dispatcher.drain-timeout=26s            | between 0 and 22s",
                 "outbox.dispatcher.listener-time-limit=0        | between 1ms and 365d",
                 "outbox.dispatcher.keep-attempts=-1             | between 0 and 1000",
                 "outbox.dispatcher.untaken-limit=-1s            | between 1ms and 365d",
@@ -373,8 +374,9 @@ class EnginePropertiesTest {
                 "outbox.purge.batch-size=0                      | between 1 and 10000",
                 "outbox.purge.interval=0                        | between 1ms and 36500d",
                 "outbox.lease=10ms                              | between 1s and 365d",
-                "outbox.shutdown-timeout=2h                     | between 1s and 60m",
+                "outbox.shutdown-timeout=2h                     | between 3s and 60m",
                 "outbox.single-active.term=10ms                 | between 100ms and 1m",
+                "outbox.single-active.enabled=true              | outbox.poller.interval",
                 "outbox.owner-id=''                             | a text",
                 "outbox.table=''                                | a text",
                 "outbox.data-source=nowhere                     | the name of a DataSource bean: dataSource",

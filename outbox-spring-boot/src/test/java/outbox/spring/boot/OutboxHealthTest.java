@@ -199,13 +199,17 @@ class OutboxHealthTest {
 
     @Test
     void an_outbox_without_a_leader_is_down() {
-        runner.withPropertyValues("outbox.single-active.enabled=true").run(context -> {
-            awaitState(context, "up", "UP");
+        runner.withPropertyValues(
+                        "outbox.single-active.enabled=true",
+                        "outbox.single-active.term=100ms",
+                        "outbox.poller.interval=200ms")
+                .run(context -> {
+                    awaitState(context, "up", "UP");
 
-            Applications.jdbc(context).execute("DROP TABLE outbox_leader");
+                    Applications.jdbc(context).execute("DROP TABLE outbox_leader");
 
-            awaitState(context, "no leader", "DOWN");
-        });
+                    awaitState(context, "no leader", "DOWN");
+                });
     }
 
     @Test

@@ -16,6 +16,7 @@ import outbox.spring.Outbox;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -83,8 +84,10 @@ class OutboxReconcileTest {
     void the_other_settings_are_those_of_the_properties() {
         RUNNER.withPropertyValues("outbox.reconcile.keep-runs=3", "outbox.reconcile.look-every=7s")
                 .run(context -> {
-                    Object reconciler =
-                            ((List<?>) Contexts.field(context.getBean(Reconcilers.class), "running")).get(0);
+                    Object reconciler = ((Map<?, ?>) Contexts.field(context.getBean(Reconcilers.class), "running"))
+                            .values()
+                            .iterator()
+                            .next();
                     assertThat(Contexts.field(reconciler, "lookEvery")).isEqualTo(Duration.ofSeconds(7));
                     Object book = Contexts.field(reconciler, "book");
                     assertThat(Contexts.field(book, "keep")).isEqualTo(3);

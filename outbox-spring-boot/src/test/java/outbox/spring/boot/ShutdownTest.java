@@ -1,19 +1,29 @@
 package outbox.spring.boot;
 
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.model.EventStatus;
+import outbox.poller.OutboxPoller;
 import outbox.spring.ListenerSource;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -76,7 +86,7 @@ class ShutdownTest {
         CountDownLatch runs = new CountDownLatch(1);
         CountDownLatch end = new CountDownLatch(1);
         long[] stopBegan = new long[1];
-        application("outbox.dispatcher.drain-timeout=200ms", "outbox.shutdown-timeout=1s")
+        application("outbox.dispatcher.drain-timeout=0", "outbox.shutdown-timeout=3s")
                 .withBean(
                         ListenerSource.class,
                         () -> EngineRunner.on("order.created", event -> {
@@ -98,13 +108,130 @@ class ShutdownTest {
         end.countDown();
 
         assertThat(interrupted.get()).isPositive();
-        assertThat(stop).isLessThan(Duration.ofSeconds(3));
+        assertThat(stop).isLessThan(Duration.ofSeconds(4));
     }
 
     @Test
-    void an_outbox_stops_after_web_requests() {
-        int gracefulShutdown = 2147482623; // of Boot, in both lines
-        assertThat(OutboxLifecycle.PHASE).isLessThan(gracefulShutdown - 1024);
+    void a_database_that_does_not_answer_does_not_keep_the_application_from_ending() {
+        Hanging hanging = new Hanging(dataSource);
+        long[] stopBegan = new long[1];
+        try {
+            EngineRunner.application()
+                    .withBean(DataSource.class, () -> hanging)
+                    .withBean(ListenerSource.class, () -> EngineRunner.on("order.created", this::note))
+                    .withPropertyValues(
+                            "outbox.dispatcher.drain-timeout=0",
+                            "outbox.shutdown-timeout=3s",
+                            "outbox.purge.interval=50ms",
+                            "outbox.poller.interval=200ms",
+                            "outbox.single-active.enabled=true",
+                            "outbox.single-active.term=100ms")
+                    .run(context -> {
+                        hanging.hang();
+                        await().untilAsserted(() -> assertThat(hanging.waiting).hasValueGreaterThan(1));
+                        stopBegan[0] = System.nanoTime();
+                    });
+
+            assertThat(Duration.ofNanos(System.nanoTime() - stopBegan[0])).isLessThan(Duration.ofSeconds(5));
+        } finally {
+            hanging.goOn.countDown();
+        }
+    }
+
+    @Test
+    void an_outbox_delivers_what_the_last_web_requests_write_and_stops_before_the_pool_closes() {
+        List<String> seen = new CopyOnWriteArrayList<>();
+        OutboxPoller[] poller = new OutboxPoller[1];
+        EngineRunner.application()
+                .withBean(DataSource.class, () -> dataSource)
+                .withBean(ListenerSource.class, () -> EngineRunner.on("order.created", this::note))
+                .withBean(Ending.class, () -> new Ending(() -> seen.add(running(poller[0]))))
+                .withInitializer(context -> context.addApplicationListener(event -> {
+                    if (event instanceof ContextRefreshedEvent) {
+                        context.getBean(Ending.class).duringRequest = () -> {
+                            String id = EngineRunner.write(context, "order.created", "{}");
+                            await().untilAsserted(() -> assertThat(delivered).containsKey(id));
+                            seen.add("delivered");
+                        };
+                    }
+                }))
+                .run(context ->
+                        poller[0] = context.getBean(OutboxInstance.class).poller());
+
+        assertThat(seen).containsExactly("delivered", "stopped");
+    }
+
+    private static String running(OutboxPoller poller) {
+        return poller.status().running() ? "running" : "stopped";
+    }
+
+    /** Stops when Boot lets the web server end its last requests, and is destroyed when pools are. */
+    private static final class Ending implements SmartLifecycle, DisposableBean {
+
+        private final Runnable whenPoolsClose;
+        private volatile Runnable duringRequest = () -> {};
+        private volatile boolean running;
+
+        Ending(Runnable whenPoolsClose) {
+            this.whenPoolsClose = whenPoolsClose;
+        }
+
+        @Override
+        public void start() {
+            running = true;
+        }
+
+        @Override
+        public void stop() {
+            duringRequest.run();
+            running = false;
+        }
+
+        @Override
+        public boolean isRunning() {
+            return running;
+        }
+
+        @Override
+        public int getPhase() {
+            return WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE;
+        }
+
+        @Override
+        public void destroy() {
+            whenPoolsClose.run();
+        }
+    }
+
+    /** Gives connections until it hangs, and then keeps whoever asks, interrupts or not. */
+    private final class Hanging extends DelegatingDataSource {
+
+        private final AtomicInteger waiting = new AtomicInteger();
+        private final CountDownLatch goOn = new CountDownLatch(1);
+        private volatile boolean hangs;
+
+        Hanging(DataSource target) {
+            super(target);
+        }
+
+        void hang() {
+            hangs = true;
+        }
+
+        @Override
+        public Connection getConnection() throws SQLException {
+            if (hangs) {
+                waiting.incrementAndGet();
+                while (goOn.getCount() > 0) {
+                    try {
+                        goOn.await();
+                    } catch (InterruptedException e) {
+                        interrupted.incrementAndGet(); // a driver may not notice either
+                    }
+                }
+            }
+            return super.getConnection();
+        }
     }
 
     private void slowly(EventEnvelope event) {

@@ -1,0 +1,58 @@
+package outbox.spring.boot;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** Steps of a stop that run at the same time, so that their times do not add up. Thread-safe. */
+final class SideBySide {
+
+    private static final Logger LOG = System.getLogger(SideBySide.class.getName());
+
+    private final List<CountDownLatch> ends = new ArrayList<>(); // guarded by this
+
+    /** Begins a step on a thread of its own, which does not keep the process from ending. */
+    synchronized void begin(String name, Runnable step) {
+        CountDownLatch end = new CountDownLatch(1);
+        Thread thread = new Thread(() -> run(name, step, end), "outbox-" + name + "-stop");
+        thread.setDaemon(true);
+        thread.start();
+        ends.add(end);
+    }
+
+    private static void run(String name, Runnable step, CountDownLatch end) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            LOG.log(Level.WARNING, "Outbox " + name + " did not stop in order", e);
+        } finally {
+            end.countDown();
+        }
+    }
+
+    /** Waits for all that was begun since the last wait. Answers whether it has ended; if not, it goes on in the background. */
+    boolean await(Duration limit) {
+        long deadline = System.nanoTime() + limit.toNanos();
+        try {
+            for (CountDownLatch end : begun()) {
+                if (!end.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    private synchronized List<CountDownLatch> begun() {
+        List<CountDownLatch> begun = List.copyOf(ends);
+        ends.clear();
+        return begun;
+    }
+}
