@@ -4,6 +4,7 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.core.env.Environment;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import outbox.OutboxWriter;
 import outbox.admin.OutboxAdmin;
 
@@ -15,6 +16,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import javax.sql.DataSource;
 
 /** Makes the outboxes of the application from their properties. Its methods are the factory methods of the beans that {@link OutboxRegistrar} registers. */
 final class OutboxFactory implements DisposableBean {
@@ -57,10 +59,37 @@ final class OutboxFactory implements DisposableBean {
     private synchronized OutboxEngine engine(String name) {
         OutboxEngine known = engines.get(name);
         if (known == null) {
-            known = new OutboxEngine(name, settings(name), beans);
+            EngineSettings settings = settings(name);
+            known = new OutboxEngine(name, settings, beans);
+            requireOwnTable(known, settings);
             engines.put(name, known);
         }
         return known;
+    }
+
+    private void requireOwnTable(OutboxEngine engine, EngineSettings settings) {
+        OutboxInstance outbox = engine.instance();
+        for (OutboxEngine known : engines.values()) {
+            OutboxInstance other = known.instance();
+            if ((engine.relays() || known.relays())
+                    && target(other.dataSource()) == target(outbox.dataSource())
+                    && other.table().equalsIgnoreCase(outbox.table())) {
+                throw settings.check()
+                        .refuse(
+                                "table",
+                                outbox.table(),
+                                "another table, or one of another data-source, than that of outbox " + other.name()
+                                        + ": one would take the events of the other");
+            }
+        }
+    }
+
+    private static DataSource target(DataSource dataSource) {
+        DataSource target = dataSource;
+        while (target instanceof DelegatingDataSource proxy && proxy.getTargetDataSource() != null) {
+            target = proxy.getTargetDataSource();
+        }
+        return target;
     }
 
     private EngineSettings settings(String name) {

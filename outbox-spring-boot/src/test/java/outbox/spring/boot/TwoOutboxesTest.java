@@ -8,6 +8,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -92,6 +93,20 @@ class TwoOutboxesTest {
                         .hasMessageContaining("another DataSource"));
     }
 
+    @Test
+    void two_outboxes_in_one_table_are_refused() {
+        runner.withPropertyValues(
+                        "outbox.named.orders.data-source=proxyDb",
+                        "outbox.named.orders.table=OUTBOX_EVENT",
+                        "outbox.named.billing.data-source=billingDb",
+                        "outbox.named.billing.table=outbox_event")
+                .withUserConfiguration(Proxy.class)
+                .run(context -> assertThat(context.getStartupFailure())
+                        .rootCause()
+                        .isInstanceOf(InvalidPropertyException.class)
+                        .hasMessageContainingAll("outbox.named.", ".table is", "than that of outbox"));
+    }
+
     private static long rows(DataSource dataSource, String table) {
         return new JdbcTemplate(dataSource)
                 .queryForList("SELECT event_id FROM " + table)
@@ -100,6 +115,15 @@ class TwoOutboxesTest {
 
     record Service(
             OutboxWriter orders, OutboxWriter billing, TransactionTemplate inOrders, TransactionTemplate inBilling) {}
+
+    @Configuration(proxyBeanMethods = false)
+    static class Proxy {
+
+        @Bean
+        DataSource proxyDb(@Qualifier("billingDb") DataSource dataSource) {
+            return new TransactionAwareDataSourceProxy(dataSource);
+        }
+    }
 
     @Configuration(proxyBeanMethods = false)
     static class TwoDatabases {
