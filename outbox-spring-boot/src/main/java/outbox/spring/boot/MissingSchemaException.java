@@ -18,14 +18,17 @@ final class MissingSchemaException extends IllegalStateException {
     private final Layout layout;
     private final String initializeProperty;
     private final Set<Capability> capabilities;
+    private final boolean leader;
 
-    MissingSchemaException(EngineSettings settings, String database, List<String> missing) {
+    /** leader: whether the table of the leader is among what is missing. */
+    MissingSchemaException(EngineSettings settings, String database, List<String> missing, boolean leader) {
         super("The database has not all that the outbox in table " + settings.table() + " needs. Missing: "
                 + String.join(", ", missing));
         this.table = settings.table();
         this.database = database;
         this.layout = settings.properties().layout();
         this.capabilities = settings.capabilities();
+        this.leader = leader;
         this.initializeProperty = settings.check().name("jdbc.initialize-schema");
     }
 
@@ -52,7 +55,11 @@ final class MissingSchemaException extends IllegalStateException {
     }
 
     private String locations(String pattern, String separator) {
-        return Stream.concat(Stream.of(""), capabilities.stream().map(MissingSchemaException::directory))
+        return Stream.of(
+                        Stream.of(""),
+                        capabilities.stream().map(MissingSchemaException::directory),
+                        leader ? Stream.of("-leader") : Stream.<String>empty())
+                .flatMap(all -> all)
                 .distinct()
                 .map(pattern::formatted)
                 .collect(Collectors.joining(separator));

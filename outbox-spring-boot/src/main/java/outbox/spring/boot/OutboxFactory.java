@@ -3,6 +3,11 @@ package outbox.spring.boot;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyState;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import outbox.OutboxWriter;
@@ -16,6 +21,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /** Makes the outboxes of the application from their properties. Its methods are the factory methods of the beans that {@link OutboxRegistrar} registers. */
@@ -33,6 +39,36 @@ final class OutboxFactory implements DisposableBean {
         this.beans = beans;
         this.environment = environment;
         this.properties = properties;
+        if (!properties.named().isEmpty()) {
+            requireNoneBesideNamed();
+        }
+    }
+
+    /** They would be for no outbox. */
+    private void requireNoneBesideNamed() {
+        List<String> set = Stream.of(OutboxProperties.class.getRecordComponents())
+                .map(component -> DataObjectPropertyName.toDashedForm(component.getName()))
+                .filter(key -> !key.equals("enabled") && !key.equals("named") && isSet("outbox." + key))
+                .toList();
+        if (!set.isEmpty()) {
+            throw PropertyCheck.of("outbox")
+                    .refuse(
+                            String.join(" and outbox.", set),
+                            "set",
+                            "left out beside outbox.named: each outbox has its own, such as outbox.named.orders."
+                                    + set.get(0));
+        }
+    }
+
+    private boolean isSet(String key) {
+        ConfigurationPropertyName name = ConfigurationPropertyName.of(key);
+        for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
+            if (source.getConfigurationProperty(name) != null
+                    || source.containsDescendantOf(name) == ConfigurationPropertyState.PRESENT) {
+                return true;
+            }
+        }
+        return false;
     }
 
     OutboxInstance instance(String name) {

@@ -16,8 +16,9 @@ import outbox.OutboxWriter;
 import outbox.admin.OutboxAdmin;
 import outbox.spring.Outbox;
 
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /** Registers the beans of each outbox, unless the application has its own: how many there are, only the properties tell. By factory methods, which also work ahead of time. */
 final class OutboxRegistrar implements ImportBeanDefinitionRegistrar {
@@ -32,35 +33,45 @@ final class OutboxRegistrar implements ImportBeanDefinitionRegistrar {
         this.beans = (ListableBeanFactory) beans;
     }
 
-    /** The names of all outboxes. */
-    static List<String> names(Environment environment) {
-        Map<String, Object> named = Binder.get(environment)
-                .bind(NAMED, Bindable.mapOf(String.class, Object.class))
-                .orElse(Map.of());
-        return named.isEmpty() ? List.of(Outbox.DEFAULT) : List.copyOf(named.keySet());
+    /** The prefixes of the properties of all outboxes that are not turned off, by their names. */
+    private Map<String, String> prefixes() {
+        Binder binder = Binder.get(environment);
+        Set<String> named = binder.bind(NAMED, Bindable.mapOf(String.class, Object.class))
+                .orElse(Map.of())
+                .keySet();
+        if (named.isEmpty()) {
+            return Map.of(Outbox.DEFAULT, "outbox");
+        }
+        Map<String, String> prefixes = new LinkedHashMap<>();
+        for (String name : named) {
+            String prefix = NAMED + "." + name;
+            if (binder.bind(prefix + ".enabled", Boolean.class).orElse(true)) {
+                prefixes.put(name, prefix);
+            }
+        }
+        return prefixes;
     }
 
     @Override
     public void registerBeanDefinitions(AnnotationMetadata metadata, BeanDefinitionRegistry registry) {
-        for (String name : names(environment)) {
+        prefixes().forEach((name, prefix) -> {
             String outbox = name.equals(Outbox.DEFAULT) ? "outbox" : name + "Outbox";
-            String given = given(OutboxInstance.class, name);
+            String given = given(registry, OutboxInstance.class, name);
             if (given == null) {
                 register(registry, name, OutboxInstance.class, outbox, "instance", name);
             }
             RuntimeBeanReference instance = new RuntimeBeanReference(given == null ? outbox : given);
-            if (role(name).writes() && given(OutboxWriter.class, name) == null) {
+            if (role(prefix).writes() && given(registry, OutboxWriter.class, name) == null) {
                 register(registry, name, OutboxWriter.class, outbox + "Writer", "writer", instance);
             }
-            if (given(OutboxAdmin.class, name) == null) {
+            if (given(registry, OutboxAdmin.class, name) == null) {
                 register(registry, name, OutboxAdmin.class, outbox + "Admin", "admin", instance);
             }
-        }
+        });
     }
 
-    private Role role(String name) {
-        String key = name.equals(Outbox.DEFAULT) ? "outbox.role" : NAMED + "." + name + ".role";
-        return Binder.get(environment).bind(key, Role.class).orElse(Role.BOTH);
+    private Role role(String prefix) {
+        return Binder.get(environment).bind(prefix + ".role", Role.class).orElse(Role.BOTH);
     }
 
     private static void register(
@@ -80,13 +91,22 @@ final class OutboxRegistrar implements ImportBeanDefinitionRegistrar {
     }
 
     /** The bean of the application for this outbox, if it has one. */
-    private @Nullable String given(Class<?> type, String outbox) {
+    private @Nullable String given(BeanDefinitionRegistry registry, Class<?> type, String outbox) {
         for (String bean : beans.getBeanNamesForType(type, true, false)) {
+            if (isOurs(registry, bean)) {
+                continue; // of another outbox
+            }
             String named = OutboxBeans.outboxOf(beans, bean);
             if (outbox.equals(named) || named == null && outbox.equals(Outbox.DEFAULT)) {
                 return bean;
             }
         }
         return null;
+    }
+
+    private static boolean isOurs(BeanDefinitionRegistry registry, String bean) {
+        return registry.containsBeanDefinition(bean)
+                && OutboxAutoConfiguration.FACTORY.equals(
+                        registry.getBeanDefinition(bean).getFactoryBeanName());
     }
 }

@@ -12,6 +12,7 @@ import outbox.spi.EventStore;
 import outbox.spi.Leadership;
 
 import java.util.List;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /** The tables of an outbox: creates them where that is asked for, and looks whether they are as they must be. */
@@ -42,7 +43,7 @@ final class Tables {
             }
         }
         if (settings.properties().jdbc().checkSchema()) {
-            require(store.name(), OutboxSchema.missing(dataSource, store, capabilities));
+            require(store, OutboxSchema.missing(dataSource, store, capabilities));
         }
         return store;
     }
@@ -60,7 +61,7 @@ final class Tables {
             }
         }
         if (settings.properties().jdbc().checkSchema()) {
-            require(JdbcEventStores.detect(dataSource).name(), LayoutSchema.missing(dataSource, store));
+            require(JdbcEventStores.detect(dataSource, settings.table()), LayoutSchema.missing(dataSource, store));
         }
         return store;
     }
@@ -69,9 +70,12 @@ final class Tables {
         return settings.properties().jdbc().initializeSchema().appliesTo(dataSource);
     }
 
-    private void require(String database, List<String> missing) {
-        if (!missing.isEmpty()) {
-            throw new MissingSchemaException(settings, database, missing);
+    private void require(AbstractJdbcEventStore store, List<String> missing) {
+        List<String> leader =
+                leadership instanceof RenewedLeadership ? OutboxSchema.missingForLeader(dataSource, store) : List.of();
+        if (!missing.isEmpty() || !leader.isEmpty()) {
+            List<String> all = Stream.concat(missing.stream(), leader.stream()).toList();
+            throw new MissingSchemaException(settings, store.name(), all, !leader.isEmpty());
         }
     }
 }

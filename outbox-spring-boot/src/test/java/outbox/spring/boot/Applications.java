@@ -25,6 +25,11 @@ final class Applications {
     private Applications() {}
 
     static ApplicationContextRunner with(Class<?>... more) {
+        return bare(more).withPropertyValues("outbox.poller.interval=50ms", "outbox.capabilities=pauses");
+    }
+
+    /** Without settings, for one with named outboxes. */
+    static ApplicationContextRunner bare(Class<?>... more) {
         return new ApplicationContextRunner()
                 .withConfiguration(AutoConfigurations.of(
                         DataSourceAutoConfiguration.class,
@@ -32,10 +37,7 @@ final class Applications {
                         TransactionAutoConfiguration.class,
                         OutboxAutoConfiguration.class))
                 .withConfiguration(AutoConfigurations.of(more))
-                .withPropertyValues(
-                        "spring.datasource.url=jdbc:h2:mem:see" + COUNT.incrementAndGet(),
-                        "outbox.poller.interval=50ms",
-                        "outbox.capabilities=pauses");
+                .withPropertyValues("spring.datasource.url=jdbc:h2:mem:see" + COUNT.incrementAndGet());
     }
 
     /** A source of one listener, for every event. */

@@ -90,7 +90,7 @@ class OutboxMetricsTest {
 
     @Test
     void a_single_active_node_tells_whether_it_leads() {
-        runner.withPropertyValues("outbox.single-active.enabled=true")
+        runner.withPropertyValues("outbox.single-active.enabled=true", "outbox.poller.interval=1s")
                 .run(context -> await().until(() -> context.getBean(MeterRegistry.class)
                                 .get("outbox.relay.leader")
                                 .gauge()
@@ -100,7 +100,9 @@ class OutboxMetricsTest {
 
     @Test
     void several_outboxes_with_tables_of_one_name_have_meters_of_their_own() {
-        runner.withPropertyValues(
+        Applications.bare(OutboxMetricsAutoConfiguration.class)
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .withPropertyValues(
                         "outbox.named.orders.role=writer",
                         "outbox.named.stock.role=writer",
                         "outbox.named.orders.poller.interval=1s")

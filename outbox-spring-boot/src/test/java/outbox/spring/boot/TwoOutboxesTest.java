@@ -107,6 +107,35 @@ class TwoOutboxesTest {
                         .hasMessageContainingAll("outbox.named.", ".table is", "than that of outbox"));
     }
 
+    @Test
+    void settings_that_would_be_for_no_outbox_are_refused() {
+        runner.withPropertyValues("outbox.role=relay", "outbox.poller.interval=1s")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .rootCause()
+                        .hasMessageContaining("outbox.role and outbox.poller"));
+    }
+
+    @Test
+    void an_outbox_that_is_turned_off_has_no_beans() {
+        runner.withPropertyValues("outbox.named.third.enabled=false", "outbox.named.third.data-source=ordersDb")
+                .run(context -> assertThat(context)
+                        .hasNotFailed()
+                        .doesNotHaveBean("thirdOutbox")
+                        .doesNotHaveBean("thirdOutboxWriter"));
+    }
+
+    @Test
+    void a_named_outbox_may_have_the_name_of_the_only_one() {
+        runner.withPropertyValues(
+                        "outbox.named.default.role=relay",
+                        "outbox.named.default.data-source=ordersDb",
+                        "outbox.named.default.table=other_outbox")
+                .run(context -> assertThat(context)
+                        .hasNotFailed()
+                        .hasBean("outboxAdmin")
+                        .doesNotHaveBean("outboxWriter"));
+    }
+
     private static long rows(DataSource dataSource, String table) {
         return new JdbcTemplate(dataSource)
                 .queryForList("SELECT event_id FROM " + table)
