@@ -2,7 +2,7 @@ package outbox.spring.boot;
 
 import java.util.List;
 
-/** No transaction manager is for the data source of an outbox, so no event could be written. */
+/** No transaction manager is known to be for the data source of an outbox, so no event could be written. */
 final class MissingTransactionManagerException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
@@ -13,8 +13,29 @@ final class MissingTransactionManagerException extends IllegalStateException {
     private final String roleProperty;
 
     MissingTransactionManagerException(String outbox, EngineSettings settings, List<String> others) {
-        super("There is no transaction manager for the DataSource of outbox " + outbox
-                + (others.isEmpty() ? "" : "; those there are, " + String.join(", ", others) + ", are for others"));
+        this(
+                "There is no transaction manager for the DataSource of outbox " + outbox
+                        + (others.isEmpty()
+                                ? ""
+                                : "; those there are, " + String.join(", ", others) + ", are for others"),
+                outbox,
+                settings,
+                others);
+    }
+
+    /** When any of these may be the one. */
+    static MissingTransactionManagerException several(String outbox, EngineSettings settings, List<String> possible) {
+        return new MissingTransactionManagerException(
+                "It cannot be told which transaction manager is for the DataSource of outbox " + outbox + ": "
+                        + String.join(", ", possible) + " may be",
+                outbox,
+                settings,
+                possible);
+    }
+
+    private MissingTransactionManagerException(
+            String message, String outbox, EngineSettings settings, List<String> others) {
+        super(message);
         this.outbox = outbox;
         this.others = List.copyOf(others);
         this.property = settings.check().name("transaction-manager");

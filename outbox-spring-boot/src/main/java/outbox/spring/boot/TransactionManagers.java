@@ -8,10 +8,16 @@ import org.springframework.transaction.support.ResourceTransactionManager;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import javax.sql.DataSource;
 
 /** Finds the transaction manager of a data source among the application's. */
 final class TransactionManagers {
+
+    private static final Set<String> OF_BROKERS = Set.of(
+            "org.springframework.amqp.rabbit.transaction.RabbitTransactionManager",
+            "org.springframework.kafka.transaction.KafkaTransactionManager",
+            "org.springframework.jms.connection.JmsTransactionManager");
 
     private final ListableBeanFactory beans;
 
@@ -38,13 +44,15 @@ final class TransactionManagers {
             return requireFits(outbox, beans.getBean(asked, PlatformTransactionManager.class), asked, dataSource);
         }
         List<PlatformTransactionManager> possible = new ArrayList<>();
+        List<String> names = new ArrayList<>(); // of these
         for (String name : known) {
             PlatformTransactionManager manager = beans.getBean(name, PlatformTransactionManager.class);
             if (dataSourceOf(manager) == dataSource) {
                 return manager;
             }
-            if (dataSourceOf(manager) == null) {
+            if (dataSourceOf(manager) == null && !isOfBroker(manager)) {
                 possible.add(manager);
+                names.add(name);
             }
         }
         PlatformTransactionManager only =
@@ -55,7 +63,20 @@ final class TransactionManagers {
         if (possible.isEmpty()) {
             throw new MissingTransactionManagerException(outbox, settings, known);
         }
+        if (possible.size() > 1) {
+            throw MissingTransactionManagerException.several(outbox, settings, names);
+        }
         return possible.get(0);
+    }
+
+    /** By name, since none of them need be on the class path. */
+    private static boolean isOfBroker(PlatformTransactionManager manager) {
+        for (Class<?> type = manager.getClass(); type != null; type = type.getSuperclass()) {
+            if (OF_BROKERS.contains(type.getName())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static PlatformTransactionManager requireFits(

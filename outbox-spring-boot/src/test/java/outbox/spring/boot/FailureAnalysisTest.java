@@ -1,12 +1,21 @@
 package outbox.spring.boot;
 
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.springframework.amqp.rabbit.connection.CachingConnectionFactory;
+import org.springframework.amqp.rabbit.transaction.RabbitTransactionManager;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.support.SimpleTransactionStatus;
+import outbox.jdbc.JdbcEventStores;
+import outbox.jdbc.OutboxSchema;
 import outbox.spring.ListenerSource;
 
 import java.util.Objects;
@@ -40,6 +49,58 @@ class FailureAnalysisTest {
                 .contains("META-INF/outbox/liquibase/outbox.xml")
                 .contains("outbox schema print --store h2 --table outbox_event --with ORDER,PAUSES")
                 .contains("outbox.jdbc.initialize-schema=always");
+    }
+
+    @Test
+    void no_table_of_the_leader() {
+        DataSource dataSource = memory("leader");
+        OutboxSchema.create(dataSource, JdbcEventStores.detect(dataSource));
+
+        FailureAnalysis analysis = analysis(runner.withBean(DataSource.class, () -> dataSource)
+                .withPropertyValues(
+                        "outbox.jdbc.initialize-schema=never",
+                        "outbox.single-active.enabled=true",
+                        "outbox.poller.interval=1s"));
+
+        assertThat(analysis.getDescription()).contains("Missing: table outbox_leader");
+        assertThat(analysis.getAction())
+                .contains("META-INF/outbox/flyway-leader/{vendor}")
+                .contains("META-INF/outbox/liquibase/outbox-leader.xml");
+    }
+
+    @Test
+    void several_transaction_managers_that_may_be_the_one() {
+        ApplicationContextRunner several = runner.withBean("first", Unknown.class)
+                .withBean(
+                        "rabbit",
+                        RabbitTransactionManager.class,
+                        () -> new RabbitTransactionManager(new CachingConnectionFactory()));
+        several.run(context -> assertThat(context).hasNotFailed());
+
+        FailureAnalysis analysis = analysis(several.withBean("second", Unknown.class));
+
+        assertThat(analysis.getDescription())
+                .contains("It cannot be told which")
+                .contains("first, second may be");
+        assertThat(analysis.getAction()).contains("outbox.transaction-manager=<bean>");
+        several.withBean("second", Unknown.class)
+                .withPropertyValues("outbox.transaction-manager=second")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    /** A manager that does not tell its data source, as those of JPA and JTA. */
+    static final class Unknown implements PlatformTransactionManager {
+
+        @Override
+        public TransactionStatus getTransaction(@Nullable TransactionDefinition definition) {
+            return new SimpleTransactionStatus();
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {}
+
+        @Override
+        public void rollback(TransactionStatus status) {}
     }
 
     @Test
