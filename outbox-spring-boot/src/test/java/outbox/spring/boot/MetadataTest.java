@@ -2,17 +2,24 @@ package outbox.spring.boot;
 
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.json.JsonParserFactory;
+import org.springframework.util.ClassUtils;
 
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.lang.reflect.RecordComponent;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -22,6 +29,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class MetadataTest {
 
     private static List<Map<String, Object>> properties = List.of();
+
+    private final Map<String, List<String>> places = new TreeMap<>(); // patterns of how a key is written
 
     @BeforeAll
     @SuppressWarnings("unchecked")
@@ -56,10 +65,35 @@ class MetadataTest {
                     .collect(Collectors.joining("\n"));
         }
 
-        assertThat(properties)
-                .allSatisfy(property -> assertThat(tests.contains(name(property)))
-                        .as("a test of " + name(property))
-                        .isTrue());
+        properties.forEach(property ->
+                collect(name(property), Pattern.quote(name(property)), String.valueOf(property.get("type"))));
+        assertThat(places.keySet())
+                .hasSizeGreaterThan(properties.size())
+                .allSatisfy(key -> assertThat(places.getOrDefault(key, List.of()))
+                        .as("places of " + key + ", of which a test has one")
+                        .anyMatch(place -> Pattern.compile(place).matcher(tests).find()));
+    }
+
+    /** Finds the places of a key and, if it is one of a list or map of records, of the keys in these, of which the metadata has none. A record that is in several places has each key once. */
+    private void collect(String key, String place, String type) {
+        boolean hasEntries = type.startsWith("java.util.");
+        Matcher ours = Pattern.compile("outbox\\.spring\\.boot\\.[\\w$]+").matcher(type);
+        Class<?> record = ours.find()
+                ? ClassUtils.resolveClassName(ours.group(), MetadataTest.class.getClassLoader())
+                : Object.class;
+        if (!record.isRecord() || record == OutboxProperties.class) {
+            places.computeIfAbsent(key, first -> new ArrayList<>())
+                    .add("(?<![a-z0-9.-])" + place + (hasEntries ? "(?![a-z0-9-])" : "(?![a-z0-9.\\[-])"));
+            return;
+        }
+        String below = place + (hasEntries ? "(\\.[a-z0-9-]+|\\[[^\\]]*])" : "") + "\\.";
+        for (RecordComponent part : record.getRecordComponents()) {
+            String name = DataObjectPropertyName.toDashedForm(part.getName());
+            collect(
+                    record.getSimpleName() + "." + name,
+                    below + name,
+                    part.getGenericType().getTypeName());
+        }
     }
 
     private static String name(Map<String, Object> property) {

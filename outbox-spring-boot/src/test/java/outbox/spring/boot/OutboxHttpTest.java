@@ -145,6 +145,15 @@ class OutboxHttpTest {
     }
 
     @Test
+    void an_endpoint_of_an_outbox_or_with_a_bundle_that_is_not_there_is_refused() {
+        endpoint("outbox.http.endpoints[0].outbox=billing")
+                .run(context -> assertThat(context.getStartupFailure()).hasStackTraceContaining("outbox 'billing'"));
+        endpoint("outbox.http.endpoints[0].ssl-bundle=mine")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasStackTraceContaining("outbox.http.endpoints[0].ssl-bundle"));
+    }
+
+    @Test
     void endpoints_share_no_name() {
         endpoint(
                         "outbox.http.endpoints[1].name=partner",
