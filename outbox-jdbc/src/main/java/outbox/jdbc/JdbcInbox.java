@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 
 /**
  * An inbox in a table, on H2, PostgreSQL, MySQL and MariaDB. {@link OutboxSchema#createInbox} creates the table.
@@ -150,6 +151,11 @@ public final class JdbcInbox implements Inbox {
      * @throws IllegalStateException if there is no redelivery window
      */
     public long purge(Duration age) {
+        return purge(age, () -> false);
+    }
+
+    /** The same, but ends after the transaction under way once it is to stop. */
+    public long purge(Duration age, BooleanSupplier isStopping) {
         Duration window = redeliveryWindow;
         if (window == null) {
             throw new IllegalStateException(
@@ -173,7 +179,7 @@ public final class JdbcInbox implements Inbox {
             } catch (SQLException | EventStoreException | CommitOutcomeUnknownException e) {
                 throw new InboxException("Cannot purge table " + table.name() + ": " + e.getMessage(), e);
             }
-        } while (count == PURGE_BATCH);
+        } while (count == PURGE_BATCH && !isStopping.getAsBoolean());
         return deleted;
     }
 
