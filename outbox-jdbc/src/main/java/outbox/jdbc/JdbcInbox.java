@@ -64,6 +64,15 @@ public final class JdbcInbox implements Inbox {
         return table.layout();
     }
 
+    /**
+     * Looks whether it can remember what a consumer of this name handles, so that this is known before the first event.
+     *
+     * @throws IllegalArgumentException if it cannot
+     */
+    public void checkConsumer(String consumer) {
+        InboxEntry.checkConsumer(table.layout(), consumer);
+    }
+
     @Override
     public <X extends Exception> boolean handle(
             String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {

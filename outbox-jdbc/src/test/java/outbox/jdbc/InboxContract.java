@@ -382,9 +382,11 @@ abstract class InboxContract {
         assertThatThrownBy(() -> other.handle("billing", "e1", effect("e1")))
                 .isInstanceOf(InboxException.class)
                 .hasMessageContaining("other_inbox");
+        assertThat(OutboxSchema.missingInbox(db.dataSource(), other)).containsExactly("table other_inbox");
 
         OutboxSchema.createInbox(db.dataSource(), other);
         OutboxSchema.createInbox(db.dataSource(), other);
+        assertThat(OutboxSchema.missingInbox(db.dataSource(), other)).isEmpty();
 
         assertThat(other.handle("billing", "e1", effect("e1"))).isTrue();
     }
@@ -403,6 +405,7 @@ abstract class InboxContract {
         assertThatThrownBy(() -> inbox.handle("x".repeat(129), "e1", effect("e1")))
                 .isInstanceOf(InboxException.class)
                 .hasMessageContaining("consumer");
+        assertThatThrownBy(() -> inbox.checkConsumer("x".repeat(129))).isInstanceOf(IllegalArgumentException.class);
         JdbcInbox elsewhere = inboxOn(db.dataSource()).table("effect").build();
         assertThatThrownBy(() -> elsewhere.handle("billing", "e1", effect("e1")))
                 .isInstanceOf(InboxException.class)

@@ -35,6 +35,18 @@ final class IdempotentAdvice implements MethodInterceptor {
         return methods.computeIfAbsent(method, unread -> IdempotentMethod.of(unread, resolver));
     }
 
+    /** Refuses names that do not fit the table; the methods are all read by now. */
+    void checkConsumers(InboxParts parts) {
+        methods.values().forEach(method -> {
+            try {
+                parts.table().checkConsumer(method.consumer());
+            } catch (IllegalArgumentException e) {
+                throw method.refused(
+                        "has a name that does not fit table " + parts.table().table() + ": " + e.getMessage());
+            }
+        });
+    }
+
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
         Object target = call.getThis();

@@ -93,6 +93,10 @@ record IdempotentMethod(
                 "@Idempotent method " + method.getDeclaringClass().getName() + "." + method.getName() + " " + why);
     }
 
+    IllegalStateException refused(String why) {
+        return refused(method, why);
+    }
+
     /** What the expression says about this call; null if there is none, or it says nothing. */
     @Nullable
     String keyOf(IncomingMessage message, @Nullable Object[] arguments) {

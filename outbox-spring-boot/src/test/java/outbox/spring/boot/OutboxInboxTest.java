@@ -5,11 +5,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import outbox.EventEnvelope;
 import outbox.inbox.Inbox;
@@ -155,6 +157,55 @@ class OutboxInboxTest {
     }
 
     @Test
+    void by_default_its_table_is_beside_that_of_the_outbox() {
+        RUNNER.withPropertyValues(
+                        "spring.datasource.url=jdbc:h2:mem:beside;INIT=CREATE SCHEMA IF NOT EXISTS shop",
+                        "outbox.table=shop.outbox_event")
+                .run(context -> {
+                    context.getBean(Billing.class).bill(new Order("o1"), false);
+                    assertThat(count(context, "shop.outbox_inbox")).isEqualTo(1);
+                });
+    }
+
+    @Test
+    void a_table_that_is_not_there_is_missed_at_the_start_with_what_to_run() {
+        ApplicationContextRunner migrated = RUNNER.withPropertyValues(
+                "spring.datasource.url=jdbc:h2:mem:missed;INIT=RUNSCRIPT FROM 'classpath:META-INF/outbox/schema/h2/V1__outbox_event.sql'",
+                "outbox.jdbc.initialize-schema=never");
+        migrated.run(context -> {
+            assertThat(context.getStartupFailure()).rootCause().hasMessageContaining("Missing: table outbox_inbox");
+            FailureAnalysis analysis = new MissingSchemaFailureAnalyzer().analyze(context.getStartupFailure());
+            assertThat(analysis.getAction())
+                    .contains(
+                            "flyway-inbox", "outbox-inbox.xml", "CREATE TABLE", "outbox.jdbc.initialize-schema=always");
+        });
+        migrated.withPropertyValues("outbox.jdbc.check-schema=false")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void an_event_whose_key_the_inbox_cannot_remember_is_dead_at_once_and_a_long_key_takes_effect_once() {
+        RUNNER.withUserConfiguration(Listening.class)
+                .withPropertyValues("outbox.capabilities=control", "outbox.inbox.layout=consume-log")
+                .run(context -> {
+                    write(context, " spaced");
+                    await().atMost(Duration.ofSeconds(20))
+                            .until(() -> count(context, "outbox_event WHERE status = 3 AND attempts = 1") == 1);
+                    write(context, "k".repeat(100));
+                    await().atMost(Duration.ofSeconds(20)).until(() -> count(context, "bill") == 1);
+                });
+    }
+
+    private static void write(ApplicationContext context, String key) {
+        Contexts.write(
+                context,
+                EventEnvelope.builder("order.created")
+                        .payloadJson("{}")
+                        .dedupKey(key)
+                        .build());
+    }
+
+    @Test
     void what_is_past_its_retention_is_purged() {
         RUNNER.withPropertyValues("outbox.inbox.retention=1h", "outbox.inbox.purge-interval=1s")
                 .run(context -> {
@@ -249,9 +300,38 @@ class OutboxInboxTest {
         public void handle() {}
     }
 
+    static class LongConsumer {
+        @Idempotent(
+                consumer = "0123456789012345678901234567890123456789012345678901234567890123456789"
+                        + "0123456789012345678901234567890123456789012345678901234567890123456789")
+        public void handle() {}
+    }
+
+    static class Apart {
+        @Idempotent(consumer = "c")
+        @Transactional(propagation = Propagation.REQUIRES_NEW)
+        public void handle() {}
+    }
+
+    @Transactional(propagation = Propagation.NEVER)
+    static class Never {
+        @Idempotent(consumer = "c")
+        public void handle() {}
+    }
+
     @ParameterizedTest
     @ValueSource(
-            classes = {Private.class, Primitive.class, Later.class, Acknowledging.class, NoKey.class, NoConsumer.class})
+            classes = {
+                Private.class,
+                Primitive.class,
+                Later.class,
+                Acknowledging.class,
+                NoKey.class,
+                NoConsumer.class,
+                LongConsumer.class,
+                Apart.class,
+                Never.class
+            })
     void a_method_for_which_the_inbox_cannot_do_its_part_is_refused_at_the_start(Class<?> type) {
         Contexts.runner()
                 .withBean(type)
