@@ -248,6 +248,12 @@ class EnginePropertiesTest {
                     await().untilAsserted(
                                     () -> assertThat(leadership.isLeader()).isTrue());
                     assertThat(ReflectionTestUtils.getField(leadership, "term")).isEqualTo(Duration.ofMillis(200));
+
+                    EngineRunner.write(context, "other.event", "{}"); // there is no place for a claim
+                    JdbcTemplate sql = new JdbcTemplate(context.getBean(DataSource.class));
+                    await().untilAsserted(() -> assertThat(
+                                    sql.queryForObject("SELECT status FROM outbox_events", String.class))
+                            .isEqualTo("SENT"));
                 });
     }
 
