@@ -103,7 +103,7 @@ class GuideExamplesTest {
                 method.setAccessible(true);
                 method.invoke(orders, id, "lamp");
             } catch (ReflectiveOperationException e) {
-                throw new AssertionError(e);
+                throw new LinkageError("orders.place", e);
             }
         }
 
