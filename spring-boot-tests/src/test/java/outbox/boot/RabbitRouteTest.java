@@ -61,7 +61,9 @@ class RabbitRouteTest {
         @RabbitListener(queues = "bills")
         @Idempotent(consumer = "billing", key = "headers['order-id']")
         public void bill(byte[] message) {
-            jdbc.sql("INSERT INTO bill VALUES (?)").param(new String(message, StandardCharsets.UTF_8)).update();
+            jdbc.sql("INSERT INTO bill VALUES (?)")
+                    .param(new String(message, StandardCharsets.UTF_8))
+                    .update();
         }
     }
 
@@ -83,11 +85,14 @@ class RabbitRouteTest {
             }
 
             JdbcClient jdbc = context.getBean(JdbcClient.class);
-            await().atMost(Duration.ofSeconds(30)).until(() -> jdbc.sql("SELECT COUNT(*) FROM bill WHERE message LIKE '%\"aggregateId\":8%'")
+            await().atMost(Duration.ofSeconds(30))
+                    .until(() -> jdbc.sql("SELECT COUNT(*) FROM bill WHERE message LIKE '%\"aggregateId\":8%'")
+                                    .query(Integer.class)
+                                    .single()
+                            == 1);
+            assertThat(jdbc.sql("SELECT COUNT(*) FROM bill")
                             .query(Integer.class)
-                            .single()
-                    == 1);
-            assertThat(jdbc.sql("SELECT COUNT(*) FROM bill").query(Integer.class).single())
+                            .single())
                     .isEqualTo(2);
         }
     }

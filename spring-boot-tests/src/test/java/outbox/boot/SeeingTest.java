@@ -126,7 +126,8 @@ class SeeingTest {
     @Test
     void an_operator_finds_pauses_and_replays_over_http() throws Exception {
         String id = write("bad");
-        await().untilAsserted(() -> assertThat(get("/outbox/default/events?status=DEAD&type=bad&limit=1000").body())
+        await().untilAsserted(() -> assertThat(get("/outbox/default/events?status=DEAD&type=bad&limit=1000")
+                        .body())
                 .contains(id)
                 .doesNotContain("secret"));
         assertThat(get("/outbox").body()).contains("\"pending\"", "\"liveWorkers\"");
@@ -157,7 +158,8 @@ class SeeingTest {
             assertThat(health.body()).contains("OUT_OF_SERVICE", "paused");
         });
         assertThat(post("/outbox/default/resume", wish).statusCode()).isEqualTo(200);
-        await().untilAsserted(() -> assertThat(get("/health/outbox").statusCode()).isEqualTo(200));
+        await().untilAsserted(
+                        () -> assertThat(get("/health/outbox").statusCode()).isEqualTo(200));
     }
 
     @Test

@@ -43,9 +43,16 @@ class StartUpCostTest {
 
         System.out.printf(
                 "without: %d ms (%d to %d), %d beans; with: %d ms (%d to %d), %d beans; the starter: %d ms, %d beans%n",
-                median(cheap), quantile(cheap, 0), quantile(cheap, 1), cheap.get(0).beans(),
-                median(dear), quantile(dear, 0), quantile(dear, 1), dear.get(0).beans(),
-                median(dear) - median(cheap), dear.get(0).beans() - cheap.get(0).beans());
+                median(cheap),
+                quantile(cheap, 0),
+                quantile(cheap, 1),
+                cheap.get(0).beans(),
+                median(dear),
+                quantile(dear, 0),
+                quantile(dear, 1),
+                dear.get(0).beans(),
+                median(dear) - median(cheap),
+                dear.get(0).beans() - cheap.get(0).beans());
     }
 
     /** Modules of this build, by their directory or their jar; the application itself is in test-classes. */

@@ -265,7 +265,8 @@ class OutboxRabbitTest {
                 .run(context -> assertThat(
                                 context.getBean(RabbitTransport.class).health().isUp())
                         .isTrue());
-        two.run(context -> assertThat(context.getStartupFailure()).hasStackTraceContaining("[one, two]. Name one by outbox.rabbitmq.connection-factory"));
+        two.run(context -> assertThat(context.getStartupFailure())
+                .hasStackTraceContaining("[one, two]. Name one by outbox.rabbitmq.connection-factory"));
     }
 
     @Test
