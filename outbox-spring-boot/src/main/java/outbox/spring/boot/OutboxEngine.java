@@ -13,6 +13,7 @@ import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
+import outbox.jdbc.LayoutEventStore;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.spi.AdminEventStore;
@@ -135,7 +136,10 @@ final class OutboxEngine {
         try {
             OutboxPoller poller = poller(dispatcher);
             instance.runs(dispatcher, poller);
-            hotPath.leadTo(new DispatcherCommitHook(dispatcher));
+            hotPath.leadTo(
+                    instance.store() instanceof LayoutEventStore
+                            ? event -> poller.wake() // a table of others cannot take events that are born leased
+                            : new DispatcherCommitHook(dispatcher));
             poller.start();
             if (purge != null) {
                 purge.start();
