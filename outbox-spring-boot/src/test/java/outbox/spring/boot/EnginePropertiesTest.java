@@ -249,7 +249,13 @@ class EnginePropertiesTest {
                                     () -> assertThat(leadership.isLeader()).isTrue());
                     assertThat(ReflectionTestUtils.getField(leadership, "term")).isEqualTo(Duration.ofMillis(200));
 
-                    EngineRunner.write(context, "other.event", "{}"); // there is no place for a claim
+                    Contexts.write( // there is no place for a claim
+                            context,
+                            EventEnvelope.builder("other.event")
+                                    .aggregateType("Order")
+                                    .aggregateId("7")
+                                    .payloadJson("{}")
+                                    .build());
                     JdbcTemplate sql = new JdbcTemplate(context.getBean(DataSource.class));
                     await().untilAsserted(() -> assertThat(
                                     sql.queryForObject("SELECT status FROM outbox_events", String.class))
