@@ -66,7 +66,8 @@ public final class IdempotentListener implements EventListener {
         }
     }
 
-    private static String remembered(String key) {
+    /** A key as an inbox is to remember it: as it is up to 64 characters, else its hash. For those who give keys to an inbox themselves. */
+    public static String remembered(String key) {
         if (key.length() <= LONGEST_KEY) {
             return key;
         }

@@ -14,7 +14,7 @@ record InboxEntry(String consumer, String eventId, @Nullable String eventType) {
      */
     static InboxEntry of(InboxLayout layout, String consumer, String eventId, @Nullable String eventType) {
         try {
-            check("consumer", consumer, layout.maxConsumer());
+            checkConsumer(layout, consumer);
         } catch (IllegalArgumentException e) {
             throw new InboxException(
                     "The name of the consumer does not fit layout " + layout + ": " + e.getMessage(), e);
@@ -28,6 +28,10 @@ record InboxEntry(String consumer, String eventId, @Nullable String eventType) {
             check("eventType", eventType, MAX_TYPE);
         }
         return new InboxEntry(consumer, eventId, eventType);
+    }
+
+    static void checkConsumer(InboxLayout layout, String consumer) {
+        check("consumer", consumer, layout.maxConsumer());
     }
 
     /** MySQL compares texts without the spaces at their end. */

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 
 /**
  * An inbox in a table, on H2, PostgreSQL, MySQL and MariaDB. {@link OutboxSchema#createInbox} creates the table.
@@ -61,6 +62,15 @@ public final class JdbcInbox implements Inbox {
 
     public InboxLayout layout() {
         return table.layout();
+    }
+
+    /**
+     * Looks whether it can remember what a consumer of this name handles, so that this is known before the first event.
+     *
+     * @throws IllegalArgumentException if it cannot
+     */
+    public void checkConsumer(String consumer) {
+        InboxEntry.checkConsumer(table.layout(), consumer);
     }
 
     @Override
@@ -150,6 +160,11 @@ public final class JdbcInbox implements Inbox {
      * @throws IllegalStateException if there is no redelivery window
      */
     public long purge(Duration age) {
+        return purge(age, () -> false);
+    }
+
+    /** The same, but ends after the transaction under way once it is to stop. */
+    public long purge(Duration age, BooleanSupplier isStopping) {
         Duration window = redeliveryWindow;
         if (window == null) {
             throw new IllegalStateException(
@@ -173,7 +188,7 @@ public final class JdbcInbox implements Inbox {
             } catch (SQLException | EventStoreException | CommitOutcomeUnknownException e) {
                 throw new InboxException("Cannot purge table " + table.name() + ": " + e.getMessage(), e);
             }
-        } while (count == PURGE_BATCH);
+        } while (count == PURGE_BATCH && !isStopping.getAsBoolean());
         return deleted;
     }
 

@@ -107,6 +107,20 @@ public final class OutboxSchema {
         }
     }
 
+    /** What the database has not got of the table of the given inbox, in words; empty if it has all. Changes nothing. */
+    public static List<String> missingInbox(DataSource dataSource, JdbcInbox inbox) {
+        try (Connection connection = dataSource.getConnection()) {
+            TableShape shape = shape(connection, inbox.table().value());
+            return shape == TableShape.NONE
+                    ? List.of("table " + inbox.table())
+                    : shape.missing(inbox.layout().columns()).stream()
+                            .map(column -> "column " + column + " of table " + inbox.table())
+                            .toList();
+        } catch (SQLException e) {
+            throw new EventStoreException("Cannot look at table " + inbox.table() + ": " + e.getMessage(), e);
+        }
+    }
+
     /** Creates what is not there yet: the table, and what each capability needs. Several nodes may do so at the same time. */
     public static void create(DataSource dataSource, AbstractJdbcEventStore store, Capability... capabilities) {
         // H2 loses sight of a table while another session alters it; but those who use it share a process.

@@ -382,9 +382,11 @@ abstract class InboxContract {
         assertThatThrownBy(() -> other.handle("billing", "e1", effect("e1")))
                 .isInstanceOf(InboxException.class)
                 .hasMessageContaining("other_inbox");
+        assertThat(OutboxSchema.missingInbox(db.dataSource(), other)).containsExactly("table other_inbox");
 
         OutboxSchema.createInbox(db.dataSource(), other);
         OutboxSchema.createInbox(db.dataSource(), other);
+        assertThat(OutboxSchema.missingInbox(db.dataSource(), other)).isEmpty();
 
         assertThat(other.handle("billing", "e1", effect("e1"))).isTrue();
     }
@@ -403,6 +405,7 @@ abstract class InboxContract {
         assertThatThrownBy(() -> inbox.handle("x".repeat(129), "e1", effect("e1")))
                 .isInstanceOf(InboxException.class)
                 .hasMessageContaining("consumer");
+        assertThatThrownBy(() -> inbox.checkConsumer("x".repeat(129))).isInstanceOf(IllegalArgumentException.class);
         JdbcInbox elsewhere = inboxOn(db.dataSource()).table("effect").build();
         assertThatThrownBy(() -> elsewhere.handle("billing", "e1", effect("e1")))
                 .isInstanceOf(InboxException.class)
@@ -494,7 +497,8 @@ abstract class InboxContract {
             connection.commit();
         }
 
-        assertThat(purged.purge(Duration.ofDays(30))).isEqualTo(2500);
+        assertThat(purged.purge(Duration.ofDays(30), () -> true)).isEqualTo(1000); // one transaction
+        assertThat(purged.purge(Duration.ofDays(30))).isEqualTo(1500);
 
         assertThat(purged.purge(Duration.ofDays(30))).isZero();
         assertThat(purged.handle("billing", "new", effect("new"))).isFalse();

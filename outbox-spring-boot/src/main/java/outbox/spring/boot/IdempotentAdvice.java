@@ -4,14 +4,16 @@ import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
+import outbox.inbox.IdempotentListener;
 import outbox.inbox.Inbox;
+import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
 
 import java.lang.reflect.Method;
+import java.sql.Connection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
@@ -31,6 +33,18 @@ final class IdempotentAdvice implements MethodInterceptor {
 
     IdempotentMethod read(Method method) {
         return methods.computeIfAbsent(method, unread -> IdempotentMethod.of(unread, resolver));
+    }
+
+    /** Refuses names that do not fit the table; the methods are all read by now. */
+    void checkConsumers(InboxParts parts) {
+        methods.values().forEach(method -> {
+            try {
+                parts.table().checkConsumer(method.consumer());
+            } catch (IllegalArgumentException e) {
+                throw method.refused(
+                        "has a name that does not fit table " + parts.table().table() + ": " + e.getMessage());
+            }
+        });
     }
 
     @Override
@@ -54,18 +68,37 @@ final class IdempotentAdvice implements MethodInterceptor {
         if (key == null || key.isBlank()) {
             throw refusal(idempotent, source);
         }
+        Run run = new Run(call);
         try {
-            return handle(idempotent, key, message.type(), call);
+            inbox.get()
+                    .<Exception>handle(idempotent.consumer(), IdempotentListener.remembered(key), message.type(), run);
+            return run.answer;
         } catch (InboxException e) {
             throw source == null ? e : source.comeAgain(e);
+        } catch (IllegalArgumentException e) {
+            if (source == null || run.begun) { // the method's own
+                throw e;
+            }
+            throw source.refuse(what(idempotent) + " cannot remember this message: " + e.getMessage());
         }
     }
 
-    private @Nullable Object handle(IdempotentMethod method, String key, @Nullable String type, MethodInvocation call)
-            throws Exception {
-        AtomicReference<@Nullable Object> answer = new AtomicReference<>();
-        inbox.get().<Exception>handle(method.consumer(), key, type, connection -> answer.set(proceed(call)));
-        return answer.get();
+    /** One run of the method, used by its thread. */
+    private static final class Run implements InboxAction<Exception> {
+
+        private final MethodInvocation call;
+        private boolean begun;
+        private @Nullable Object answer;
+
+        Run(MethodInvocation call) {
+            this.call = call;
+        }
+
+        @Override
+        public void run(Connection connection) throws Exception {
+            begun = true;
+            answer = proceed(call);
+        }
     }
 
     private static @Nullable Object proceed(MethodInvocation call) throws Exception {
@@ -78,8 +111,12 @@ final class IdempotentAdvice implements MethodInterceptor {
         }
     }
 
+    private static String what(IdempotentMethod method) {
+        return "@Idempotent method " + method.method().getName() + " of consumer " + method.consumer();
+    }
+
     private static RuntimeException refusal(IdempotentMethod method, @Nullable IncomingMessages source) {
-        String what = "@Idempotent method " + method.method().getName() + " of consumer " + method.consumer();
+        String what = what(method);
         if (source == null && method.key() == null) {
             return new IllegalStateException(
                     what + " was called without a message to take the id of. Let it say its key.");

@@ -7,10 +7,15 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ExpressionException;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.transaction.interceptor.TransactionAttributeSource;
 import outbox.spring.Idempotent;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
@@ -21,6 +26,11 @@ record IdempotentMethod(
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
     private static final DefaultParameterNameDiscoverer NAMES = new DefaultParameterNameDiscoverer();
+    private static final TransactionAttributeSource TRANSACTIONS = new AnnotationTransactionAttributeSource(false);
+    private static final Set<Integer> APART = Set.of(
+            TransactionDefinition.PROPAGATION_REQUIRES_NEW,
+            TransactionDefinition.PROPAGATION_NOT_SUPPORTED,
+            TransactionDefinition.PROPAGATION_NEVER);
 
     /**
      * Reads the annotation.
@@ -54,6 +64,12 @@ record IdempotentMethod(
                         "must leave the acknowledgement to the container, so it cannot take a Channel: it is not called for a copy");
             }
         }
+        TransactionAttribute transaction = TRANSACTIONS.getTransactionAttribute(method, method.getDeclaringClass());
+        if (transaction != null && APART.contains(transaction.getPropagationBehavior())) {
+            throw refused(
+                    method,
+                    "must join the transaction of its mark, so it cannot be @Transactional with a propagation that leaves or refuses one");
+        }
         String consumer = resolver.apply(annotation.consumer());
         if (consumer.isBlank()) {
             throw refused(method, "needs a consumer, a name that stays the same");
@@ -75,6 +91,10 @@ record IdempotentMethod(
     private static IllegalStateException refused(Method method, String why) {
         return new IllegalStateException(
                 "@Idempotent method " + method.getDeclaringClass().getName() + "." + method.getName() + " " + why);
+    }
+
+    IllegalStateException refused(String why) {
+        return refused(method, why);
     }
 
     /** What the expression says about this call; null if there is none, or it says nothing. */

@@ -3,6 +3,7 @@ package outbox.spring.boot;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.annotation.AnnotationMatchingPointcut;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
@@ -23,11 +24,14 @@ final class IdempotentPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
 
     private final transient IdempotentAdvice advice;
     private final transient Supplier<Inbox> inbox;
+    private final transient ObjectProvider<InboxParts> table;
     private volatile boolean used; // written by whoever makes beans
 
-    IdempotentPostProcessor(IdempotentAdvice advice, Supplier<Inbox> inbox) {
+    /** @param table of the inbox, unless the application has one of its own */
+    IdempotentPostProcessor(IdempotentAdvice advice, Supplier<Inbox> inbox, ObjectProvider<InboxParts> table) {
         this.advice = advice;
         this.inbox = inbox;
+        this.table = table;
         this.advisor = new DefaultPointcutAdvisor(new AnnotationMatchingPointcut(null, Idempotent.class, true), advice);
         setBeforeExistingAdvisors(true);
         setProxyTargetClass(true);
@@ -50,6 +54,7 @@ final class IdempotentPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
     public void afterSingletonsInstantiated() {
         if (used) {
             Objects.requireNonNull(inbox.get(), "inbox");
+            table.ifAvailable(advice::checkConsumers);
         }
     }
 }

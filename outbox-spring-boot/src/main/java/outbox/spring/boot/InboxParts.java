@@ -4,11 +4,14 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.transaction.PlatformTransactionManager;
 import outbox.inbox.Inbox;
+import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.JdbcInbox;
 import outbox.jdbc.OutboxSchema;
 import outbox.spring.SpringInbox;
 import outbox.spring.SpringTxContext;
 
+import java.util.List;
 import java.util.stream.Stream;
 
 /** The inbox in its table, and as it takes part in Spring's transactions. */
@@ -34,9 +37,7 @@ record InboxParts(JdbcInbox table, Inbox inbox) {
                 .connectionProvider(outbox.connections())
                 .txContext(txContext)
                 .layout(settings.layout());
-        if (settings.table() != null) {
-            builder.table(settings.table());
-        }
+        builder.table(settings.table() != null ? settings.table() : beside(outbox.table(), builder.build()));
         if (settings.retention() != null) {
             builder.redeliveryWindow(settings.retention());
         }
@@ -45,13 +46,28 @@ record InboxParts(JdbcInbox table, Inbox inbox) {
         if (its.jdbc().initializeSchema().appliesTo(outbox.dataSource())) {
             OutboxSchema.createInbox(outbox.dataSource(), table);
         }
-        return new InboxParts(table, new SpringInbox(table, txContext, transactions(beans, properties, outbox)));
+        String prefix = properties.named().isEmpty() ? "outbox" : OutboxRegistrar.NAMED + "." + outbox.name();
+        EngineSettings engine = new EngineSettings(prefix, its, false);
+        if (its.jdbc().checkSchema()) {
+            requireTable(engine, outbox, table);
+        }
+        PlatformTransactionManager transactions =
+                new TransactionManagers(beans).require(outbox.name(), engine, outbox.dataSource());
+        return new InboxParts(table, new SpringInbox(table, txContext, transactions));
     }
 
-    private static PlatformTransactionManager transactions(
-            ListableBeanFactory beans, OutboxProperties properties, OutboxInstance outbox) {
-        String prefix = properties.named().isEmpty() ? "outbox" : OutboxRegistrar.NAMED + "." + outbox.name();
-        EngineSettings settings = new EngineSettings(prefix, properties.of(outbox.name()), false);
-        return new TransactionManagers(beans).require(outbox.name(), settings, outbox.dataSource());
+    /** The table that an inbox has by default, in the schema of the outbox. */
+    private static String beside(String outboxTable, JdbcInbox byDefault) {
+        return outboxTable.substring(0, outboxTable.indexOf('.') + 1)
+                + byDefault.table().simpleName();
+    }
+
+    /** Without it every message would come again and again. */
+    private static void requireTable(EngineSettings engine, OutboxInstance outbox, JdbcInbox table) {
+        List<String> missing = OutboxSchema.missingInbox(outbox.dataSource(), table);
+        if (!missing.isEmpty()) {
+            AbstractJdbcEventStore database = JdbcEventStores.detect(outbox.dataSource(), outbox.table());
+            throw new MissingSchemaException(engine, database, table, missing);
+        }
     }
 }

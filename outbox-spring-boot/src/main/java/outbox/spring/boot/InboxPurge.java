@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 final class InboxPurge implements SmartLifecycle {
 
     private static final Logger LOG = System.getLogger(InboxPurge.class.getName());
-    private static final long LAST_RUN_SECONDS = 10; // a batch is short
+    private static final long LAST_BATCH_SECONDS = 10; // a batch is short
 
     private record Run(CountDownLatch stopping, CountDownLatch ended) {}
 
@@ -46,7 +46,7 @@ final class InboxPurge implements SmartLifecycle {
     private void loop(Run started) {
         try {
             do {
-                purge();
+                purge(started);
             } while (!started.stopping.await(interval.toMillis(), TimeUnit.MILLISECONDS));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -55,16 +55,16 @@ final class InboxPurge implements SmartLifecycle {
         }
     }
 
-    private void purge() {
+    private void purge(Run started) {
         try {
-            long forgotten = inbox.purge(retention);
+            long forgotten = inbox.purge(retention, () -> started.stopping.getCount() == 0);
             LOG.log(Level.DEBUG, "Purged {0} marks of inbox {1}", forgotten, inbox.table());
         } catch (RuntimeException | Error e) {
             LOG.log(Level.WARNING, "Cannot purge inbox " + inbox.table() + "; trying again in " + interval, e);
         }
     }
 
-    /** Waits for the run under way, so that no pool is closed under it. */
+    /** Waits for the batch under way, so that no pool is closed under it. */
     @Override
     public void stop() {
         Run stopped = run;
@@ -74,7 +74,7 @@ final class InboxPurge implements SmartLifecycle {
         }
         stopped.stopping.countDown();
         try {
-            if (!stopped.ended.await(LAST_RUN_SECONDS, TimeUnit.SECONDS)) {
+            if (!stopped.ended.await(LAST_BATCH_SECONDS, TimeUnit.SECONDS)) {
                 LOG.log(Level.WARNING, "The purge of inbox {0} has not ended yet", inbox.table());
             }
         } catch (InterruptedException e) {

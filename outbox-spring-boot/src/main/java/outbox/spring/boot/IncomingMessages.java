@@ -12,6 +12,6 @@ interface IncomingMessages {
     /** What to throw when the inbox could not do its part, so that the message comes again, without it counting where that can be. */
     RuntimeException comeAgain(RuntimeException trouble);
 
-    /** What to throw about a message that has no key, and never will. */
+    /** What to throw about a message that has no key, or none that an inbox can remember, and never will. */
     RuntimeException refuse(String why);
 }

@@ -16,7 +16,7 @@ final class MissingSchemaFailureAnalyzer extends AbstractFailureAnalyzer<Missing
             ways.add("Flyway: spring.flyway.locations=classpath:db/migration," + cause.flywayLocations());
             ways.add("Liquibase: include " + cause.liquibaseFiles());
         }
-        ways.add("a migration of your own, with what this prints: " + cause.command());
+        ways.add("a migration of your own, " + cause.migration());
         ways.add("at each start, by the application: " + cause.initializeProperty() + "=always");
         return new FailureAnalysis(
                 cause.getMessage() + ".",

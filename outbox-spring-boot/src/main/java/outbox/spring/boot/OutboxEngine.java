@@ -2,6 +2,7 @@ package outbox.spring.boot;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
+import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
 import outbox.WriteInterceptor;
 import outbox.admin.OutboxAdmin;
@@ -13,6 +14,7 @@ import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
+import outbox.jdbc.LayoutFeature;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.spi.AdminEventStore;
@@ -149,7 +151,7 @@ final class OutboxEngine {
             OutboxPoller poller = poller(dispatcher);
             instance.runs(dispatcher, poller);
             if (startsByItself()) {
-                hotPath.leadTo(new DispatcherCommitHook(dispatcher));
+                hotPath.leadTo(hook(dispatcher, poller));
                 poller.start();
                 if (purge != null) {
                     purge.start();
@@ -159,6 +161,12 @@ final class OutboxEngine {
             dispatcher.close();
             throw e;
         }
+    }
+
+    /** Where a table has no place for claims, no event can be born leased to the dispatcher: the poller takes it at once. */
+    private AfterCommitHook hook(OutboxDispatcher dispatcher, OutboxPoller poller) {
+        boolean leases = settings.properties().layout().of(settings.table()).has(LayoutFeature.BORN_LEASED);
+        return leases ? new DispatcherCommitHook(dispatcher) : event -> poller.wake();
     }
 
     private boolean startsByItself() {

@@ -30,13 +30,14 @@ class OutboxInboxAutoConfiguration {
     static IdempotentPostProcessor outboxIdempotentPostProcessor(
             ConfigurableListableBeanFactory beans,
             ObjectProvider<Inbox> inbox,
+            ObjectProvider<InboxParts> table,
             ObjectProvider<IncomingMessages> sources) {
         Supplier<Inbox> found = SingletonSupplier.of(() -> found(inbox));
         Supplier<List<IncomingMessages>> messages =
                 SingletonSupplier.of(() -> sources.orderedStream().toList());
         IdempotentAdvice advice =
                 new IdempotentAdvice(found, messages, text -> String.valueOf(beans.resolveEmbeddedValue(text)));
-        return new IdempotentPostProcessor(advice, found);
+        return new IdempotentPostProcessor(advice, found, table);
     }
 
     private static Inbox found(ObjectProvider<Inbox> inbox) {

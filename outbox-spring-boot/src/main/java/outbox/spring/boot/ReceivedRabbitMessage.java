@@ -11,6 +11,7 @@ import org.springframework.amqp.core.MessageProperties;
 import org.springframework.amqp.rabbit.config.AbstractRabbitListenerContainerFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -18,6 +19,9 @@ import java.util.stream.Stream;
  * see its arguments, and most have no place for the id of their message.
  */
 final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcessor, IncomingMessages {
+
+    private static final long PAUSE_MILLIS = 1_000;
+    private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
 
     private static final ThreadLocal<@Nullable Object> RECEIVED = new ThreadLocal<>(); // a message, or a list of them
 
@@ -39,12 +43,48 @@ final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcesso
         RECEIVED.set(arguments.length == 2 ? arguments[1] : null);
         try {
             return call.proceed();
+        } catch (Exception e) {
+            ComeAgainException trouble = troubleIn(e);
+            if (trouble == null) {
+                throw e;
+            }
+            pause();
+            throw trouble; // without what retries have made of it, be it a rejection
         } finally {
             if (outer == null) {
                 RECEIVED.remove();
             } else {
                 RECEIVED.set(outer);
             }
+        }
+    }
+
+    private static @Nullable ComeAgainException troubleIn(Throwable failure) {
+        Throwable cause = failure;
+        for (int i = 0; i < MAX_CAUSES && cause != null; i++, cause = cause.getCause()) {
+            if (cause instanceof ComeAgainException trouble) {
+                return trouble;
+            }
+        }
+        return null;
+    }
+
+    /** The broker sends it again at once; without a rest both would do nothing else while the inbox is away. */
+    private static void pause() {
+        try {
+            TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ours, so that nobody else's wish to see a message again is taken for it. */
+    private static final class ComeAgainException extends ImmediateRequeueAmqpException {
+
+        private static final long serialVersionUID = 1L;
+
+        ComeAgainException(RuntimeException trouble) {
+            super(String.valueOf(trouble.getMessage()), trouble);
         }
     }
 
@@ -64,7 +104,7 @@ final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcesso
     /** Whatever the container does with failures: this is none of the message. */
     @Override
     public RuntimeException comeAgain(RuntimeException trouble) {
-        return new ImmediateRequeueAmqpException(String.valueOf(trouble.getMessage()), trouble);
+        return new ComeAgainException(trouble);
     }
 
     /** To the dead letters, if the queue has some. */

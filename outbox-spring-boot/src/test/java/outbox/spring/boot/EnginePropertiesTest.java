@@ -249,6 +249,18 @@ class EnginePropertiesTest {
                     await().untilAsserted(
                                     () -> assertThat(leadership.isLeader()).isTrue());
                     assertThat(ReflectionTestUtils.getField(leadership, "term")).isEqualTo(Duration.ofMillis(200));
+
+                    Contexts.write( // there is no place for a claim
+                            context,
+                            EventEnvelope.builder("other.event")
+                                    .aggregateType("Order")
+                                    .aggregateId("7")
+                                    .payloadJson("{}")
+                                    .build());
+                    JdbcTemplate sql = new JdbcTemplate(context.getBean(DataSource.class));
+                    await().untilAsserted(() -> assertThat(
+                                    sql.queryForObject("SELECT status FROM outbox_events", String.class))
+                            .isEqualTo("SENT"));
                 });
     }
 

@@ -3,6 +3,8 @@ package outbox.spring.boot;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.amqp.core.Message;
 import org.springframework.amqp.core.MessageProperties;
 import org.springframework.amqp.core.Queue;
@@ -149,10 +151,33 @@ class IdempotentRabbitListenerTest {
     }
 
     @Test
-    void an_inbox_that_cannot_do_its_part_has_the_message_come_again_whatever_the_container_does_with_failures() {
+    void a_message_whose_id_the_inbox_cannot_remember_is_a_dead_letter_and_a_long_one_takes_effect_once() {
+        Contexts.rabbit().withUserConfiguration(App.class).run(context -> {
+            send(context, "orders", "m1 ", "spaced");
+            assertThat(context.getBean(RabbitTemplate.class).receive("dead", 20_000))
+                    .isNotNull();
+
+            send(context, "orders", "m".repeat(255), "long");
+            send(context, "orders", "m".repeat(255), "long");
+            send(context, "orders", "m2", "last");
+
+            awaitBills(context, 2);
+            assertThat(context.getBean(Billing.class).calls()).isEqualTo(2);
+        });
+    }
+
+    /** Those who retry within the container reject what fails to the end. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "spring.rabbitmq.listener.simple.default-requeue-rejected=false",
+                "spring.rabbitmq.listener.simple.retry.enabled=true"
+            })
+    void an_inbox_that_cannot_do_its_part_has_the_message_come_again_whatever_the_container_does_with_failures(
+            String setting) {
         Contexts.rabbit()
                 .withUserConfiguration(App.class)
-                .withPropertyValues("spring.rabbitmq.listener.simple.default-requeue-rejected=false")
+                .withPropertyValues(setting, "spring.rabbitmq.listener.simple.retry.initial-interval=10ms")
                 .run(context -> {
                     JdbcClient jdbc = context.getBean(JdbcClient.class);
                     jdbc.sql("ALTER TABLE outbox_inbox RENAME TO away").update();

@@ -5,11 +5,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import outbox.EventEnvelope;
 import outbox.inbox.Inbox;
@@ -19,6 +21,8 @@ import outbox.spring.OutboxListeners;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -47,6 +51,11 @@ class OutboxInboxTest {
                 throw new IOException("after the effect");
             }
             return "billed";
+        }
+
+        @Idempotent(consumer = "keyed", key = "headers['key']")
+        public void byHeader() {
+            jdbc.sql("INSERT INTO bill VALUES ('keyed')").update();
         }
 
         @Idempotent(consumer = "events")
@@ -114,8 +123,11 @@ class OutboxInboxTest {
     static class Listening {
         @Bean
         ListenerSource listener(Billing billing) {
-            return (outbox, listeners) -> listeners.add(new OutboxListeners.Entry(
-                    "*", "order.created", event -> billing.onEvent(event.eventId()), "a test"));
+            return (outbox, listeners) -> {
+                listeners.add(new OutboxListeners.Entry(
+                        "*", "order.created", event -> billing.onEvent(event.eventId()), "a test"));
+                listeners.add(new OutboxListeners.Entry("*", "order.keyed", event -> billing.byHeader(), "a test"));
+            };
         }
     }
 
@@ -152,6 +164,58 @@ class OutboxInboxTest {
             context.getBean(Inbox.class).handle("billing", "e1", "order.created", connection -> {});
             assertThat(count(context, "event_consume_log")).isEqualTo(1);
         });
+    }
+
+    @Test
+    void by_default_its_table_is_beside_that_of_the_outbox() {
+        RUNNER.withPropertyValues(
+                        "spring.datasource.url=jdbc:h2:mem:beside;INIT=CREATE SCHEMA IF NOT EXISTS shop",
+                        "outbox.table=shop.outbox_event")
+                .run(context -> {
+                    context.getBean(Billing.class).bill(new Order("o1"), false);
+                    assertThat(count(context, "shop.outbox_inbox")).isEqualTo(1);
+                });
+    }
+
+    @Test
+    void a_table_that_is_not_there_is_missed_at_the_start_with_what_to_run() {
+        ApplicationContextRunner migrated = RUNNER.withPropertyValues(
+                "spring.datasource.url=jdbc:h2:mem:missed;INIT=RUNSCRIPT FROM 'classpath:META-INF/outbox/schema/h2/V1__outbox_event.sql'",
+                "outbox.jdbc.initialize-schema=never");
+        migrated.run(context -> {
+            assertThat(context.getStartupFailure()).rootCause().hasMessageContaining("Missing: table outbox_inbox");
+            Throwable failure = Objects.requireNonNull(context.getStartupFailure());
+            FailureAnalysis analysis = Objects.requireNonNull(new MissingSchemaFailureAnalyzer().analyze(failure));
+            assertThat(analysis.getAction())
+                    .contains(
+                            "flyway-inbox", "outbox-inbox.xml", "CREATE TABLE", "outbox.jdbc.initialize-schema=always");
+        });
+        migrated.withPropertyValues("outbox.jdbc.check-schema=false")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void an_event_whose_key_the_inbox_cannot_remember_is_dead_at_once_and_a_long_key_takes_effect_once() {
+        RUNNER.withUserConfiguration(Listening.class).run(context -> {
+            writeKeyed(context, " spaced");
+            writeKeyed(context, "k".repeat(300));
+            writeKeyed(context, "k".repeat(300));
+
+            await().atMost(Duration.ofSeconds(20))
+                    .until(() -> count(context, "outbox_event WHERE status IN (1, 3)") == 3);
+            assertThat(count(context, "outbox_event WHERE status = 3 AND attempts = 1"))
+                    .isEqualTo(1);
+            assertThat(count(context, "bill")).isEqualTo(1);
+        });
+    }
+
+    private static void writeKeyed(ApplicationContext context, String key) {
+        Contexts.write(
+                context,
+                EventEnvelope.builder("order.keyed")
+                        .payloadJson("{}")
+                        .headers(Map.of("key", key))
+                        .build());
     }
 
     @Test
@@ -249,14 +313,42 @@ class OutboxInboxTest {
         public void handle() {}
     }
 
+    static class LongConsumer {
+        @Idempotent(
+                consumer = "0123456789012345678901234567890123456789012345678901234567890123456789"
+                        + "0123456789012345678901234567890123456789012345678901234567890123456789")
+        public void handle() {}
+    }
+
+    static class Apart {
+        @Idempotent(consumer = "c")
+        @Transactional(propagation = Propagation.REQUIRES_NEW)
+        public void handle() {}
+    }
+
+    @Transactional(propagation = Propagation.NEVER)
+    static class Never {
+        @Idempotent(consumer = "c")
+        public void handle() {}
+    }
+
     @ParameterizedTest
     @ValueSource(
-            classes = {Private.class, Primitive.class, Later.class, Acknowledging.class, NoKey.class, NoConsumer.class})
+            classes = {
+                Private.class,
+                Primitive.class,
+                Later.class,
+                Acknowledging.class,
+                NoKey.class,
+                NoConsumer.class,
+                LongConsumer.class,
+                Apart.class,
+                Never.class
+            })
     void a_method_for_which_the_inbox_cannot_do_its_part_is_refused_at_the_start(Class<?> type) {
         Contexts.runner()
                 .withBean(type)
                 .run(context -> assertThat(context.getStartupFailure())
-                        .rootCause()
-                        .hasMessageContaining("@Idempotent method " + type.getName() + ".handle"));
+                        .hasStackTraceContaining("@Idempotent method " + type.getName() + ".handle"));
     }
 }

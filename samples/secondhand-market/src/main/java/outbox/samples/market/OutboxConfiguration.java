@@ -3,33 +3,18 @@ package outbox.samples.market;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import outbox.dispatch.RetryPolicies;
-import outbox.dispatch.RetryPolicy;
-
-import java.time.Duration;
-import java.util.List;
 
 /** What the scope froze about the outbox and properties of the starter cannot say. Everything else stands in {@code application.properties}. */
 @Configuration(proxyBeanMethods = false)
 class OutboxConfiguration {
 
     @Bean
-    RetryPolicy retryPolicy(DispatcherSettings settings, @Value("${outbox.retry.max-attempts}") int maxAttempts) {
+    SendAlert sendAlert(DispatcherSettings settings, @Value("${outbox.retry.max-attempts}") int maxAttempts) {
         if (settings.maxAttempts() != maxAttempts) {
             throw new IllegalArgumentException("outbox.dispatcher.retry-delays has "
                     + settings.retryDelays().size() + " waits, so outbox.retry.max-attempts must be "
                     + settings.maxAttempts() + ", not " + maxAttempts);
         }
-        return retryPolicy(settings.retryDelays());
-    }
-
-    static RetryPolicy retryPolicy(List<Duration> delays) {
-        return RetryPolicies.series(
-                delays.get(0), delays.subList(1, delays.size()).toArray(Duration[]::new));
-    }
-
-    @Bean
-    SendAlert sendAlert(DispatcherSettings settings) {
-        return new SendAlert(settings.maxAttempts());
+        return new SendAlert(maxAttempts);
     }
 }

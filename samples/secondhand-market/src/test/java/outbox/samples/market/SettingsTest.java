@@ -1,9 +1,13 @@
 package outbox.samples.market;
 
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.io.support.ResourcePropertySource;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 
@@ -38,13 +42,17 @@ class SettingsTest {
     }
 
     @Test
-    void the_wait_after_each_failure_is_5_s_30_s_and_2_min() {
-        var policy = OutboxConfiguration.retryPolicy(
-                bind("outbox.dispatcher", DispatcherSettings.class, Map.of()).retryDelays());
+    void the_wait_after_each_failure_is_5_s_30_s_and_2_min() throws IOException {
+        StandardEnvironment environment = new StandardEnvironment();
+        environment.getPropertySources().addLast(new ResourcePropertySource("classpath:application.properties"));
 
-        assertThat(policy.computeDelayMs(1)).isEqualTo(5_000);
-        assertThat(policy.computeDelayMs(2)).isEqualTo(30_000);
-        assertThat(policy.computeDelayMs(3)).isEqualTo(120_000);
+        Binder starter = Binder.get(environment);
+        assertThat(starter.bind("outbox.retry.policy", String.class).get()).isEqualTo("series");
+        assertThat(starter.bind("outbox.retry.waits", Bindable.listOf(Duration.class))
+                        .get())
+                .containsExactly(Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofMinutes(2));
+        assertThat(starter.bind("outbox.retry.max-attempts", Integer.class).get())
+                .isEqualTo(4);
     }
 
     @Test
