@@ -161,6 +161,23 @@ class OutboxListenerMethodsTest {
     }
 
     @Test
+    void versions_do_not_count_for_a_type_that_is_not_registered() throws Exception {
+        OutboxListeners listeners = listenersOf(new OfEventClass());
+
+        for (int version : List.of(1, 2, 7)) {
+            deliver(
+                    listeners,
+                    EventEnvelope.builder("order.sent")
+                            .aggregateType("Order")
+                            .schemaVersion(version)
+                            .payloadJson("{\"id\":\"" + version + "\"}")
+                            .build());
+        }
+
+        assertThat(got).containsExactly(new Sent("1"), new Sent("2"), new Sent("7"));
+    }
+
+    @Test
     void an_older_version_of_a_registered_type_is_made_the_current_one() throws Exception {
         JacksonPayloadCodec codec = new JacksonPayloadCodec();
         PayloadTypes types = PayloadTypes.builder(codec)

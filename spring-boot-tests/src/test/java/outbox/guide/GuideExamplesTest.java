@@ -20,6 +20,7 @@ import outbox.OutboxWriter;
 import outbox.TransactionStateException;
 import outbox.guide.CrmListener.Invoice;
 import outbox.guide.OrderPayments.OrderPaid;
+import outbox.guide.ParcelVersions.ParcelSent;
 import outbox.guide.shop.ShopApplication;
 import outbox.spring.OutboxListener;
 
@@ -191,6 +192,37 @@ class GuideExamplesTest {
                 RECEIVED.add(invoice.id() + " " + ANSWER.get());
                 return ANSWER.get();
             };
+        }
+    }
+
+    @Test
+    void an_event_of_an_older_version_is_read_as_the_current_one() {
+        try (var context = run(Parcels.class)) {
+            write(context, "parcel.sent", "{\"id\":\"old\",\"kilos\":2}"); // version 1
+            new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+                    .executeWithoutResult(status -> context.publishEvent(new ParcelSent("new", 5)));
+
+            awaitOutbox(context, "parcel.sent 1 0", "parcel.sent 1 0");
+            assertThat(RECEIVED).containsExactlyInAnyOrder("old 2000", "new 5");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    @Import(ParcelVersions.class)
+    static class Parcels {
+
+        @Bean
+        ParcelListener parcelListener() {
+            return new ParcelListener();
+        }
+    }
+
+    static class ParcelListener {
+
+        @OutboxListener
+        void sent(ParcelSent parcel) {
+            RECEIVED.add(parcel.id() + " " + parcel.grams());
         }
     }
 
