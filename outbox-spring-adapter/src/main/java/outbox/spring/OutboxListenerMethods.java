@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.scope.ScopedProxyUtils;
+import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -189,11 +190,16 @@ public final class OutboxListenerMethods
         return canHaveAny ? type : null;
     }
 
-    /** Makes no bean, not even a factory of beans. */
+    /** Makes no bean, not even a factory of beans. A class of something optional may not be there: Spring passes over it too. */
     private static @Nullable Class<?> targetClass(ConfigurableListableBeanFactory factory, String bean) {
-        return factory.containsSingleton(bean)
-                ? AutoProxyUtils.determineTargetClass(factory, bean)
-                : factory.getType(bean, false);
+        try {
+            return factory.containsSingleton(bean)
+                    ? AutoProxyUtils.determineTargetClass(factory, bean)
+                    : factory.getType(bean, false);
+        } catch (BeansException | LinkageError e) {
+            LOG.log(Level.DEBUG, "The class of bean " + bean + " cannot be looked at", e);
+            return null;
+        }
     }
 
     private static Map<Method, OutboxListener> annotated(Class<?> type) {

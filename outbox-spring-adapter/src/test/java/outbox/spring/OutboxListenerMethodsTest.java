@@ -3,6 +3,8 @@ package outbox.spring;
 import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -440,6 +442,18 @@ class OutboxListenerMethodsTest {
     @Test
     void a_listener_of_an_outbox_that_does_not_exist_is_refused() {
         assertThatThrownBy(() -> listenersOf(new Elsewhere())).hasMessageContainingAll("oders", "default");
+    }
+
+    @Test
+    void a_bean_whose_class_is_not_there_is_passed_over() {
+        DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+        beans.registerSingleton("bean", new Typed());
+        beans.registerBeanDefinition("optional", new RootBeanDefinition("not.there.Optional"));
+        OutboxListenerMethods methods = methods();
+        methods.setBeanFactory(beans);
+
+        assertThat(methods.listenersOf(Outbox.DEFAULT).listenerFor("__GLOBAL__", "paid"))
+                .isNotNull();
     }
 
     private OutboxListeners listenersOf(Object bean) {
