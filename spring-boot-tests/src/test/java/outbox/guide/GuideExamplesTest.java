@@ -23,6 +23,7 @@ import outbox.guide.OrderPayments.OrderPaid;
 import outbox.guide.ParcelVersions.ParcelSent;
 import outbox.guide.shop.ShopApplication;
 import outbox.spring.OutboxListener;
+import outbox.testing.ChildJvm;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -91,6 +92,21 @@ class GuideExamplesTest {
 
             awaitOutbox(context, "order.placed 1 0");
             assertThat(shop.orders()).containsExactly("2");
+        }
+    }
+
+    @Test
+    void the_shop_stays_until_its_event_is_delivered() {
+        String[] arguments = {
+            "--spring.main.keep-alive=true", // as the README says
+            "--spring.main.web-application-type=none",
+            "--spring.sql.init.schema-locations=classpath:guide/shop.sql"
+        };
+        try (ChildJvm shop = ChildJvm.start(ShopApplication.class, arguments)) {
+            shop.awaitLine("To the customer of order 4711: your lamp is on its way.", Duration.ofSeconds(50));
+            shop.terminate();
+
+            assertThat(shop.waitFor(SECONDS)).isEqualTo(143); // it would be 0 if it had ended by itself
         }
     }
 
