@@ -13,6 +13,7 @@ import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
+import outbox.order.WhenDead;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.spi.AdminEventStore;
@@ -72,6 +73,8 @@ final class OutboxEngine {
                 null,
                 null,
                 leadership);
+        OutboxProperties.Order order = settings.properties().ordering();
+        instance.blocksBehindDead(order.perAggregate() && order.whenDead() == WhenDead.BLOCK);
     }
 
     private static <T> T orElse(@Nullable T given, T other) {
