@@ -68,10 +68,9 @@ final class ObservedDeliveries implements EventInterceptor {
     private AutoCloseable enterBatch(List<EventEnvelope> events) {
         String first = events.get(0).eventType();
         boolean one = events.stream().allMatch(event -> event.eventType().equals(first));
-        Observation batch = Observation.createNotStarted(
-                        "outbox.process.batch",
-                        () -> new ReceiverContext<List<EventEnvelope>>((ignored, name) -> null, Kind.CONSUMER),
-                        registry)
+        ReceiverContext<List<EventEnvelope>> context = new ReceiverContext<>((ignored, name) -> null, Kind.CONSUMER);
+        context.setCarrier(events); // nothing is read from it, but some tracers refuse to have none
+        Observation batch = Observation.createNotStarted("outbox.process.batch", () -> context, registry)
                 .contextualName(one ? "process_batch " + first : "process_batch")
                 .lowCardinalityKeyValues(MessagingNames.low(outbox, "process_batch"))
                 .highCardinalityKeyValue("messaging.batch.message_count", Integer.toString(events.size()))

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.scope.ScopedProxyUtils;
+import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -28,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /**
  * The methods with {@link OutboxListener} of all beans of a context. They are found by the classes of the beans, without making any; a bean is made when its first event comes, unless it was before.
@@ -52,6 +54,7 @@ public final class OutboxListenerMethods
     private final Set<String> asked = new TreeSet<>();
     private @Nullable List<ListenerMethod> found;
     private @Nullable ConfigurableListableBeanFactory beans; // set before anything else is called
+    private Supplier<Set<String>> outboxes = () -> asked;
 
     /** For methods that take payloads as text or bytes. */
     public OutboxListenerMethods() {
@@ -66,6 +69,12 @@ public final class OutboxListenerMethods
     /** The same, and payloads of registered types may be of any version. */
     public OutboxListenerMethods(PayloadCodec codec, PayloadTypes types) {
         payloads = new PayloadReader(Objects.requireNonNull(codec, "codec"), Objects.requireNonNull(types, "types"));
+    }
+
+    /** Says which outboxes there are, asked when the context has started; else they are those that asked for their listeners, which one that only writes never does. */
+    public OutboxListenerMethods outboxes(Supplier<Set<String>> names) {
+        outboxes = Objects.requireNonNull(names, "names");
+        return this;
     }
 
     @Override
@@ -109,16 +118,17 @@ public final class OutboxListenerMethods
         seen.clear();
     }
 
-    /** By now all outboxes have asked for their listeners, unless none has been started. */
+    /** By now all outboxes that deliver have asked for their listeners, unless none has been started. */
     @Override
     public synchronized void onApplicationEvent(ContextRefreshedEvent event) {
         if (asked.isEmpty() || event.getApplicationContext().getAutowireCapableBeanFactory() != beans) {
             return;
         }
+        Set<String> names = new TreeSet<>(outboxes.get());
         for (ListenerMethod method : methods()) {
-            if (!asked.contains(method.outbox())) {
+            if (!names.contains(method.outbox())) {
                 throw new IllegalStateException(origin(method.method()) + " listens to outbox '" + method.outbox()
-                        + "', which does not exist. There is: " + String.join(", ", asked));
+                        + "', which does not exist. There is: " + String.join(", ", names));
             }
         }
     }
@@ -180,11 +190,16 @@ public final class OutboxListenerMethods
         return canHaveAny ? type : null;
     }
 
-    /** Makes no bean, not even a factory of beans. */
+    /** Makes no bean, not even a factory of beans. A class of something optional may not be there: Spring passes over it too. */
     private static @Nullable Class<?> targetClass(ConfigurableListableBeanFactory factory, String bean) {
-        return factory.containsSingleton(bean)
-                ? AutoProxyUtils.determineTargetClass(factory, bean)
-                : factory.getType(bean, false);
+        try {
+            return factory.containsSingleton(bean)
+                    ? AutoProxyUtils.determineTargetClass(factory, bean)
+                    : factory.getType(bean, false);
+        } catch (BeansException | LinkageError e) {
+            LOG.log(Level.DEBUG, "The class of bean " + bean + " cannot be looked at", e);
+            return null;
+        }
     }
 
     private static Map<Method, OutboxListener> annotated(Class<?> type) {

@@ -3,6 +3,8 @@ package outbox.spring;
 import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -158,6 +160,23 @@ class OutboxListenerMethodsTest {
 
         assertThatThrownBy(() -> deliver(listeners, EventEnvelope.ofJson("paid", "[]")))
                 .isInstanceOf(GiveUpException.class);
+    }
+
+    @Test
+    void versions_do_not_count_for_a_type_that_is_not_registered() throws Exception {
+        OutboxListeners listeners = listenersOf(new OfEventClass());
+
+        for (int version : List.of(1, 2, 7)) {
+            deliver(
+                    listeners,
+                    EventEnvelope.builder("order.sent")
+                            .aggregateType("Order")
+                            .schemaVersion(version)
+                            .payloadJson("{\"id\":\"" + version + "\"}")
+                            .build());
+        }
+
+        assertThat(got).containsExactly(new Sent("1"), new Sent("2"), new Sent("7"));
     }
 
     @Test
@@ -423,6 +442,18 @@ class OutboxListenerMethodsTest {
     @Test
     void a_listener_of_an_outbox_that_does_not_exist_is_refused() {
         assertThatThrownBy(() -> listenersOf(new Elsewhere())).hasMessageContainingAll("oders", "default");
+    }
+
+    @Test
+    void a_bean_whose_class_is_not_there_is_passed_over() {
+        DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+        beans.registerSingleton("bean", new Typed());
+        beans.registerBeanDefinition("optional", new RootBeanDefinition("not.there.Optional"));
+        OutboxListenerMethods methods = methods();
+        methods.setBeanFactory(beans);
+
+        assertThat(methods.listenersOf(Outbox.DEFAULT).listenerFor("__GLOBAL__", "paid"))
+                .isNotNull();
     }
 
     private OutboxListeners listenersOf(Object bean) {

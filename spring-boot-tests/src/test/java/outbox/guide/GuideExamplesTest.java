@@ -20,8 +20,10 @@ import outbox.OutboxWriter;
 import outbox.TransactionStateException;
 import outbox.guide.CrmListener.Invoice;
 import outbox.guide.OrderPayments.OrderPaid;
+import outbox.guide.ParcelVersions.ParcelSent;
 import outbox.guide.shop.ShopApplication;
 import outbox.spring.OutboxListener;
+import outbox.testing.ChildJvm;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -90,6 +92,21 @@ class GuideExamplesTest {
 
             awaitOutbox(context, "order.placed 1 0");
             assertThat(shop.orders()).containsExactly("2");
+        }
+    }
+
+    @Test
+    void the_shop_stays_until_its_event_is_delivered() {
+        String[] arguments = {
+            "--spring.main.keep-alive=true", // as the README says
+            "--spring.main.web-application-type=none",
+            "--spring.sql.init.schema-locations=classpath:guide/shop.sql"
+        };
+        try (ChildJvm shop = ChildJvm.start(ShopApplication.class, arguments)) {
+            shop.awaitLine("To the customer of order 4711: your lamp is on its way.", Duration.ofSeconds(50));
+            shop.terminate();
+
+            assertThat(shop.waitFor(SECONDS)).isEqualTo(143); // it would be 0 if it had ended by itself
         }
     }
 
@@ -191,6 +208,37 @@ class GuideExamplesTest {
                 RECEIVED.add(invoice.id() + " " + ANSWER.get());
                 return ANSWER.get();
             };
+        }
+    }
+
+    @Test
+    void an_event_of_an_older_version_is_read_as_the_current_one() {
+        try (var context = run(Parcels.class)) {
+            write(context, "parcel.sent", "{\"id\":\"old\",\"kilos\":2}"); // version 1
+            new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+                    .executeWithoutResult(status -> context.publishEvent(new ParcelSent("new", 5)));
+
+            awaitOutbox(context, "parcel.sent 1 0", "parcel.sent 1 0");
+            assertThat(RECEIVED).containsExactlyInAnyOrder("old 2000", "new 5");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    @Import(ParcelVersions.class)
+    static class Parcels {
+
+        @Bean
+        ParcelListener parcelListener() {
+            return new ParcelListener();
+        }
+    }
+
+    static class ParcelListener {
+
+        @OutboxListener
+        void sent(ParcelSent parcel) {
+            RECEIVED.add(parcel.id() + " " + parcel.grams());
         }
     }
 

@@ -2,10 +2,17 @@ package outbox.guide;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.core.env.PropertiesPropertySource;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.StringReader;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileVisitResult;
@@ -18,10 +25,10 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -39,7 +46,7 @@ class GuideTest {
     /** A block of code with the page that it is on. */
     private record Block(Path page, String language, String code) {
 
-        /** Without indentation and blank lines, so that code may stand anywhere in its source. */
+        /** Without white space, so that code may stand anywhere in its source, and be broken into lines as that is. */
         String stripped() {
             return GuideTest.stripped(code);
         }
@@ -55,7 +62,7 @@ class GuideTest {
     }
 
     private static String stripped(String code) {
-        return code.lines().map(String::strip).filter(line -> !line.isEmpty()).collect(Collectors.joining("\n"));
+        return code.replaceAll("\\s+", "");
     }
 
     private static List<Block> blocks(Path page) throws IOException {
@@ -113,7 +120,7 @@ class GuideTest {
 
     /** The README has the imports of its first program in short. */
     private static boolean onlyImports(Block block) {
-        return block.stripped().lines().allMatch(line -> line.startsWith("import "));
+        return block.code().lines().allMatch(line -> line.startsWith("import "));
     }
 
     @Test
@@ -154,6 +161,37 @@ class GuideTest {
         String plain = key.replaceFirst("^outbox\\.named\\.[^.]+", "outbox");
         int index = plain.indexOf('[');
         return known.contains(index < 0 ? plain : plain.substring(0, index));
+    }
+
+    /** What the metadata does not tell: the keys below a list or a map. */
+    @ParameterizedTest
+    @CsvSource({
+        "outbox.rabbitmq,OutboxRabbitProperties",
+        "outbox.http,OutboxHttpProperties",
+        "outbox.retry,OutboxProperties$Retry"
+    })
+    void properties_of_lists_bind_to_their_records(String prefix, String type) throws Exception {
+        int found = 0;
+        for (Path page : pages()) {
+            for (Block block : blocks(page)) {
+                Properties properties = new Properties();
+                properties.load(new StringReader(block.code()));
+                if (block.language().equals("properties")
+                        && properties.stringPropertyNames().stream().anyMatch(key -> key.startsWith(prefix + "."))) {
+                    assertBinds(properties, prefix, Class.forName("outbox.spring.boot." + type));
+                    found++;
+                }
+            }
+        }
+
+        assertThat(found).isPositive();
+    }
+
+    private static void assertBinds(Properties properties, String prefix, Class<?> type) {
+        Binder binder = new Binder(ConfigurationPropertySources.from(new PropertiesPropertySource("page", properties)));
+        assertThat(binder.bind(prefix, Bindable.of(type), new NoUnboundElementsBindHandler())
+                        .isBound())
+                .isTrue();
     }
 
     /** The keys of the configuration metadata, and the groups that they are in. */

@@ -36,7 +36,7 @@ final class OutboxCheck {
     private record Finding(
             String status, String state, @Nullable String reason) {}
 
-    /** What the table tells; blocked: whether events wait behind a dead one, so that their time says nothing. */
+    /** What the table tells; blocked: whether events wait behind a dead one, so that the longest overdue may be one of them. */
     private record Seen(Backlog backlog, boolean blocked) {}
 
     private final OutboxInstance outbox;
@@ -64,7 +64,7 @@ final class OutboxCheck {
     }
 
     private boolean isBlocked() {
-        if (!(outbox.store() instanceof OrderedEventStore)) {
+        if (!outbox.blocksBehindDead() || !(outbox.store() instanceof OrderedEventStore)) {
             return false;
         }
         try {
@@ -140,7 +140,7 @@ final class OutboxCheck {
         return leaderless ? new Finding(OutboxHealth.DOWN, "no leader", "No node is known to lead") : null;
     }
 
-    /** While something is paused or blocked, events are late on purpose. */
+    /** While a part is paused or blocked, its events are late on purpose: told, but no reason to take the node out, since nobody can say that others are late too. */
     private Finding delayed(ProtectionStatus protection, Seen seen) {
         List<Pause> pauses = protection.pauses();
         for (Pause pause : pauses) {
@@ -149,14 +149,17 @@ final class OutboxCheck {
             }
         }
         Duration overdue = seen.backlog().longestOverdue();
-        if (overdue == null || !isLate(seen.backlog()) || !pauses.isEmpty() || seen.blocked()) {
+        if (overdue == null || !isLate(seen.backlog())) {
             return new Finding(OutboxHealth.UP, "up", null);
         }
         boolean open =
                 protection.breakers().stream().anyMatch(breaker -> breaker.state() != CircuitBreaker.State.CLOSED);
-        return new Finding(
-                properties.laggingStatus(),
-                "lagging",
-                "An event is overdue for " + overdue.toSeconds() + " s" + (open ? "; a circuit breaker is open" : ""));
+        String reason =
+                "An event is overdue for " + overdue.toSeconds() + " s" + (open ? "; a circuit breaker is open" : "");
+        if (pauses.isEmpty() && !seen.blocked()) {
+            return new Finding(properties.laggingStatus(), "lagging", reason);
+        }
+        String part = pauses.isEmpty() ? "; an aggregate is blocked" : "; a part is paused";
+        return new Finding(OutboxHealth.UP, "lagging", reason + part);
     }
 }

@@ -15,6 +15,7 @@ import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutFeature;
+import outbox.order.WhenDead;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.spi.AdminEventStore;
@@ -78,6 +79,8 @@ final class OutboxEngine {
                 null,
                 null,
                 leadership);
+        OutboxProperties.Order order = settings.properties().ordering();
+        instance.blocksBehindDead(order.perAggregate() && order.whenDead() == WhenDead.BLOCK);
     }
 
     private static <T> T orElse(@Nullable T given, T other) {

@@ -29,6 +29,7 @@ public final class OutboxInstance {
     private volatile @Nullable OutboxDispatcher dispatcher; // set by the lifecycle, as the next
     private volatile @Nullable OutboxPoller poller;
     private final @Nullable Leadership leadership;
+    private volatile boolean blocking; // whether a dead event holds back those behind it
 
     /** An instance for tests and for those who build an outbox by hand: its parts are theirs to start and to close. */
     public OutboxInstance(
@@ -115,6 +116,14 @@ public final class OutboxInstance {
     void runs(OutboxDispatcher newDispatcher, OutboxPoller newPoller) {
         dispatcher = newDispatcher;
         poller = newPoller;
+    }
+
+    void blocksBehindDead(boolean blocks) {
+        blocking = blocks;
+    }
+
+    boolean blocksBehindDead() {
+        return blocking;
     }
 
     @Override

@@ -11,6 +11,8 @@ import outbox.payload.PayloadCodec;
 import outbox.payload.PayloadTypes;
 import outbox.spring.OutboxListenerMethods;
 
+import java.util.stream.Collectors;
+
 /** Methods with {@code @OutboxListener} receive events. */
 @AutoConfiguration(after = {OutboxAutoConfiguration.class, OutboxPayloadAutoConfiguration.class})
 @ConditionalOnOutbox
@@ -21,6 +23,14 @@ final class OutboxListenerAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     static OutboxListenerMethods outboxListenerMethods(
+            ObjectProvider<PayloadCodec> codecs,
+            ObjectProvider<PayloadTypes> types,
+            ObjectProvider<OutboxInstance> outboxes) {
+        return methods(codecs, types)
+                .outboxes(() -> outboxes.stream().map(OutboxInstance::name).collect(Collectors.toSet()));
+    }
+
+    private static OutboxListenerMethods methods(
             ObjectProvider<PayloadCodec> codecs, ObjectProvider<PayloadTypes> types) {
         @Nullable PayloadCodec codec = codecs.getIfAvailable();
         @Nullable PayloadTypes registered = types.getIfAvailable();

@@ -11,7 +11,7 @@ import outbox.payload.PayloadCodec;
 import outbox.payload.PayloadTypes;
 import outbox.spring.PayloadTypesCustomizer;
 
-/** Payloads as Java types: by the application's mapper, of Jackson 3 before Jackson 2, else by one of our own. */
+/** Payloads as Java types: by the application's mapper of JSON, of Jackson 3 before Jackson 2, if there is one of them or one is primary; else by one of our own. */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration",

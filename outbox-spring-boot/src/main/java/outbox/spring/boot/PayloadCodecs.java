@@ -1,9 +1,11 @@
 package outbox.spring.boot;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import outbox.jackson.JacksonPayloadCodec;
@@ -18,7 +20,7 @@ final class PayloadCodecs {
 
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass({JsonMapper.class, Jackson3PayloadCodec.class})
-    @ConditionalOnBean(JsonMapper.class)
+    @ConditionalOnSingleCandidate(JsonMapper.class)
     static class ByMapperOfJackson3 {
 
         @Bean
@@ -30,13 +32,19 @@ final class PayloadCodecs {
 
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass({ObjectMapper.class, JacksonPayloadCodec.class})
-    @ConditionalOnBean(ObjectMapper.class)
+    @ConditionalOnSingleCandidate(ObjectMapper.class)
     static class ByMapperOfJackson2 {
 
         @Bean
         @ConditionalOnMissingBean
         PayloadCodec outboxPayloadCodec(ObjectMapper mapper) {
-            return new JacksonPayloadCodec(mapper);
+            return isJson(mapper) ? new JacksonPayloadCodec(mapper) : new JacksonPayloadCodec();
+        }
+
+        /** Mappers of YAML and CBOR are of this class too. */
+        private static boolean isJson(ObjectMapper mapper) {
+            @Nullable String format = mapper.getFactory().getFormatName(); // null if a factory does not say
+            return format == null || format.equals(JsonFactory.FORMAT_NAME_JSON);
         }
     }
 

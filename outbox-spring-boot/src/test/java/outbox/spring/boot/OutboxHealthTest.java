@@ -6,6 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.admin.OutboxAdmin;
 import outbox.admin.PauseRequest;
@@ -148,7 +149,7 @@ class OutboxHealthTest {
     }
 
     @Test
-    void while_a_type_is_paused_its_events_are_late_on_purpose() {
+    void while_a_type_is_paused_lag_is_told_but_takes_no_node_out() {
         lagging().run(context -> {
             context.getBean(OutboxAdmin.class)
                     .pause(pause(PauseRequest.type("order.placed")).build());
@@ -156,8 +157,43 @@ class OutboxHealthTest {
             age(context, Duration.ofMinutes(6));
 
             await().untilAsserted(() -> assertThat(details(report(context))).containsKey("pauses"));
-            assertThat(report(context).status()).isEqualTo("UP");
+            awaitState(context, "lagging", "UP");
         });
+    }
+
+    @Test
+    void events_behind_a_dead_one_are_late_on_purpose_only_where_it_blocks_them() {
+        assertBehindDead("block", "UP");
+        assertBehindDead("skip", "DOWN");
+    }
+
+    private void assertBehindDead(String whenDead, String status) {
+        lagging()
+                .withPropertyValues(
+                        "spring.datasource.url=jdbc:h2:mem:behind-dead-" + whenDead,
+                        "outbox.capabilities=pauses,order",
+                        "outbox.ordering.per-aggregate=true",
+                        "outbox.ordering.when-dead=" + whenDead)
+                .run(context -> {
+                    EventEnvelope dead = ofOrder();
+                    Contexts.write(context, dead);
+                    Contexts.write(context, ofOrder());
+                    Applications.jdbc(context)
+                            .update(
+                                    "UPDATE outbox_event SET status = 3, locked_by = NULL, locked_at = NULL WHERE event_id = ?",
+                                    dead.eventId());
+                    age(context, Duration.ofMinutes(6));
+
+                    awaitState(context, "lagging", status);
+                });
+    }
+
+    private static EventEnvelope ofOrder() {
+        return EventEnvelope.builder("order.placed")
+                .aggregateType("Order")
+                .aggregateId("1")
+                .payloadJson("{}")
+                .build();
     }
 
     @Test

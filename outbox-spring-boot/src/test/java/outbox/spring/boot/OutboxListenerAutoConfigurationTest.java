@@ -134,6 +134,20 @@ class OutboxListenerAutoConfigurationTest {
                 });
     }
 
+    @Test
+    void a_listener_of_an_outbox_that_only_writes_here_is_no_mistake() {
+        runner.withBean(Billing.class)
+                .withPropertyValues(
+                        "outbox.named.orders.table=orders_outbox",
+                        "outbox.named.orders.role=writer",
+                        "outbox.named.billing.table=bills_outbox")
+                .run(context -> {
+                    inTransaction(context, () -> context.publishEvent(new Billed("7")));
+
+                    assertThat(next(context.getBean(Billing.class).got)).isEqualTo(new Billed("7"));
+                });
+    }
+
     static class Typo {
         @OutboxListener(type = "x", outbox = "oders")
         void on() {}

@@ -1,10 +1,12 @@
 package outbox.spring.boot;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
 import outbox.EventEnvelope;
 import outbox.jackson.JacksonPayloadCodec;
 import outbox.jackson3.Jackson3PayloadCodec;
@@ -52,6 +54,42 @@ class OutboxPayloadAutoConfigurationTest {
                     assertThat(codec).isInstanceOf(JacksonPayloadCodec.class);
                     assertThat(codec.write(new Order("7"))).isEqualTo("{\"order_id\":\"7\"}");
                 });
+    }
+
+    @Test
+    void of_several_mappers_none_is_taken_unless_one_is_primary() {
+        JsonMapper snake = JsonMapper.builder()
+                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+                .build();
+        runner.withBean("one", JsonMapper.class, () -> snake)
+                .withBean("other", JsonMapper.class, () -> snake)
+                .run(context -> assertWrites(context, "{\"orderId\":\"7\"}"));
+        runner.withBean("one", JsonMapper.class, () -> snake, definition -> definition.setPrimary(true))
+                .withBean("other", JsonMapper.class, JsonMapper::new)
+                .run(context -> assertWrites(context, "{\"order_id\":\"7\"}"));
+        runner.withBean("one", ObjectMapper.class, ObjectMapper::new)
+                .withBean("other", ObjectMapper.class, ObjectMapper::new)
+                .run(context -> assertWrites(context, "{\"orderId\":\"7\"}"));
+    }
+
+    @Test
+    void a_mapper_of_another_format_is_not_taken() {
+        JsonFactory yaml = new JsonFactory() {
+            @Override
+            public String getFormatName() {
+                return "YAML";
+            }
+        };
+        runner.withBean(
+                        ObjectMapper.class,
+                        () -> new ObjectMapper(yaml)
+                                .setPropertyNamingStrategy(
+                                        com.fasterxml.jackson.databind.PropertyNamingStrategies.SNAKE_CASE))
+                .run(context -> assertWrites(context, "{\"orderId\":\"7\"}"));
+    }
+
+    private static void assertWrites(ApplicationContext context, String json) {
+        assertThat(context.getBean(PayloadCodec.class).write(new Order("7"))).isEqualTo(json);
     }
 
     @Test
