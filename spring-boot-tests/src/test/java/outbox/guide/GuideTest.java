@@ -4,6 +4,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
@@ -189,7 +190,7 @@ class GuideTest {
 
     private static void assertBinds(Properties properties, String prefix, Class<?> type) {
         Binder binder = new Binder(ConfigurationPropertySources.from(new PropertiesPropertySource("page", properties)));
-        assertThat(binder.bind(prefix, Bindable.of(type), new NoUnboundElementsBindHandler())
+        assertThat(binder.bind(prefix, Bindable.of(type), new NoUnboundElementsBindHandler(BindHandler.DEFAULT))
                         .isBound())
                 .isTrue();
     }
