@@ -17,7 +17,13 @@ class ArchitectureTest {
     static final ArchRule it_needs_the_core_and_one_library = classes()
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage("java..", "org.jspecify..", "io.micrometer.core..", "outbox..");
+            .resideInAnyPackage(
+                    "java..",
+                    "org.jspecify..",
+                    "io.micrometer.core..",
+                    "io.micrometer.observation..",
+                    "io.micrometer.common..",
+                    "outbox..");
 
     @ArchTest
     static final ArchRule nobody_reaches_into_another_module = noClasses()
