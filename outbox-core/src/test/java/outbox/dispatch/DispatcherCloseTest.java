@@ -118,7 +118,7 @@ class DispatcherCloseTest {
         dispatcher.enqueueHot(queued);
 
         CompletableFuture<Void> close = CompletableFuture.runAsync(dispatcher::close);
-        eventually(() -> assertThat(dispatcher.hasColdQueueCapacity()).isFalse());
+        eventually(() -> assertThat(dispatcher.status().hotWaiting()).isZero()); // given back
         gate.countDown();
         close.get(10, TimeUnit.SECONDS);
 
