@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import static outbox.internal.EventRules.checkId;
 import static outbox.internal.EventRules.checkName;
@@ -52,6 +53,7 @@ public final class EventEnvelope {
     public static final String CAUSATION_HEADER = EventRules.RESERVED_HEADER_PREFIX + "causation-id";
 
     private final String eventId;
+    private final @Nullable AtomicBoolean freshId; // true until an insert has used the id; null for one that was given
     private final String eventType;
     private final Instant occurredAt;
     private final String aggregateType;
@@ -71,6 +73,7 @@ public final class EventEnvelope {
 
     private EventEnvelope(Builder builder) {
         eventId = builder.eventId != null ? builder.eventId : Ulid.next();
+        freshId = builder.eventId != null ? builder.freshId : new AtomicBoolean(true);
         eventType = builder.eventType;
         occurredAt = builder.occurredAt != null ? builder.occurredAt : SystemTime.now();
         aggregateType = builder.aggregateType;
@@ -191,6 +194,7 @@ public final class EventEnvelope {
                 .aggregateType(aggregateType)
                 .aggregateId(aggregateId)
                 .tenantId(tenantId);
+        builder.freshId = freshId;
         builder.headers.putAll(headers);
         builder.payloadJson = payloadJson;
         builder.payloadBytes = payloadBytes;
@@ -222,6 +226,14 @@ public final class EventEnvelope {
 
     public String eventId() {
         return eventId;
+    }
+
+    /**
+     * For stores, once per insert: whether the library made the id and no insert has used it yet. Then no row can have it, and the insert need not provide for that. An id that was
+     * given, or the second try of a transaction, may meet its row.
+     */
+    public boolean takeFreshId() {
+        return freshId != null && freshId.get() && freshId.compareAndSet(true, false);
     }
 
     public String eventType() {
@@ -374,6 +386,7 @@ public final class EventEnvelope {
 
         private final String eventType;
         private @Nullable String eventId;
+        private @Nullable AtomicBoolean freshId; // of the envelope that is copied
         private @Nullable Instant occurredAt;
         private String aggregateType = AggregateType.GLOBAL.name();
         private @Nullable String aggregateId;

@@ -3,9 +3,9 @@ package outbox;
 import outbox.internal.CurrentEvent;
 import outbox.internal.EventRules;
 
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Counts, in a header, the listeners between an event and its first cause. What a listener writes carries one hop more than what it received, so a cycle of listeners that
@@ -20,11 +20,12 @@ final class Hops {
 
     /** The events as the answer of the listener that runs on this thread; unchanged if none does. */
     static List<EventEnvelope> count(List<EventEnvelope> events) {
-        Optional<EventEnvelope> longest = CurrentEvent.all().stream().max(Comparator.comparingInt(Hops::hopsOf));
-        if (longest.isEmpty()) {
+        List<EventEnvelope> received = CurrentEvent.all();
+        if (received.isEmpty()) {
             return events;
         }
-        EventEnvelope cause = longest.get(); // which of them it answers is not known
+        EventEnvelope cause = Collections.max(
+                received, Comparator.comparingInt(Hops::hopsOf)); // which of them it answers is not known
         int before = hopsOf(cause);
         if (before >= MAX) {
             throw new InvalidEventException("Event " + cause.eventId() + " (type " + EventRules.show(cause.eventType())

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Writes events into the outbox as part of the caller's transaction: they exist if, and only if, it commits.
@@ -139,17 +140,33 @@ public final class OutboxWriter {
             return List.of();
         }
         refuseRepeatedIds(batch);
-        boolean keyed = batch.stream().anyMatch(event -> event.dedupKey() != null);
+        boolean keyed = any(batch, event -> event.dedupKey() != null);
         if (keyed) {
             flush();
         } else if (gathered != null && gathered.add(batch, all -> insertBeforeCommit(connection, all))) {
-            return batch.stream().map(EventEnvelope::eventId).toList();
+            return ids(batch, Map.of());
         }
         Map<String, String> leftOut = insert(connection, batch, keyed);
         checkBeforeCommit(connection);
-        return batch.stream()
+        return ids(batch, leftOut);
+    }
+
+    private static List<String> ids(List<EventEnvelope> events, Map<String, String> leftOut) {
+        if (events.size() == 1 && leftOut.isEmpty()) { // the usual write, without the cost of a stream
+            return List.of(events.get(0).eventId());
+        }
+        return events.stream()
                 .map(event -> leftOut.getOrDefault(event.eventId(), event.eventId()))
                 .toList();
+    }
+
+    private static boolean any(List<EventEnvelope> events, Predicate<EventEnvelope> test) {
+        for (EventEnvelope event : events) {
+            if (test.test(event)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**
@@ -256,7 +273,7 @@ public final class OutboxWriter {
                 controlled("Event " + event.eventId());
             }
         }
-        if (events.stream().noneMatch(EventEnvelope::isTimed)) {
+        if (!any(events, EventEnvelope::isTimed)) {
             return events;
         }
         Instant earliest = clock.earliest(connection);
@@ -338,6 +355,9 @@ public final class OutboxWriter {
     }
 
     private static void refuseRepeatedIds(List<EventEnvelope> events) {
+        if (events.size() == 1) {
+            return;
+        }
         Set<String> ids = new HashSet<>();
         for (EventEnvelope event : events) {
             if (!ids.add(event.eventId())) {

@@ -148,6 +148,12 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         return "";
     }
 
+    /** How a time with zone is made of seconds since 1970 in a double; null if there is no such way, or no gain in it. */
+    @Nullable
+    String secondsParameter() {
+        return null;
+    }
+
     /** How the INSERT of so many events ends. */
     String afterInsert(int rows) {
         return "";
@@ -284,7 +290,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
 
     @Override
     public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
-        run("insert " + events.size() + " events", () -> {
+        run("insert events", () -> {
             new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, true);
             return events.size();
         });
@@ -293,14 +299,18 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
         return run(
-                "insert " + events.size() + " events",
+                "insert events",
                 () -> new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, false));
     }
 
     /** Looks at the table again before an event is refused for what it lacks. */
     private TableShape shapeFor(Connection conn, List<EventEnvelope> events) throws SQLException {
-        boolean plain = events.stream().noneMatch(ControlStatements::isControlled);
-        return plain ? shape(conn) : shapeWith(conn, "expires_at");
+        for (EventEnvelope event : events) {
+            if (ControlStatements.isControlled(event)) {
+                return shapeWith(conn, "expires_at");
+            }
+        }
+        return shape(conn);
     }
 
     /** Runs an INSERT of one row; false if its key, or its id, exists. */
@@ -322,14 +332,19 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         void bind(PreparedStatement statement) throws SQLException;
     }
 
-    /** Inserts the rows of one statement, all or none; an id that exists is a {@link DuplicateEventException}. */
-    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, Binding binding) throws SQLException {
+    /**
+     * Inserts the rows of one statement, all or none; an id that exists is a {@link DuplicateEventException}, and the transaction can go on.
+     *
+     * @param fresh no row can have one of the ids, unless somebody gave the id of such an event to another one
+     */
+    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
+            throws SQLException {
         try (PreparedStatement insert = conn.prepareStatement(sql)) {
             binding.bind(insert);
             insert.executeUpdate();
         } catch (SQLException e) {
             if (isDuplicateKey(e)) {
-                throw duplicate(existing(conn, events), e);
+                throw duplicate(fresh ? idsOf(events) : existing(conn, events), e);
             }
             throw e;
         }
@@ -337,9 +352,13 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
 
     /** Which of the events are in the table; all of them if an old snapshot hides the one that is. */
     private List<String> existing(Connection conn, List<EventEnvelope> events) throws SQLException {
-        List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
+        List<String> ids = idsOf(events);
         Set<String> found = queryIds(conn, "SELECT event_id FROM %1$s WHERE %2$s", ids, binder -> {});
         return found.isEmpty() ? ids : List.copyOf(found);
+    }
+
+    private static List<String> idsOf(List<EventEnvelope> events) {
+        return events.stream().map(EventEnvelope::eventId).toList();
     }
 
     final DuplicateEventException duplicate(List<String> eventIds, @Nullable SQLException cause) {

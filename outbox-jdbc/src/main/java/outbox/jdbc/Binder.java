@@ -63,6 +63,12 @@ final class Binder {
         return this;
     }
 
+    /** Binds a time as seconds since 1970, exact to the microsecond if it is not too far from there. */
+    Binder seconds(Instant value) throws SQLException {
+        statement.setDouble(++index, value.getEpochSecond() + value.getNano() / 1e9);
+        return this;
+    }
+
     /** Binds an array of texts as one parameter. */
     Binder array(Collection<String> values) throws SQLException {
         return array("varchar", values);

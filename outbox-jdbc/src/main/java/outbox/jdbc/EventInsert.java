@@ -28,6 +28,7 @@ final class EventInsert {
 
     private static final int MAX_ROWS = 500;
     private static final int MAX_BYTES = 4 << 20;
+    private static final long NEAR_SECONDS = 1L << 32; // until 2106; the rest of a double are half microseconds
     private static final int MAX_KNOWN_ROWS =
             32; // a text for more is long, and its making does not matter beside so many rows
 
@@ -47,15 +48,26 @@ final class EventInsert {
     Map<String, String> insert(
             Connection connection, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken)
             throws SQLException {
-        events.forEach(this::refuseWhatTheTableCannotKeep);
+        boolean fresh = true;
+        for (EventEnvelope event : events) {
+            refuseWhatTheTableCannotKeep(event);
+            fresh &= event.takeFreshId();
+        }
+        if (events.size() == 1 && events.get(0).dedupKey() == null) { // the usual write
+            insertUnkeyed(connection, events, birth, fresh);
+            return Map.of();
+        }
         Map<String, String> leftOut = new HashMap<>();
         List<String> inserted = new ArrayList<>();
         try {
             for (List<EventEnvelope> chunk : chunks(events)) {
                 EventEnvelope first = chunk.get(0);
-                String holder = first.dedupKey() == null
-                        ? insert(connection, chunk, birth)
-                        : insertKeyed(connection, first, birth);
+                String holder = null;
+                if (first.dedupKey() == null) {
+                    insertUnkeyed(connection, chunk, birth, fresh);
+                } else {
+                    holder = insertKeyed(connection, first, birth);
+                }
                 if (holder == null) {
                     chunk.forEach(event -> inserted.add(event.eventId()));
                 } else if (refuseTaken) {
@@ -71,17 +83,17 @@ final class EventInsert {
         return leftOut;
     }
 
-    private @Nullable String insert(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth)
+    private void insertUnkeyed(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth, boolean fresh)
             throws SQLException {
-        Kind kind = Kind.of(chunk.get(0), birth);
-        store.insertChunk(connection, sql(chunk.size(), kind), chunk, statement -> bind(statement, chunk, birth, kind));
-        return null;
+        Kind kind = Kind.of(chunk.get(0), birth, fresh);
+        store.insertChunk(
+                connection, sql(chunk.size(), kind), chunk, fresh, statement -> bind(statement, chunk, birth, kind));
     }
 
     /** Answers who has the key; null if this event has it now. */
     private @Nullable String insertKeyed(Connection connection, EventEnvelope event, @Nullable Claim birth)
             throws SQLException {
-        Kind kind = Kind.of(event, birth);
+        Kind kind = Kind.of(event, birth, false);
         String sql = sql(1, kind);
         return store.control()
                 .insertKeyed(
@@ -130,9 +142,6 @@ final class EventInsert {
     }
 
     private static List<List<EventEnvelope>> chunks(List<EventEnvelope> events) {
-        if (events.size() == 1) {
-            return List.of(events);
-        }
         List<List<EventEnvelope>> chunks = new ArrayList<>();
         int start = 0;
         long bytes = 0;
@@ -162,16 +171,27 @@ final class EventInsert {
     private static boolean areAlike(EventEnvelope one, EventEnvelope other) {
         return one.dedupKey() == null
                 && other.dedupKey() == null
-                && Kind.of(one, null).equals(Kind.of(other, null));
+                && Kind.of(one, null, false).equals(Kind.of(other, null, false));
     }
 
-    /** What the statement of an event depends on. */
-    private record Kind(boolean leased, boolean delayed, boolean controlled, boolean keyed) {
+    /**
+     * What the statement of an event depends on.
+     *
+     * @param near whether a double holds the time of the fact to the microsecond
+     * @param fresh no row can have the id, see {@link EventEnvelope#takeFreshId}
+     */
+    private record Kind(
+            boolean leased, boolean delayed, boolean controlled, boolean keyed, boolean near, boolean fresh) {
 
-        static Kind of(EventEnvelope event, @Nullable Claim birth) {
+        static Kind of(EventEnvelope event, @Nullable Claim birth, boolean fresh) {
             boolean delayed = event.availableAt() != null;
-            boolean keyed = event.dedupKey() != null;
-            return new Kind(birth != null && !delayed, delayed, ControlStatements.isControlled(event), keyed);
+            return new Kind(
+                    birth != null && !delayed,
+                    delayed,
+                    ControlStatements.isControlled(event),
+                    event.dedupKey() != null,
+                    Math.abs(event.occurredAt().getEpochSecond()) < NEAR_SECONDS,
+                    fresh);
         }
     }
 
@@ -190,7 +210,7 @@ final class EventInsert {
                 + store.jsonParameter(shape.typeOf("headers")) + ", 0, 0, "
                 + (kind.delayed ? "?" : now("available_at")) + ", "
                 + now("created_at")
-                + (occurredAt ? ", ?" : "") + (bytes ? ", ?" : "")
+                + (occurredAt ? ", " + (inSeconds(kind) ? store.secondsParameter() : "?") : "") + (bytes ? ", ?" : "")
                 + (kind.leased ? ", ?, " + now("locked_at") : "")
                 + (kind.controlled ? ", ?, ?, ?, ?" : "") + ")";
         return """
@@ -205,7 +225,14 @@ final class EventInsert {
                         kind.controlled ? ", dedup_key, dedup_ms, priority, expires_at" : "",
                         row,
                         (", " + row).repeat(rows - 1),
-                        kind.keyed ? store.passOverDuplicate() : store.afterInsert(rows));
+                        kind.fresh ? "" : kind.keyed ? store.passOverDuplicate() : store.afterInsert(rows));
+    }
+
+    /** Whether the time of the fact is bound as a number, which driver and server handle faster than a text. */
+    private boolean inSeconds(Kind kind) {
+        return kind.near
+                && store.secondsParameter() != null
+                && shape.typeOf("occurred_at").equals("timestamptz");
     }
 
     private String now(String column) {
@@ -228,7 +255,11 @@ final class EventInsert {
                 binder.time("available_at", event.availableAt());
             }
             if (shape.has("occurred_at")) {
-                binder.time("occurred_at", event.occurredAt());
+                if (inSeconds(kind)) {
+                    binder.seconds(event.occurredAt());
+                } else {
+                    binder.time("occurred_at", event.occurredAt());
+                }
             }
             if (shape.has("payload_bytes")) {
                 binder.bytes(asBytes ? event.payloadBytes() : null);

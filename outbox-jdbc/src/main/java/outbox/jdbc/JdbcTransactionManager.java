@@ -44,7 +44,7 @@ public final class JdbcTransactionManager {
             if (autoCommit) {
                 connection.setAutoCommit(false);
             }
-            TxScope scope = new TxScope(connection, isReadOnlyPool(connection));
+            TxScope scope = new TxScope(connection, isReadOnlyPool(connection), txContext.innermost());
             txContext.enter(scope);
             return new Transaction(scope, autoCommit);
         } catch (SQLException e) {

@@ -67,13 +67,23 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
+    String secondsParameter() {
+        return "to_timestamp(?)";
+    }
+
+    @Override
     String afterInsert(int rows) {
         return "ON CONFLICT (event_id) DO NOTHING" + (rows == 1 ? "" : " RETURNING event_id");
     }
 
-    /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. */
+    /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. Where no row can exist, that would only cost time. */
     @Override
-    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, Binding binding) throws SQLException {
+    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
+            throws SQLException {
+        if (fresh) {
+            super.insertChunk(conn, sql, events, fresh, binding);
+            return;
+        }
         List<String> inserted = new ArrayList<>();
         try (PreparedStatement insert = conn.prepareStatement(sql)) {
             binding.bind(insert);

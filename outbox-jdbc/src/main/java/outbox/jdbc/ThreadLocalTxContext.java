@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.dispatch.EventInterceptor;
 import outbox.spi.TxContext;
@@ -7,8 +8,6 @@ import outbox.spi.TxContext;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
-import java.util.ArrayDeque;
-import java.util.Deque;
 
 /**
  * The transaction that {@link JdbcTransactionManager} began on this thread. One begun while another is active suspends it: writes and callbacks belong to the inner one until it
@@ -18,11 +17,12 @@ public final class ThreadLocalTxContext implements TxContext {
 
     private static final Logger LOG = System.getLogger(ThreadLocalTxContext.class.getName());
 
-    private final ThreadLocal<Deque<TxScope>> scopes = ThreadLocal.withInitial(ArrayDeque::new);
+    @SuppressWarnings("ThreadLocalUsage") // per context: another one has transactions of its own
+    private final ThreadLocal<@Nullable TxScope> innermost = new ThreadLocal<>();
 
     @Override
     public boolean isTransactionActive() {
-        return !scopes.get().isEmpty();
+        return innermost.get() != null;
     }
 
     @Override
@@ -87,7 +87,7 @@ public final class ThreadLocalTxContext implements TxContext {
     }
 
     private TxScope current() {
-        TxScope scope = scopes.get().peek();
+        TxScope scope = innermost.get();
         if (scope == null) {
             throw new TransactionStateException(
                     "No transaction is active on this thread. Begin one with JdbcTransactionManager.begin().");
@@ -95,26 +95,32 @@ public final class ThreadLocalTxContext implements TxContext {
         return scope;
     }
 
+    /** The transaction that the next one suspends, if any. */
+    @Nullable
+    TxScope innermost() {
+        return innermost.get();
+    }
+
     void enter(TxScope scope) {
-        scopes.get().push(scope);
+        innermost.set(scope);
     }
 
     /** Refuses any transaction but the innermost of this thread. */
     void requireCurrent(TxScope scope) {
-        Deque<TxScope> stack = scopes.get();
-        if (stack.peek() != scope) {
-            throw new TransactionStateException(
-                    stack.contains(scope)
-                            ? "A transaction that was begun inside this one is still active; end it first"
-                            : "This transaction was begun on another thread; end it there");
+        TxScope current = innermost.get();
+        if (current == scope) {
+            return;
         }
+        while (current != null && current != scope) {
+            current = current.suspended();
+        }
+        throw new TransactionStateException(
+                current == scope
+                        ? "A transaction that was begun inside this one is still active; end it first"
+                        : "This transaction was begun on another thread; end it there");
     }
 
     void leave() {
-        Deque<TxScope> stack = scopes.get();
-        stack.pop();
-        if (stack.isEmpty()) {
-            scopes.remove();
-        }
+        innermost.set(current().suspended());
     }
 }

@@ -18,12 +18,14 @@ import java.util.Objects;
 final class TxScope implements InvocationHandler {
 
     private final Connection physical;
+    private final @Nullable TxScope suspended;
     private final Connection connection;
     private final TxCallbacks callbacks = new TxCallbacks();
     private boolean readOnly;
 
-    TxScope(Connection physical, boolean readOnly) {
+    TxScope(Connection physical, boolean readOnly, @Nullable TxScope suspended) {
         this.physical = physical;
+        this.suspended = suspended;
         this.readOnly = readOnly;
         this.connection = (Connection)
                 Proxy.newProxyInstance(TxScope.class.getClassLoader(), new Class<?>[] {Connection.class}, this);
@@ -35,6 +37,12 @@ final class TxScope implements InvocationHandler {
 
     Connection physical() {
         return physical;
+    }
+
+    /** The transaction of the same thread that goes on when this one has ended; null if there is none. */
+    @Nullable
+    TxScope suspended() {
+        return suspended;
     }
 
     /** Known without asking the server, which some drivers do for each question. */
