@@ -109,7 +109,7 @@ public final class JdbcTransactionManager {
             }
             end();
             try {
-                scope.physical().commit();
+                scope.commit();
             } catch (SQLException e) {
                 if (SqlStates.isOutcomeUnknown(e)) {
                     throw unknown(e);

@@ -81,7 +81,9 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
             throws SQLException {
         if (fresh) {
-            super.insertChunk(conn, sql, events, fresh, binding);
+            if (!travelsWithCommit(conn, sql, binding)) {
+                super.insertChunk(conn, sql, events, fresh, binding);
+            }
             return;
         }
         List<String> inserted = new ArrayList<>();
@@ -110,6 +112,15 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                             .toList(),
                     null);
         }
+    }
+
+    /** Nothing depends on the answer, so in a transaction of {@link JdbcTransactionManager} the insert need not cost a round trip of its own. */
+    private boolean travelsWithCommit(Connection conn, String sql, Binding binding) throws SQLException {
+        TxScope scope = TxScope.of(conn);
+        return scope != null
+                && PostgresTransaction.canEndInStatement(scope.physical())
+                && scope.postpone(new WaitingInsert(
+                        sql, shape(conn).text(sql, () -> sql.stripTrailing() + ";\nCOMMIT"), binding));
     }
 
     @Override

@@ -25,7 +25,8 @@ final class PostgresTransaction {
     private PostgresTransaction() {}
 
     static boolean hasFailed(Connection connection) throws SQLException {
-        Connection physical = connection.unwrap(Connection.class);
+        TxScope scope = TxScope.of(connection);
+        Connection physical = (scope == null ? connection : scope.physical()).unwrap(Connection.class);
         Optional<Method> state = STATE.get(physical.getClass());
         if (state.isEmpty()) {
             return probe(connection);
@@ -35,6 +36,11 @@ final class PostgresTransaction {
         } catch (ReflectiveOperationException e) {
             return probe(connection);
         }
+    }
+
+    /** Whether a COMMIT may follow a statement in one text, and the driver notices. Known of PostgreSQL's own driver only. */
+    static boolean canEndInStatement(Connection connection) throws SQLException {
+        return connection.unwrap(Connection.class).getClass().getName().equals("org.postgresql.jdbc.PgConnection");
     }
 
     /** Another driver: a failed transaction refuses every statement. */

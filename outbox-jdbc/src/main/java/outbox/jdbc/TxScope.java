@@ -9,18 +9,26 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 
 /**
  * One transaction: its connection and what is to happen after it. The connection that business code gets is a proxy that sees savepoints, so that what was registered after a
- * savepoint is forgotten when the transaction is rolled back to it. Used by one thread.
+ * savepoint is forgotten when the transaction is rolled back to it; and that sees what uses it, so that an insert can wait for the next use or the commit. Used by one thread.
  */
 final class TxScope implements InvocationHandler {
+
+    private static final int MAX_OPEN = 16;
 
     private final Connection physical;
     private final @Nullable TxScope suspended;
     private final Connection connection;
     private final TxCallbacks callbacks = new TxCallbacks();
+    private final List<Statement> statements = new ArrayList<>(1); // that may still be open
+    private boolean evadable; // somebody may use the database without being seen here
+    private @Nullable WaitingInsert waiting;
     private boolean readOnly;
 
     TxScope(Connection physical, boolean readOnly, @Nullable TxScope suspended) {
@@ -29,6 +37,14 @@ final class TxScope implements InvocationHandler {
         this.readOnly = readOnly;
         this.connection = (Connection)
                 Proxy.newProxyInstance(TxScope.class.getClassLoader(), new Class<?>[] {Connection.class}, this);
+    }
+
+    /** The transaction that the connection belongs to; null if it is none of ours. */
+    static @Nullable TxScope of(Connection connection) {
+        return Proxy.isProxyClass(connection.getClass())
+                        && Proxy.getInvocationHandler(connection) instanceof TxScope scope
+                ? scope
+                : null;
     }
 
     Connection connection() {
@@ -54,6 +70,56 @@ final class TxScope implements InvocationHandler {
         return callbacks;
     }
 
+    /** Runs the insert before anything else that the transaction does from now on, at the latest with its commit; false, and nothing is kept, if something could come before it unseen. */
+    boolean postpone(WaitingInsert insert) throws SQLException {
+        if (evadable || hasOpenStatements()) {
+            return false;
+        }
+        runWaiting();
+        waiting = insert;
+        return true;
+    }
+
+    void commit() throws SQLException {
+        WaitingInsert insert = waiting;
+        waiting = null;
+        if (insert == null) {
+            physical.commit();
+        } else {
+            insert.runAndCommit(physical);
+        }
+    }
+
+    private void runWaiting() throws SQLException {
+        WaitingInsert insert = waiting;
+        waiting = null;
+        if (insert != null) {
+            insert.run(physical);
+        }
+    }
+
+    private boolean hasOpenStatements() throws SQLException {
+        for (int i = statements.size() - 1; i >= 0; i--) {
+            if (!statements.get(i).isClosed()) {
+                return true;
+            }
+            statements.remove(i);
+        }
+        return false;
+    }
+
+    private Statement seen(Statement statement) throws SQLException {
+        if (!evadable) {
+            if (statements.size() == MAX_OPEN && hasOpenStatements()) {
+                evadable = true;
+                statements.clear();
+            } else {
+                statements.add(statement);
+            }
+        }
+        return statement;
+    }
+
     @Override
     public @Nullable Object invoke(Object proxy, Method method, @Nullable Object @Nullable [] args) throws Throwable {
         switch (method.getName()) {
@@ -62,11 +128,13 @@ final class TxScope implements InvocationHandler {
                 if (args == null) {
                     throw refused(method);
                 }
+                waiting = null; // what was there at the savepoint has run
                 Object result = call(method, args);
                 callbacks.savepointRollback(Objects.requireNonNull(args[0]));
                 return result;
             }
             case "setSavepoint" -> {
+                runWaiting();
                 Object savepoint = call(method, args);
                 callbacks.savepoint(savepoint);
                 return savepoint;
@@ -85,7 +153,17 @@ final class TxScope implements InvocationHandler {
             case "hashCode" -> {
                 return System.identityHashCode(proxy);
             }
+            case "getAutoCommit", "isClosed" -> {
+                return call(method, args);
+            }
+            case "createStatement", "prepareStatement", "prepareCall" -> {
+                runWaiting();
+                return seen((Statement) call(method, args));
+            }
             default -> {
+                runWaiting();
+                evadable |=
+                        method.getName().equals("unwrap") || method.getName().equals("getMetaData");
                 return call(method, args);
             }
         }
