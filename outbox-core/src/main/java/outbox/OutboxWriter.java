@@ -33,7 +33,7 @@ import java.util.function.Predicate;
  * <p>Outside a transaction, in a read-only one, or on a connection with auto-commit on, a write is refused with a {@link TransactionStateException} before any SQL. Events become
  * known to the hook after the commit; what a hook throws never reaches the caller. Thread-safe.
  *
- * <p>An event is inserted by the call that writes it. {@link #gathering()} gives a writer that inserts all events of a transaction together.
+ * <p>An event is inserted by the call that writes it, or before anybody in the transaction can look, at the latest with the commit. {@link #gathering()} gives a writer that inserts all events of a transaction together.
  */
 public final class OutboxWriter {
 

@@ -291,7 +291,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
         run("insert events", () -> {
-            new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, true);
+            new EventInsert(this, shapeFor(conn, events)).insert(conn, List.copyOf(events), birth, true);
             return events.size();
         });
     }
@@ -300,7 +300,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     public Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
         return run(
                 "insert events",
-                () -> new EventInsert(this, shapeFor(conn, events)).insert(conn, events, birth, false));
+                () -> new EventInsert(this, shapeFor(conn, events)).insert(conn, List.copyOf(events), birth, false));
     }
 
     /** Looks at the table again before an event is refused for what it lacks. */
@@ -335,7 +335,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /**
      * Inserts the rows of one statement, all or none; an id that exists is a {@link DuplicateEventException}, and the transaction can go on.
      *
-     * @param fresh no row can have one of the ids, unless somebody gave the id of such an event to another one
+     * @param fresh no row can have one of the ids, unless somebody gave the id of such an event to another one; PostgreSQL's transaction cannot go on then
      */
     void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
             throws SQLException {
@@ -344,7 +344,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             insert.executeUpdate();
         } catch (SQLException e) {
             if (isDuplicateKey(e)) {
-                throw duplicate(fresh ? idsOf(events) : existing(conn, events), e);
+                throw duplicate(existing(conn, events), e);
             }
             throw e;
         }
@@ -352,13 +352,9 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
 
     /** Which of the events are in the table; all of them if an old snapshot hides the one that is. */
     private List<String> existing(Connection conn, List<EventEnvelope> events) throws SQLException {
-        List<String> ids = idsOf(events);
+        List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
         Set<String> found = queryIds(conn, "SELECT event_id FROM %1$s WHERE %2$s", ids, binder -> {});
         return found.isEmpty() ? ids : List.copyOf(found);
-    }
-
-    private static List<String> idsOf(List<EventEnvelope> events) {
-        return events.stream().map(EventEnvelope::eventId).toList();
     }
 
     final DuplicateEventException duplicate(List<String> eventIds, @Nullable SQLException cause) {

@@ -2,7 +2,10 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 
-/** An event with this id is already in the table. Nothing of the write was kept, and the caller's transaction can go on. */
+/**
+ * An event with this id is already in the table. Nothing of the write was kept, and the caller's transaction can go on; on PostgreSQL not if the library made the id and somebody else has
+ * used it.
+ */
 public final class DuplicateEventException extends EventStoreException {
 
     private static final long serialVersionUID = 1L;

@@ -28,7 +28,6 @@ final class EventInsert {
 
     private static final int MAX_ROWS = 500;
     private static final int MAX_BYTES = 4 << 20;
-    private static final long NEAR_SECONDS = 1L << 32; // until 2106; the rest of a double are half microseconds
     private static final int MAX_KNOWN_ROWS =
             32; // a text for more is long, and its making does not matter beside so many rows
 
@@ -177,7 +176,7 @@ final class EventInsert {
     /**
      * What the statement of an event depends on.
      *
-     * @param near whether a double holds the time of the fact to the microsecond
+     * @param near whether a double holds the time of the fact to the microsecond, from 1901 to 2106
      * @param fresh no row can have the id, see {@link EventEnvelope#takeFreshId}
      */
     private record Kind(
@@ -190,8 +189,12 @@ final class EventInsert {
                     delayed,
                     ControlStatements.isControlled(event),
                     event.dedupKey() != null,
-                    Math.abs(event.occurredAt().getEpochSecond()) < NEAR_SECONDS,
+                    isNear(event.occurredAt().getEpochSecond()),
                     fresh);
+        }
+
+        private static boolean isNear(long seconds) {
+            return seconds > -(1L << 31) && seconds < 1L << 32;
         }
     }
 

@@ -160,7 +160,7 @@ public final class JdbcTransactionManager {
 
         private void rollBackPhysical() {
             try {
-                scope.physical().rollback();
+                scope.givenUp().rollback();
                 giveBack();
             } catch (SQLException e) {
                 LOG.log(Level.WARNING, "The rollback failed; its connection is dropped and the server rolls back", e);

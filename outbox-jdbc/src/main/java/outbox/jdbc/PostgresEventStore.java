@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** PostgreSQL 12 or newer: a claim is a single statement, and a duplicate id does not abort the caller's transaction. */
+/** PostgreSQL 12 or newer: what is claimed is locked, leased and read by a single statement, and an id that was given and exists does not abort the caller's transaction. */
 public final class PostgresEventStore extends AbstractJdbcEventStore {
 
     private volatile boolean backlog; // the last claim was full: the next one looks by priority first
@@ -84,8 +84,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
             throws SQLException {
         if (fresh) {
-            if (!travelsWithCommit(conn, sql, binding)) {
-                super.insertChunk(conn, sql, events, fresh, binding);
+            if (!travelsWithCommit(conn, sql, events.size(), binding)) {
+                insertFresh(conn, sql, events, binding);
             }
             return;
         }
@@ -117,13 +117,31 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         }
     }
 
+    private void insertFresh(Connection conn, String sql, List<EventEnvelope> events, Binding binding)
+            throws SQLException {
+        try (PreparedStatement insert = conn.prepareStatement(sql)) {
+            binding.bind(insert);
+            insert.executeUpdate();
+        } catch (SQLException e) {
+            if (isDuplicateKey(e)) { // of which event cannot be asked: the transaction has failed
+                throw duplicate(events.stream().map(EventEnvelope::eventId).toList(), e);
+            }
+            throw e;
+        }
+    }
+
     /** Nothing depends on the answer, so in a transaction of {@link JdbcTransactionManager} the insert need not cost a round trip of its own. */
-    private boolean travelsWithCommit(Connection conn, String sql, Binding binding) throws SQLException {
+    private boolean travelsWithCommit(Connection conn, String sql, int rows, Binding binding) throws SQLException {
         TxScope scope = TxScope.of(conn);
-        return scope != null
-                && PostgresTransaction.canEndInStatement(scope.physical())
-                && scope.postpone(new WaitingInsert(
-                        sql, shape(conn).text(sql, () -> sql.stripTrailing() + ";\nCOMMIT"), binding));
+        if (scope == null || !PostgresTransaction.commitsByText(scope.physical())) {
+            return false;
+        }
+        String andCommit = rows == 1 ? shape(conn).text(sql, () -> andCommit(sql)) : andCommit(sql);
+        return scope.postpone(new WaitingInsert(sql, andCommit, binding));
+    }
+
+    private static String andCommit(String sql) {
+        return sql.stripTrailing() + ";\nCOMMIT";
     }
 
     @Override
@@ -150,7 +168,10 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                         return claimed(taken, claim);
                     }
                 }
-                taken.addAll(take(conn, shape, true, claim, now, lockExpiry, skipRecent, byPriority, ordering, except));
+                if (byPriority > 0) {
+                    taken.addAll(
+                            take(conn, shape, true, claim, now, lockExpiry, skipRecent, byPriority, ordering, except));
+                }
             }
             if (taken.size() < limit) {
                 int most = limit - taken.size();

@@ -10,6 +10,8 @@ import java.util.Optional;
 final class PostgresTransaction {
 
     private static final String IN_FAILED_TRANSACTION = "25P02";
+    private static final String DRIVER = "org.postgresql.jdbc.PgConnection";
+    private static final String POOL = "com.zaxxer.hikari.pool.HikariProxyConnection";
 
     private static final ClassValue<Optional<Method>> STATE = new ClassValue<>() {
         @Override
@@ -38,9 +40,13 @@ final class PostgresTransaction {
         }
     }
 
-    /** Whether a COMMIT may follow a statement in one text, and the driver notices. Known of PostgreSQL's own driver only. */
-    static boolean canEndInStatement(Connection connection) throws SQLException {
-        return connection.unwrap(Connection.class).getClass().getName().equals("org.postgresql.jdbc.PgConnection");
+    /** Whether a COMMIT in the text of a statement is the same as a call of commit: nobody stands between here and PostgreSQL's own driver who might want to know, but HikariCP. */
+    static boolean commitsByText(Connection connection) throws SQLException {
+        return isOf(connection, DRIVER) || isOf(connection, POOL) && isOf(connection.unwrap(Connection.class), DRIVER);
+    }
+
+    private static boolean isOf(Connection connection, String className) {
+        return connection.getClass().getName().equals(className);
     }
 
     /** Another driver: a failed transaction refuses every statement. */

@@ -81,7 +81,7 @@ public final class ThreadLocalTxContext implements TxContext {
             LOG.log(Level.ERROR, whose + " left a transaction open; it is rolled back");
             TxScope leaked = current();
             leave();
-            JdbcTransactionManager.abandon(leaked.physical());
+            JdbcTransactionManager.abandon(leaked.givenUp());
             leaked.callbacks().rolledBack();
         }
     }

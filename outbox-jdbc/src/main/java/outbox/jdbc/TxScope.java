@@ -90,11 +90,20 @@ final class TxScope implements InvocationHandler {
         }
     }
 
-    private void runWaiting() throws SQLException {
-        WaitingInsert insert = waiting;
+    /** The transaction ends without a commit: nothing waits any more. */
+    Connection givenUp() {
         waiting = null;
-        if (insert != null) {
-            insert.run(physical);
+        return physical;
+    }
+
+    boolean isWaiting() {
+        return waiting != null;
+    }
+
+    private void runWaiting() throws SQLException {
+        if (waiting != null) {
+            waiting.run(physical);
+            waiting = null; // not before: if the caller swallows a failure, the commit must fail by it again
         }
     }
 
@@ -128,8 +137,8 @@ final class TxScope implements InvocationHandler {
                 if (args == null) {
                     throw refused(method);
                 }
-                waiting = null; // what was there at the savepoint has run
                 Object result = call(method, args);
+                waiting = null; // what was written before the savepoint has run before it
                 callbacks.savepointRollback(Objects.requireNonNull(args[0]));
                 return result;
             }
@@ -140,6 +149,7 @@ final class TxScope implements InvocationHandler {
                 return savepoint;
             }
             case "setReadOnly" -> {
+                runWaiting();
                 Object result = call(method, args);
                 readOnly = physical.isReadOnly();
                 return result;
@@ -153,7 +163,7 @@ final class TxScope implements InvocationHandler {
             case "hashCode" -> {
                 return System.identityHashCode(proxy);
             }
-            case "getAutoCommit", "isClosed" -> {
+            case "getAutoCommit", "isClosed", "toString" -> {
                 return call(method, args);
             }
             case "createStatement", "prepareStatement", "prepareCall" -> {

@@ -12,19 +12,24 @@ import java.sql.SQLException;
 record WaitingInsert(String sql, String andCommit, AbstractJdbcEventStore.Binding binding) {
 
     void run(Connection connection) throws SQLException {
-        run(connection, sql);
+        try (PreparedStatement insert = connection.prepareStatement(sql)) {
+            binding.bind(insert);
+            insert.executeUpdate();
+        }
     }
 
-    /** If the INSERT fails, the server passes over the COMMIT. */
+    /** If the INSERT fails, the transaction has failed, and the server does not commit it. What fails after the COMMIT says nothing about the transaction, so it has no state. */
     void runAndCommit(Connection connection) throws SQLException {
-        run(connection, andCommit);
-        connection.commit(); // for whoever is between here and the driver, which knows that nothing is left to do
-    }
-
-    private void run(Connection connection, String text) throws SQLException {
-        try (PreparedStatement insert = connection.prepareStatement(text)) {
+        boolean committed = false;
+        try (PreparedStatement insert = connection.prepareStatement(andCommit)) {
             binding.bind(insert);
             insert.execute();
+            committed = true;
+            connection.commit(); // for the pool; the driver knows that nothing is left to do
+        } catch (SQLException e) {
+            throw committed
+                    ? new SQLException("The connection failed after the commit: " + e.getMessage(), null, e)
+                    : e;
         }
     }
 }
