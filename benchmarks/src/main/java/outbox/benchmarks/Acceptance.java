@@ -130,7 +130,17 @@ final class Acceptance {
                         results.ratio(Metric.P99, "W4", CONTROL, "W4", "limit-pipelined"),
                         2),
                 Bar.atLeast(
-                        "W5 ordered" + SET_UP + " against W2", rate(results, "W5", CONTROL, base(results), OURS), 0.8));
+                        "W5 ordered" + SET_UP + " against W2", rate(results, "W5", CONTROL, base(results), OURS), 0.8),
+                Bar.atLeast(
+                        "W5 ordered" + SET_UP + " against W2 set up so",
+                        rate(results, "W5", CONTROL, "W7x1", CONTROL),
+                        0.8),
+                Bar.atLeast(
+                        "W6" + SET_UP + " against W2 set up so", rate(results, "W6", CONTROL, "W7x1", CONTROL), 0.95),
+                Bar.atLeast(
+                        "W7 four nodes" + SET_UP + " against one set up so",
+                        rate(results, "W7x4", CONTROL, "W7x1", CONTROL),
+                        0.9));
     }
 
     /** Of all events the same is asked as of plain ones alone; of the plain ones among them, their part of it. */

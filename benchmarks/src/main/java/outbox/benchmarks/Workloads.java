@@ -15,6 +15,7 @@ final class Workloads {
 
     private static final List<String> OURS = List.of("outbox");
     private static final List<String> CONTROL = List.of("outbox-control");
+    private static final List<String> OURS_TWICE = concat(CONTROL, OURS);
     private static final List<String> OURS_AND_PEERS = concat(OURS, Contenders.peers());
     private static final List<String> OURS_TWICE_AND_PEERS = concat(CONTROL, OURS_AND_PEERS);
     private static final List<String> LIMITS = List.of("limit-update", "limit-delete", "limit-pipelined");
@@ -70,7 +71,7 @@ final class Workloads {
                         EVERY,
                         CAP,
                         CONTROL),
-                endToEnd("W7x1", "W2 on one node", events, OURS),
+                endToEnd("W7x1", "W2 on one node", events, OURS_TWICE),
                 endToEnd(
                         "W5",
                         "W2 in order per aggregate, %,d aggregates".formatted(sizes.aggregates()),
@@ -81,9 +82,9 @@ final class Workloads {
                         "W6",
                         "W2 beside %,d done events".formatted(sizes.history()),
                         events.withHistory(sizes.history()),
-                        List.of("limit-update", "outbox")),
-                endToEnd("W7x2", "W2 on two nodes", events.withNodes(2), OURS),
-                endToEnd("W7x4", "W2 on four nodes", events.withNodes(4), OURS));
+                        concat(List.of("limit-update"), OURS_TWICE)),
+                endToEnd("W7x2", "W2 on two nodes", events.withNodes(2), OURS_TWICE),
+                endToEnd("W7x4", "W2 on four nodes", events.withNodes(4), OURS_TWICE));
     }
 
     private static Workload endToEnd(String id, String title, Plan plan, List<String> contenders) {

@@ -66,8 +66,7 @@ final class OrderGate implements Runnable {
     private static final Logger LOG = System.getLogger(OrderGate.class.getName());
     private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(250);
-    private static final Duration LINGER =
-            Duration.ofMillis(5); // under load, as the marker: asking about more at a time costs less
+    private static final Duration LINGER = Duration.ofMillis(10); // under load: asking about more at a time costs less
     private static final Duration PATIENCE = Duration.ofSeconds(2);
     private static final int MAX_ASKED = 1000;
     private static final int MAX_LANE = 100; // what is beyond waits in the table: other aggregates need the room
