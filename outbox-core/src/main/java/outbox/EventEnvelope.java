@@ -233,7 +233,7 @@ public final class EventEnvelope {
      * given, or the second try of a transaction, may meet its row.
      */
     public boolean takeFreshId() {
-        return freshId != null && freshId.get() && freshId.compareAndSet(true, false);
+        return freshId != null && freshId.getAndSet(false);
     }
 
     public String eventType() {
