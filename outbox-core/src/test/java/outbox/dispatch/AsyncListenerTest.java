@@ -20,6 +20,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
@@ -219,18 +220,21 @@ class AsyncListenerTest {
     void events_that_were_set_aside_keep_their_room_in_the_queue() throws InterruptedException {
         OpenStages stages = new OpenStages(1);
         rig.on("async", stages);
+        rig.on("plain", event -> {});
         OutboxDispatcher dispatcher =
                 rig.start(builder -> builder.workerCount(1).drainTimeoutMs(0).hotQueueCapacity(3));
         List<QueuedEvent> events = new ArrayList<>(enqueue(dispatcher, "async", 1));
-        rig.occupyWorker(dispatcher).countDown();
-        for (int i = 0; i < 3; i++) {
-            QueuedEvent event = rig.hot("async");
-            events.add(event);
-            eventually(() -> assertThat(dispatcher.enqueueHot(event)).isTrue());
-        }
+        CountDownLatch first = rig.occupyWorker(dispatcher); // the event is in flight
+        events.addAll(enqueue(dispatcher, "async", 2));
+        QueuedEvent last = enqueue(dispatcher, "plain", 1).get(0);
+        first.countDown();
+        eventually(() -> assertStatus(last, EventStatus.DONE)); // the two before it were set aside
 
+        CountDownLatch second = rig.occupyWorker(dispatcher); // so nothing is on its way out of the queue
+        events.addAll(enqueue(dispatcher, "async", 1));
         QueuedEvent refused = rig.hot("async");
         assertThat(dispatcher.enqueueHot(refused)).isFalse();
+        second.countDown();
         for (QueuedEvent event : events) {
             eventually(() -> assertThat(stages.hasStarted(event)).isTrue());
             stages.complete(event);
