@@ -35,9 +35,9 @@ import java.util.function.LongSupplier;
  * nobody who does not need it. Which routes belong to a listener or a breaker is learned from the events that come: the registry cannot be asked, and a claim needs names of columns.
  * The kind of an event is noted before the event is given back, so the poller of this dispatcher does not bring it again.
  *
- * <p>Everything mutable is guarded by this object's lock, under which the locks of queues and breakers may be taken, but neither user code nor the database is called. With no
- * protection and nothing paused, an event costs two reads of fields here. Breakers and rates need somebody to look at the clock: a thread of their own, which there is only with a
- * protection.
+ * <p>Everything mutable is guarded by this object's lock, under which the locks of queues and breakers may be taken, but neither user code nor the database is called. An event that
+ * no breaker or limit is for, while nothing is paused, takes no lock here: writers and workers would queue up for it. Breakers and rates need somebody to look at the clock: a thread of
+ * their own, which there is only with a protection.
  */
 final class Admission implements Runnable {
 
@@ -105,6 +105,9 @@ final class Admission implements Runnable {
         }
         EventEnvelope event = delivery.envelope();
         String listener = listenerOf(event);
+        if (isFree(event, listener)) {
+            return true;
+        }
         synchronized (this) {
             if (isPaused(event, listener)) {
                 return false;
@@ -125,7 +128,7 @@ final class Admission implements Runnable {
 
     /** The delivery, let in or not, is finished with. */
     void gone(Delivery delivery) {
-        if (hasGates) {
+        if (!delivery.ahead().isEmpty()) {
             synchronized (this) {
                 came(delivery);
             }
@@ -144,6 +147,9 @@ final class Admission implements Runnable {
         }
         EventEnvelope event = delivery.envelope();
         String listener = listenerOf(event);
+        if (delivery.ahead().isEmpty() && isFree(event, listener)) {
+            return true;
+        }
         synchronized (this) {
             came(delivery);
             if (!isPaused(event, listener)) {
@@ -171,6 +177,11 @@ final class Admission implements Runnable {
     private @Nullable String listenerOf(EventEnvelope event) {
         boolean needed = protection.needsListenerName() || !paused.listeners().isEmpty();
         return needed ? names.of(event) : null;
+    }
+
+    /** Whether nothing stands in the way of the event, now or later, but a pause. */
+    private boolean isFree(EventEnvelope event, @Nullable String listener) {
+        return paused.isNothing() && !protection.appliesTo(event, listener);
     }
 
     private boolean isPaused(EventEnvelope event, @Nullable String listener) {
@@ -281,7 +292,7 @@ final class Admission implements Runnable {
     }
 
     private @Nullable Duration leave(Delivery delivery, @Nullable Throwable failure, boolean ran) {
-        Pass pass = hasGates ? takePass(delivery) : null;
+        Pass pass = delivery.pass() == null ? null : takePass(delivery);
         if (pass == null) {
             return null;
         }

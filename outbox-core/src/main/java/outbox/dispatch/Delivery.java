@@ -44,8 +44,8 @@ final class Delivery {
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
     private boolean bytesCounted; // guarded by the lock of the queues, as the next
     private long arrival;
-    private @Nullable Pass pass; // guarded by the lock of the admission, as the next
-    private List<Gate> ahead = List.of();
+    private volatile @Nullable Pass pass; // written under the lock of the admission, as the next
+    private volatile List<Gate> ahead = List.of();
     private volatile boolean withheld; // given back because it may not be delivered now; whoever gives it back writes
     private volatile long number; // its place in the order of its aggregate, once the order gate knows it
     private long term; // written before it is queued
@@ -165,7 +165,7 @@ final class Delivery {
         return arrival;
     }
 
-    /** Under the lock of the admission: what it took to be let in. */
+    /** What it took to be let in; null if nothing was needed, or not yet. */
     @Nullable
     Pass pass() {
         return pass;
@@ -175,7 +175,7 @@ final class Delivery {
         this.pass = pass;
     }
 
-    /** Under the lock of the admission: the gates that expect it. */
+    /** The gates that expect it. */
     List<Gate> ahead() {
         return ahead;
     }

@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -70,6 +71,17 @@ public final class Protection {
 
     boolean needsListenerName() {
         return !breakersByListener.isEmpty() || !limitsByListener.isEmpty();
+    }
+
+    /** Whether a breaker or limit is there for the event, whose listener may be left out where none goes by listeners. */
+    boolean appliesTo(EventEnvelope event, @Nullable String listener) {
+        String type = event.eventType();
+        String tenant = event.tenantId();
+        return breakersByType.containsKey(type)
+                || limitsByType.containsKey(type)
+                || listener != null
+                        && (breakersByListener.containsKey(listener) || limitsByListener.containsKey(listener))
+                || tenant != null && limitOfTenant(tenant) != null;
     }
 
     List<CircuitBreaker> breakersOfType(String eventType) {

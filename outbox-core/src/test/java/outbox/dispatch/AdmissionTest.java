@@ -59,6 +59,30 @@ class AdmissionTest {
     }
 
     @Test
+    void an_event_that_no_breaker_or_limit_is_for_waits_for_no_look_at_others() throws Exception {
+        CountDownLatch looking = new CountDownLatch(1);
+        CountDownLatch gate = rig.gate();
+        rig.on("limited", event -> {}).on("free", event -> {});
+        OutboxDispatcher dispatcher = start(
+                4,
+                limits -> limits.limitType("limited", Limit.concurrency(1)).clock(() -> {
+                    looking.countDown(); // with the lock
+                    DispatcherRig.passUninterruptibly(gate);
+                    return 0;
+                }));
+        CompletableFuture<List<QueuedEvent>> limited =
+                CompletableFuture.supplyAsync(() -> enqueue(dispatcher, "limited", 1));
+        DispatcherRig.await(looking);
+
+        List<QueuedEvent> free = enqueue(dispatcher, "free", 100);
+
+        eventually(() -> assertDone(free));
+        assertThat(limited).isNotDone();
+        gate.countDown();
+        eventually(() -> assertDone(limited.join()));
+    }
+
+    @Test
     void what_waits_for_a_limit_goes_on_in_the_order_of_its_arrival() {
         List<String> order = new ArrayList<>(); // one at a time
         rig.on("T", event -> order.add(event.eventId()));
