@@ -68,6 +68,8 @@ final class Marker implements Runnable {
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
     private static final Duration LINGER =
             Duration.ofMillis(5); // under load a commit for more events costs less than two
+    private static final int LINGERS = 4; // at most, while the group is small
+    private static final int SMALL_GROUP = 100;
     private static final Duration LATE_PATIENCE = Duration.ofSeconds(5);
     private static final String REPLACEMENT_ERROR = "The error text could not be stored; see the log of the node";
 
@@ -76,6 +78,7 @@ final class Marker implements Runnable {
     private final Listener listener;
     private final Term term;
     private final ThreadFactory threads;
+    private final int lingers;
     private final QuietLog trouble = new QuietLog(LOG);
     private final QuietLog refused = new QuietLog(LOG);
     private final QuietLog untold = new QuietLog(LOG);
@@ -88,11 +91,13 @@ final class Marker implements Runnable {
     private Duration pause = FIRST_PAUSE; // of the running thread
     private boolean busy; // of the running thread: the last group had company
 
-    Marker(ClaimedStore store, Listener listener, Term term, ThreadFactory threads) {
+    /** @param awaited whether events wait for the outcomes of others, as they do in order */
+    Marker(ClaimedStore store, Listener listener, Term term, ThreadFactory threads, boolean awaited) {
         this.store = store;
         this.listener = listener;
         this.term = term;
         this.threads = threads;
+        this.lingers = awaited ? 1 : LINGERS;
     }
 
     synchronized void start() {
@@ -187,10 +192,13 @@ final class Marker implements Runnable {
     }
 
     private void linger() {
-        long end = System.nanoTime() + LINGER.toNanos();
-        for (long left = LINGER.toNanos(); left > 0 && !closing; left = end - System.nanoTime()) {
-            LockSupport.parkNanos(left); // may end early, by what woke the queue
-        }
+        int times = 0;
+        do {
+            long end = System.nanoTime() + LINGER.toNanos();
+            for (long left = LINGER.toNanos(); left > 0 && !closing; left = end - System.nanoTime()) {
+                LockSupport.parkNanos(left); // may end early, by what woke the queue
+            }
+        } while (++times < lingers && outcomes.size() < SMALL_GROUP && !closing);
     }
 
     /** Writes the group, however often that takes, unless the time to close is over. */

@@ -106,7 +106,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                 builder.retryPolicy, builder.maxAttempts, builder.retryRules, names, builder.errorText);
         queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
         term = new Term(builder.leadership, this::endTerm);
-        marker = new Marker(store, reports, term, Threads.named(name, "marker"));
+        marker = new Marker(store, reports, term, Threads.named(name, "marker"), ordering.isOn());
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
         held = new HeldEvents(builder.inFlightTracker, metrics, marker::release, this::gone);
         asyncRuns = new AsyncRuns(queues);

@@ -84,7 +84,8 @@ class MarkerTest {
                 new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), false),
                 new Told(),
                 new Term(null, () -> {}),
-                task -> new Thread(task, "marker"));
+                task -> new Thread(task, "marker"),
+                false);
         marker.start();
         Delivery delivery = new Delivery(
                 new QueuedEvent(
