@@ -96,11 +96,15 @@ abstract class JdbcTable {
     final <T> List<T> query(Connection conn, PreparedStatement select, Binds binds, RowMapper<T> mapper)
             throws SQLException {
         binds.to(new Binder(select, shape(conn)));
-        List<T> found = new ArrayList<>();
         try (ResultSet rows = select.executeQuery()) {
-            while (rows.next()) {
-                found.add(mapper.map(rows));
-            }
+            return all(rows, mapper);
+        }
+    }
+
+    static <T> List<T> all(ResultSet rows, RowMapper<T> mapper) throws SQLException {
+        List<T> found = new ArrayList<>();
+        while (rows.next()) {
+            found.add(mapper.map(rows));
         }
         return found;
     }
@@ -108,6 +112,11 @@ abstract class JdbcTable {
     /** A query that is planned for each execution, where a plan of before could be kept too long. */
     <T> List<T> queryAnew(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
         return query(conn, sql, binds, mapper);
+    }
+
+    /** A query whose plan may be kept, because it goes by an index whatever the planner knows of the table. Only for transactions of the library: it may change their settings. */
+    <T> List<T> queryByIndex(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return queryAnew(conn, sql, binds, mapper);
     }
 
     final int update(Connection conn, String what, String sql, Binds binds) {

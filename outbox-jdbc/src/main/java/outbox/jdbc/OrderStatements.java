@@ -57,9 +57,6 @@ final class OrderStatements {
         if (hint == null) {
             hint = store.orderHint(conn);
         }
-        if (hint == null) {
-            hint = store.orderHint(conn);
-        }
         return shape;
     }
 
@@ -93,7 +90,7 @@ final class OrderStatements {
                 String sql = shape.text(
                         Text.of("positions", ordering, store.idsInArray() ? 0 : some.size()),
                         () -> positionsSql(ordering, some.size()));
-                store.queryAnew(
+                store.queryByIndex(
                         conn,
                         sql,
                         binder -> {

@@ -13,7 +13,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -157,7 +156,6 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         WithheldSql except = new WithheldSql(withheld);
         return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
             TableShape shape = ordering.isOn() ? order().require(conn) : shape(conn);
-            readByIndex(conn);
             List<EventRows.Candidate> taken = new ArrayList<>();
             if (shape.has("priority")) {
                 int byPriority = control().shareOfPriority(limit);
@@ -183,18 +181,11 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     /**
-     * Makes the claim walk along its index. The entries of events that are done stay there until a vacuum. A scan of the index marks them as it meets them, and the next one passes over
-     * them; a bitmap of the index, which the planner takes for a few events in need of a sort, would look up each of them in the table again, every time.
-     */
-    private static void readByIndex(Connection conn) throws SQLException {
-        try (Statement set = conn.createStatement()) {
-            set.execute("SET LOCAL enable_bitmapscan = off");
-        }
-    }
-
-    /**
      * Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
      * again and claim more than asked. RETURNING promises no order; the caller sorts. The look at other events of an aggregate takes no lock and waits for none.
+     *
+     * <p>The claim walks along its index. The entries of events that are done stay there until a vacuum. A scan of the index marks them as it meets them, and the next one passes over them; a
+     * bitmap of the index, which the planner takes for a few events in need of a sort, would look up each of them in the table again, every time.
      */
     @SuppressWarnings("TooManyParameters") // of the claim, and which part of it
     private List<EventRows.Candidate> take(
@@ -240,23 +231,26 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                                 ordering.isOn() ? "AND " + order().isNext(ordering) : "",
                                 byPriority ? "e.priority DESC, e.available_at" : "e.available_at, e.created_at",
                                 except.condition("e.")));
-        return queryAnew(
-                conn,
-                sql,
-                binder -> {
-                    binder.time("available_at", now)
-                            .time("created_at", latestCreation(now, skipRecent))
-                            .time("locked_at", lockExpiry);
-                    except.bind(binder);
-                    if (ordering.isOn()) {
-                        order().bindNext(binder, ordering);
-                    }
-                    binder.number(limit)
-                            .text(claim.token())
-                            .time("locked_at", now)
-                            .time("locked_at", lockExpiry);
-                },
-                row -> EventRows.candidate(row, shape));
+        try (PreparedStatement take = after("SET LOCAL enable_bitmapscan = off", conn, sql)) {
+            PostgresStatement.planEachTime(take);
+            return queryLast(
+                    conn,
+                    take,
+                    binder -> {
+                        binder.time("available_at", now)
+                                .time("created_at", latestCreation(now, skipRecent))
+                                .time("locked_at", lockExpiry);
+                        except.bind(binder);
+                        if (ordering.isOn()) {
+                            order().bindNext(binder, ordering);
+                        }
+                        binder.number(limit)
+                                .text(claim.token())
+                                .time("locked_at", now)
+                                .time("locked_at", lockExpiry);
+                    },
+                    row -> EventRows.candidate(row, shape));
+        }
     }
 
     /** Tells the driver not to keep the statement prepared: the plan that the server would keep for it was made when the table was small, and reads it as a whole. */
@@ -265,6 +259,34 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         try (PreparedStatement select = conn.prepareStatement(sql)) {
             PostgresStatement.planEachTime(select);
             return query(conn, select, binds, mapper);
+        }
+    }
+
+    /** One plan is made and kept, whatever the ids. It is made without the way through the whole table, so it is right for a large one too. */
+    @Override
+    <T> List<T> queryByIndex(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        try (PreparedStatement select =
+                after("SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan", conn, sql)) {
+            return queryLast(conn, select, binds, mapper);
+        }
+    }
+
+    /** Changes settings for the rest of the transaction, in the round trip of the statement. */
+    private PreparedStatement after(String settings, Connection conn, String sql) throws SQLException {
+        return conn.prepareStatement(shape(conn).text(new After(settings, sql), () -> settings + ";\n" + sql));
+    }
+
+    private record After(String settings, String sql) {}
+
+    private <T> List<T> queryLast(Connection conn, PreparedStatement statements, Binds binds, RowMapper<T> mapper)
+            throws SQLException {
+        binds.to(new Binder(statements, shape(conn)));
+        boolean answered = statements.execute();
+        while (!answered && statements.getUpdateCount() >= 0) { // what a setting answers
+            answered = statements.getMoreResults();
+        }
+        try (ResultSet rows = statements.getResultSet()) {
+            return all(rows, mapper);
         }
     }
 

@@ -86,7 +86,7 @@ class OrderPlanTest {
 
     /** A statement that the server keeps prepared may keep the plan of an empty table, too. */
     @Test
-    void on_postgresql_no_plan_is_kept_for_claims_places_and_groups() {
+    void on_postgresql_no_plan_is_kept_for_claims_and_groups() {
         StoreFixture db = Databases.POSTGRES.fixture();
         AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
         Instant now = db.now();
@@ -95,7 +95,6 @@ class OrderPlanTest {
             for (int i = 0; i < 10; i++) {
                 store.claim(connection, CLAIM, now, now, Duration.ZERO, 50);
                 store.claimInOrder(connection, CLAIM, now, now, Duration.ZERO, 50, Ordering.perAggregate());
-                store.positions(connection, List.of(id(0)), Ordering.perAggregate());
                 store.release(connection, CLAIM.token(), List.of(id(0)));
                 store.recordRun(connection, CLAIM.token(), id(0));
             }
@@ -104,9 +103,43 @@ class OrderPlanTest {
         });
 
         assertThat(kept).anyMatch(sql -> sql.contains("attempts + 1")); // the server does keep others
-        assertThat(kept)
-                .noneMatch(
-                        sql -> sql.contains("SKIP LOCKED") || sql.contains("seq") || sql.contains("locked_by = NULL"));
+        assertThat(kept).noneMatch(sql -> sql.contains("SKIP LOCKED") || sql.contains("locked_by = NULL"));
+    }
+
+    @Test
+    void on_postgresql_the_plan_that_is_kept_for_places_goes_by_the_indexes_though_it_was_made_on_a_small_table() {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+
+        db.insert(List.of(OrderLog.event("T", "a", 1), OrderLog.event("T", "a", 2)));
+
+        String plan = db.call(connection -> {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("ANALYZE outbox_event");
+            }
+            for (int i = 0; i < 20; i++) {
+                store.positions(connection, List.of(id(0), id(1)), Ordering.perAggregate());
+                connection.commit(); // what was set for the question is over
+            }
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("SET LOCAL plan_cache_mode = force_generic_plan"); // show the one that is kept
+            }
+            String name = store.query(
+                            connection,
+                            "SELECT name FROM pg_prepared_statements WHERE statement LIKE '%dead_before%' AND generic_plans > 10",
+                            binder -> {},
+                            row -> row.getString(1))
+                    .get(0);
+            return String.join(
+                    "\n",
+                    store.query(
+                            connection,
+                            "EXPLAIN EXECUTE \"" + name + "\" ('{}')",
+                            binder -> {},
+                            row -> row.getString(1)));
+        });
+
+        assertThat(plan).contains("outbox_event_pkey", "outbox_event_order").doesNotContain("Seq Scan");
     }
 
     private static String planOf(StoreFixture db, StoreFixture.Work use) {

@@ -35,7 +35,8 @@ final class PlanRecorder {
 
     private PreparedStatement statement(String sql) throws SQLException {
         PreparedStatement statement = real.prepareStatement(sql);
-        PreparedStatement explain = real.prepareStatement("EXPLAIN " + sql);
+        int start = sql.lastIndexOf(';') + 1; // behind settings for the statement
+        PreparedStatement explain = real.prepareStatement(sql.substring(0, start) + "EXPLAIN " + sql.substring(start));
         return proxy(PreparedStatement.class, (proxy, method, args) -> {
             String name = method.getName();
             if (name.startsWith("set") && args.length >= 2 && args[0] instanceof Integer) {
@@ -51,7 +52,10 @@ final class PlanRecorder {
 
     private static String read(PreparedStatement explain) throws SQLException {
         StringBuilder plan = new StringBuilder();
-        try (ResultSet rows = explain.executeQuery()) {
+        for (boolean answered = explain.execute(); !answered; ) {
+            answered = explain.getMoreResults();
+        }
+        try (ResultSet rows = explain.getResultSet()) {
             int columns = rows.getMetaData().getColumnCount();
             while (rows.next()) {
                 for (int i = 1; i <= columns; i++) {
