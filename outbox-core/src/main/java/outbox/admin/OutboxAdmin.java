@@ -1,6 +1,7 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.dispatch.ProtectionStatus;
 import outbox.internal.StoreAccess;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
@@ -16,6 +17,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * What an operator may ask and do. Every call uses transactions of its own, one connection at a time, and the database's clock. Thread-safe.
@@ -32,6 +34,7 @@ public final class OutboxAdmin {
 
     private final StoreAccess access;
     private final AdminEventStore store;
+    private final Supplier<@Nullable ProtectionStatus> protection;
 
     /**
      * Administers the events of a store.
@@ -39,7 +42,21 @@ public final class OutboxAdmin {
      * @throws IllegalArgumentException if the store is not an {@link AdminEventStore}
      */
     public OutboxAdmin(ConnectionProvider connectionProvider, EventStore eventStore) {
+        this(connectionProvider, eventStore, () -> null);
+    }
+
+    /**
+     * Administers the events of a store, and knows the dispatcher that delivers them in this process.
+     *
+     * @param protection {@code dispatcher::protectionStatus}; null is answered while there is no dispatcher
+     * @throws IllegalArgumentException if the store is not an {@link AdminEventStore}
+     */
+    public OutboxAdmin(
+            ConnectionProvider connectionProvider,
+            EventStore eventStore,
+            Supplier<@Nullable ProtectionStatus> protection) {
         Objects.requireNonNull(connectionProvider, "connectionProvider");
+        this.protection = Objects.requireNonNull(protection, "protection");
         this.store = AdminEventStore.require(eventStore);
         this.access = new StoreAccess(connectionProvider, eventStore);
     }
@@ -164,6 +181,11 @@ public final class OutboxAdmin {
         return access.inTransaction(
                 "read what is paused",
                 connection -> withholding.hasPauses(connection) ? withholding.pauses(connection) : List.of());
+    }
+
+    /** What breakers and limits do at the moment in this process, and what is paused as its dispatcher last read it; empty if this admin knows no dispatcher. Asks memory, not the database. */
+    public Optional<ProtectionStatus> protection() {
+        return Optional.ofNullable(protection.get());
     }
 
     private WithholdingEventStore withholding() {

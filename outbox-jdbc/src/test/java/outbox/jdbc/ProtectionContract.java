@@ -394,8 +394,10 @@ abstract class ProtectionContract {
                 .build();
     }
 
-    private static boolean isOpen(Node node) {
-        return node.dispatcher.protectionStatus().breakers().stream()
+    private boolean isOpen(Node node) {
+        OutboxAdmin here =
+                new OutboxAdmin(db.dataSource()::getConnection, db.store(), node.dispatcher::protectionStatus);
+        return here.protection().orElseThrow().breakers().stream()
                 .anyMatch(breaker -> breaker.state() == CircuitBreaker.State.OPEN);
     }
 

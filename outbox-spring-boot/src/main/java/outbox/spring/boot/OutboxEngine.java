@@ -11,6 +11,7 @@ import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
+import outbox.dispatch.ProtectionStatus;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
@@ -74,13 +75,18 @@ final class OutboxEngine {
                 store,
                 txContext,
                 orElse(beans.own(OutboxListeners.class, name), new OutboxListeners()),
-                new OutboxAdmin(connections, store),
+                new OutboxAdmin(connections, store, this::protection),
                 settings.properties().role().writes() ? writer(txContext, store) : null,
                 null,
                 null,
                 leadership);
         OutboxProperties.Order order = settings.properties().ordering();
         instance.blocksBehindDead(order.perAggregate() && order.whenDead() == WhenDead.BLOCK);
+    }
+
+    private @Nullable ProtectionStatus protection() {
+        OutboxDispatcher dispatcher = instance.dispatcher();
+        return dispatcher == null ? null : dispatcher.protectionStatus();
     }
 
     private static <T> T orElse(@Nullable T given, T other) {

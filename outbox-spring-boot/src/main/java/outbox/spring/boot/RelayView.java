@@ -51,6 +51,10 @@ final class RelayView {
                     view,
                     "breakers",
                     protection.breakers().stream().map(RelayView::breaker).toList());
+            putUnlessEmpty(
+                    view,
+                    "limits",
+                    protection.limits().stream().map(RelayView::limit).toList());
         }
         return view;
     }
@@ -75,6 +79,15 @@ final class RelayView {
         view.put("since", pause.since().toString());
         view.put("by", pause.by());
         view.put("reason", pause.reason());
+        return view;
+    }
+
+    private static Map<String, Object> limit(ProtectionStatus.Place limit) {
+        Map<String, Object> view = new LinkedHashMap<>();
+        view.put("name", limit.name());
+        view.put("running", limit.running());
+        view.put("waiting", limit.waiting());
+        view.put("overflowing", limit.overflowing());
         return view;
     }
 

@@ -9,6 +9,8 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import outbox.GiveUpException;
+import outbox.admin.OutboxAdmin;
+import outbox.dispatch.ProtectionStatus;
 import outbox.spring.ListenerSource;
 
 import java.security.Principal;
@@ -78,6 +80,23 @@ class OutboxEndpointTest {
                     (Map<String, Object>) endpoint(context).outbox("default").get("statistics");
             assertThat((Map<String, Object>) counts.get("byType")).containsEntry("bad.event", Map.of("DEAD", 1L));
         });
+    }
+
+    @Test
+    void it_shows_what_limits_do_as_the_admin_does() {
+        runner.withPropertyValues("outbox.protection.types[bad.event].concurrency=3")
+                .run(context -> {
+                    dead(context);
+
+                    assertThat(endpoint(context).outbox("default").get("limits"))
+                            .isEqualTo(List.of(Map.of(
+                                    "name", "type bad.event", "running", 0, "waiting", 0, "overflowing", false)));
+                    assertThat(context.getBean(OutboxAdmin.class)
+                                    .protection()
+                                    .orElseThrow()
+                                    .limits())
+                            .containsExactly(new ProtectionStatus.Place("type bad.event", 0, 0, false));
+                });
     }
 
     @Test
