@@ -77,7 +77,7 @@ final class Workloads {
                         "W2 in order per aggregate, %,d aggregates".formatted(sizes.aggregates()),
                         ordered,
                         List.of("limit-update", "outbox", "outbox-control", "outbox-delete", "namastack")),
-                endToEnd("W9", "W5 with an aggregate that always fails", ordered.withFailingAggregate(), OURS),
+                endToEnd("W9", "W5 with an aggregate that always fails", ordered.withFailingAggregate(), OURS_TWICE),
                 endToEnd(
                         "W6",
                         "W2 beside %,d done events".formatted(sizes.history()),
