@@ -66,7 +66,7 @@ final class LeaderNode {
             insert.executeUpdate();
         }
         if (event.eventType().equals(HOLD)) {
-            System.out.println("HOLDS " + OrderLog.aggregate(event));
+            System.out.println("HOLDS " + OrderLog.number(event));
             new CountDownLatch(1).await(1500, TimeUnit.MILLISECONDS);
         }
     }

