@@ -35,7 +35,7 @@ import java.util.function.LongSupplier;
  * nobody who does not need it. Which routes belong to a listener or a breaker is learned from the events that come: the registry cannot be asked, and a claim needs names of columns.
  * The kind of an event is noted before the event is given back, so the poller of this dispatcher does not bring it again.
  *
- * <p>Everything mutable is guarded by this object's lock, under which the locks of queues and breakers may be taken, but neither user code nor the database is called. An event that
+ * <p>Everything mutable is written under this object's lock, under which the locks of queues and breakers may be taken, but neither user code nor the database is called. An event that
  * no breaker or limit is for, while nothing is paused, takes no lock here: writers and workers would queue up for it. Breakers and rates need somebody to look at the clock: a thread of
  * their own, which there is only with a protection.
  */
@@ -179,7 +179,7 @@ final class Admission implements Runnable {
         return needed ? names.of(event) : null;
     }
 
-    /** Whether nothing stands in the way of the event, now or later, but a pause. */
+    /** Whether no gate is for the event, and nothing is paused at the moment. */
     private boolean isFree(EventEnvelope event, @Nullable String listener) {
         return paused.isNothing() && !protection.appliesTo(event, listener);
     }

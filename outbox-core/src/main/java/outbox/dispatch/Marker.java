@@ -20,7 +20,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Writes the outcomes of one dispatcher. Workers hand them over and go on; one thread writes whatever has gathered since its last commit in one transaction, so at low load an
- * outcome is written at once and at high load hundreds share a commit.
+ * outcome is written at once and at high load hundreds share a commit. Under load it waits a little for more.
  *
  * <p>A write that fails is repeated, with growing pauses, until it succeeds or the dispatcher closes: it never counts as an attempt of the event. Outcomes are fenced by their
  * claim, so a repetition, or one that comes after the lease has ended, can do no harm. If the database refuses a group for what is in it (an error text it cannot store), the

@@ -225,8 +225,11 @@ class WaitingInsertTest {
         assertThat(told).isEmpty();
     }
 
-    @Test
-    void an_insert_that_fails_with_the_commit_takes_the_business_change_with_it() throws SQLException {
+    @ParameterizedTest
+    @ValueSource(strings = {"", "autosave=always", "preferQueryMode=simple", "prepareThreshold=1"})
+    void an_insert_that_fails_with_the_commit_takes_the_business_change_with_it(String parameters) throws SQLException {
+        pool.close();
+        open(parameters);
         execute("ALTER TABLE outbox_event ADD CONSTRAINT no_b CHECK (event_type <> 'B')");
 
         try (Transaction tx = transactions.begin()) {
@@ -340,8 +343,11 @@ class WaitingInsertTest {
         assertThat(stored()).containsExactly("A");
     }
 
-    @Test
-    void a_commit_that_is_refused_takes_the_event_with_it() throws SQLException {
+    @ParameterizedTest
+    @ValueSource(strings = {"", "autosave=always", "preferQueryMode=simple", "prepareThreshold=1"})
+    void a_commit_that_is_refused_takes_the_event_with_it(String parameters) throws SQLException {
+        pool.close();
+        open(parameters);
         execute("INSERT INTO orders VALUES (1)");
 
         try (Transaction tx = transactions.begin()) {
