@@ -75,7 +75,7 @@ final class OutboxEngine {
                 store,
                 txContext,
                 orElse(beans.own(OutboxListeners.class, name), new OutboxListeners()),
-                new OutboxAdmin(connections, store, this::protection),
+                new OutboxAdmin(connections, store, this::protectionStatus),
                 settings.properties().role().writes() ? writer(txContext, store) : null,
                 null,
                 null,
@@ -84,7 +84,7 @@ final class OutboxEngine {
         instance.blocksBehindDead(order.perAggregate() && order.whenDead() == WhenDead.BLOCK);
     }
 
-    private @Nullable ProtectionStatus protection() {
+    private @Nullable ProtectionStatus protectionStatus() {
         OutboxDispatcher dispatcher = instance.dispatcher();
         return dispatcher == null ? null : dispatcher.protectionStatus();
     }
