@@ -24,6 +24,10 @@ import java.util.concurrent.TimeUnit;
 /** PostgreSQL 12 or newer: what is claimed is locked, leased and read by a single statement, and an id that was given and exists does not abort the caller's transaction. */
 public final class PostgresEventStore extends AbstractJdbcEventStore {
 
+    /** What keeps the planner from any way of a claim but one: along the index, and event by event to its place. */
+    private static final String ALONG_THE_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; "
+            + "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
+
     private volatile boolean backlog; // the last claim was full: the next one looks by priority first
 
     public PostgresEventStore() {
@@ -181,11 +185,14 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     /**
-     * Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
+     * Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit, token, now. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
      * again and claim more than asked. RETURNING promises no order; the caller sorts. The look at other events of an aggregate takes no lock and waits for none.
      *
      * <p>The claim walks along its index. The entries of events that are done stay there until a vacuum. A scan of the index marks them as it meets them, and the next one passes over them; a
      * bitmap of the index, which the planner takes for a few events in need of a sort, would look up each of them in the table again, every time.
+     *
+     * <p>What was locked is updated in its place, not looked for once more; for hundreds of events the planner would even read the whole table. A place counts within its
+     * partition only. An event that was changed by others between the look at it and its lock is no longer where this statement can see it: it is left to the next claim.
      */
     @SuppressWarnings("TooManyParameters") // of the claim, and which part of it
     private List<EventRows.Candidate> take(
@@ -204,7 +211,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 except.text(OrderStatements.Text.of(byPriority ? "claim by priority" : "claim", ordering, 0)),
                 () -> """
                 WITH due AS MATERIALIZED (
-                    SELECT e.event_id, e.locked_by
+                    SELECT e.tableoid AS part, e.ctid AS place, e.locked_by
                       FROM %1$s AS e
                      WHERE e.status IN (0, 2)
                        AND e.available_at <= ?
@@ -220,9 +227,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 UPDATE %1$s AS e
                    SET locked_by = ?, locked_at = ?
                   FROM due
-                 WHERE e.event_id = due.event_id
-                   AND e.status + 0 IN (0, 2)
-                   AND (e.locked_at IS NULL OR e.locked_at < ?)
+                 WHERE e.ctid = due.place
+                   AND e.tableoid = due.part
                 RETURNING %2$s, due.locked_by
                 """.formatted(
                                 table(),
@@ -231,7 +237,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                                 ordering.isOn() ? "AND " + order().isNext(ordering) : "",
                                 byPriority ? "e.priority DESC, e.available_at" : "e.available_at, e.created_at",
                                 except.condition("e.")));
-        try (PreparedStatement take = after("SET LOCAL enable_bitmapscan = off", conn, sql)) {
+        try (PreparedStatement take = after(ALONG_THE_INDEX, conn, sql)) {
             PostgresStatement.planEachTime(take);
             return queryLast(
                     conn,
@@ -244,10 +250,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                         if (ordering.isOn()) {
                             order().bindNext(binder, ordering);
                         }
-                        binder.number(limit)
-                                .text(claim.token())
-                                .time("locked_at", now)
-                                .time("locked_at", lockExpiry);
+                        binder.number(limit).text(claim.token()).time("locked_at", now);
                     },
                     row -> EventRows.candidate(row, shape));
         }

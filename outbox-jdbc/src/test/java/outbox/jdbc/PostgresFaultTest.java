@@ -80,31 +80,4 @@ class PostgresFaultTest extends FaultContract {
             assertThat(node.delivered).containsExactly(event);
         }
     }
-
-    @Test
-    void the_claim_uses_its_index_beside_many_done_events() throws SQLException {
-        StoreFixture db = Databases.POSTGRES.fixture();
-        String plan = db.call(connection -> {
-            try (Statement statement = connection.createStatement()) {
-                statement.execute("""
-                        INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)
-                        SELECT i::text, 'T', '{}', CASE WHEN i % 100 = 0 THEN 0 ELSE 1 END, now(), now() FROM generate_series(1, 20000) i
-                        """);
-                statement.execute("ANALYZE outbox_event");
-                StringBuilder lines = new StringBuilder();
-                try (var rows = statement.executeQuery("""
-                        EXPLAIN SELECT event_id, locked_by FROM outbox_event
-                         WHERE status IN (0, 2) AND available_at <= now() AND created_at <= now() AND (locked_at IS NULL OR locked_at < now())
-                         ORDER BY available_at, created_at LIMIT 50 FOR UPDATE SKIP LOCKED
-                        """)) {
-                    while (rows.next()) {
-                        lines.append(rows.getString(1)).append('\n');
-                    }
-                }
-                return lines.toString();
-            }
-        });
-
-        assertThat(plan).contains("outbox_event_due").doesNotContain("Sort").doesNotContain("Seq Scan");
-    }
 }
