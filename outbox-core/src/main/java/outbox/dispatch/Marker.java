@@ -68,7 +68,7 @@ final class Marker implements Runnable {
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
     private static final Duration LINGER =
             Duration.ofMillis(5); // under load a commit for more events costs less than two
-    private static final int LINGERS = 4; // at most, while the group is small
+    private static final int LINGERS = 10; // at most, while the group is small
     private static final int SMALL_GROUP = 100;
     private static final Duration LATE_PATIENCE = Duration.ofSeconds(5);
     private static final String REPLACEMENT_ERROR = "The error text could not be stored; see the log of the node";
