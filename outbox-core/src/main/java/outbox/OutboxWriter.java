@@ -194,23 +194,30 @@ public final class OutboxWriter {
         return reschedule(event, clock.latest(writableConnection()).plus(deliverAfter));
     }
 
-    /**
-     * Cancels the event that has the {@code dedupKey} of the given one, and writes the given one in its place, with an id and a place in the order of its aggregate of its own. Nothing is
-     * written unless the answer is {@link Change#MADE}.
-     */
-    public Change replace(EventEnvelope event) {
-        String key = event.dedupKey();
+    /** Replaces the event that has the {@code dedupKey} of the given one, on the terms of {@link #replace(EventRef, EventEnvelope)}. */
+    public Change replace(EventEnvelope replacement) {
+        String key = replacement.dedupKey();
         if (key == null) {
             throw new InvalidEventException(
-                    "Event " + event.eventId() + " has no dedupKey, so it is not known which event it replaces");
+                    "Event " + replacement.eventId()
+                            + " has no dedupKey, so it is not known which event it replaces. Name that one, or give it its key.");
         }
-        Change change = cancel(EventRef.key(key));
+        return replace(EventRef.key(key), replacement);
+    }
+
+    /**
+     * Cancels an event that nobody delivers yet and writes another one in its place, with an id and a place in the order of its aggregate of its own. Nothing is written unless the answer is
+     * {@link Change#MADE}.
+     */
+    public Change replace(EventRef event, EventEnvelope replacement) {
+        Change change = cancel(event);
         if (change == Change.MADE) {
-            String written = write(event);
-            if (!written.equals(event.eventId())) {
+            String written = write(replacement);
+            if (!written.equals(replacement.eventId())) {
                 throw new OutboxException(
-                        "Event " + event.eventId() + " could not take the place of the one that was cancelled: event "
-                                + written + " has its dedupKey. Roll back.",
+                        "Event " + replacement.eventId()
+                                + " could not take the place of the one that was cancelled: event " + written
+                                + " has its dedupKey. Roll back.",
                         null);
             }
         }

@@ -8,6 +8,7 @@ import outbox.Change;
 import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.OutboxException;
 import outbox.OutboxWriter;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
@@ -529,5 +530,44 @@ abstract class ControlledDeliveryContract {
         assertThat(db.count("1 = 1")).isEqualTo(1);
         assertThat(changed(node, () -> node.writer.replace(event().dedupKey("k").build())))
                 .isEqualTo(Change.NOT_FOUND);
+    }
+
+    @Test
+    void a_pending_event_is_replaced_by_its_id_by_one_without_a_key() {
+        Node node = node();
+        EventEnvelope first = event().deliverAfter(Duration.ofHours(1)).build();
+        node.write(node.writer, first);
+        EventEnvelope replacement = event().build();
+
+        assertThat(changed(node, () -> node.writer.replace(EventRef.id(first.eventId()), replacement)))
+                .isEqualTo(Change.MADE);
+
+        awaitStatus(replacement, EventStatus.DONE);
+        assertThat(node.delivered).containsExactly(replacement);
+        assertThat(db.count("1 = 1")).isEqualTo(1);
+        assertThat(changed(node, () -> node.writer.replace(EventRef.id(replacement.eventId()), event().build())))
+                .isEqualTo(Change.TOO_LATE);
+        assertThat(db.count("1 = 1")).isEqualTo(1);
+    }
+
+    @Test
+    void a_replacement_whose_key_another_event_has_is_refused_and_nothing_is_lost() {
+        Node node = node();
+        EventEnvelope first = event().deliverAfter(Duration.ofHours(1)).build();
+        EventEnvelope other =
+                event().dedupKey("k").deliverAfter(Duration.ofHours(1)).build();
+        node.write(node.writer, first);
+        node.write(node.writer, other);
+
+        assertThatThrownBy(() -> inTransaction(
+                        node,
+                        tx -> node.writer.replace(
+                                EventRef.id(first.eventId()),
+                                event().dedupKey("k").build())))
+                .isInstanceOf(OutboxException.class)
+                .hasMessageContaining(other.eventId());
+
+        assertThat(db.row(first.eventId()).status()).isEqualTo(EventStatus.NEW); // it was rolled back
+        assertThat(db.count("1 = 1")).isEqualTo(2);
     }
 }
