@@ -3,6 +3,7 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.internal.QuietLog;
 import outbox.internal.SqlErrors;
+import outbox.model.EventStatus;
 import outbox.spi.Mark;
 
 import java.lang.System.Logger;
@@ -55,6 +56,13 @@ final class Marker implements Runnable {
     /** What to write for an event; without a mark it is given back as if it had never been claimed. */
     private record Outcome(Delivery delivery, @Nullable Mark mark) {
 
+        /** Whether somebody waits for it: for the key, the next attempt, the dead event or what is given back. */
+        boolean isAwaited() {
+            return mark == null
+                    || mark.status() != EventStatus.DONE
+                    || delivery.envelope().dedupKey() != null;
+        }
+
         /** The claim may have been replaced since the outcome was decided. */
         Outcome underCurrentClaim() {
             return mark == null ? this : new Outcome(delivery, mark.withToken(delivery.token()));
@@ -68,7 +76,7 @@ final class Marker implements Runnable {
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
     private static final Duration LINGER =
             Duration.ofMillis(5); // under load a commit for more events costs less than two
-    private static final int LINGERS = 10; // at most, while the group is small
+    private static final int LINGERS = 10; // at most, while the group is small and grows
     private static final int SMALL_GROUP = 100;
     private static final Duration LATE_PATIENCE = Duration.ofSeconds(5);
     private static final String REPLACEMENT_ERROR = "The error text could not be stored; see the log of the node";
@@ -88,6 +96,8 @@ final class Marker implements Runnable {
     private volatile boolean closing;
     private volatile long deadlineNanos; // once closing, the thread gives up after it
     private volatile boolean gaveUp; // the running thread writes: something could not be written in time
+    private volatile boolean
+            hurried; // who adds an outcome sets it, the running thread clears it: somebody waits for one
     private Duration pause = FIRST_PAUSE; // of the running thread
     private boolean busy; // of the running thread: the last group had company
 
@@ -118,6 +128,9 @@ final class Marker implements Runnable {
 
     private synchronized void add(Outcome outcome) {
         outcomes.add(outcome);
+        if (outcome.isAwaited()) {
+            hurried = true;
+        }
         if (!running) { // it comes after the close
             deadlineNanos = System.nanoTime() + LATE_PATIENCE.toNanos();
             start();
@@ -183,6 +196,7 @@ final class Marker implements Runnable {
                 if (busy) {
                     linger();
                 }
+                hurried = false;
                 outcomes.drainTo(group, MAX_GROUP - 1);
             }
         } catch (InterruptedException e) {
@@ -193,12 +207,19 @@ final class Marker implements Runnable {
 
     private void linger() {
         int times = 0;
+        int before;
         do {
+            before = outcomes.size();
             long end = System.nanoTime() + LINGER.toNanos();
             for (long left = LINGER.toNanos(); left > 0 && !closing; left = end - System.nanoTime()) {
                 LockSupport.parkNanos(left); // may end early, by what woke the queue
             }
-        } while (++times < lingers && outcomes.size() < SMALL_GROUP && !closing);
+        } while (++times < lingers && isSmallAndGrows(before) && !hurried && !closing);
+    }
+
+    private boolean isSmallAndGrows(int before) {
+        int size = outcomes.size();
+        return size < SMALL_GROUP && size > before;
     }
 
     /** Writes the group, however often that takes, unless the time to close is over. */

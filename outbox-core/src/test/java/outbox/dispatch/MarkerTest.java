@@ -21,7 +21,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 
+import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 @Timeout(30)
@@ -69,14 +73,44 @@ class MarkerTest {
         }
     }
 
+    @Test
+    void under_load_outcomes_share_a_write() throws InterruptedException {
+        AtomicInteger writes = new AtomicInteger();
+        Marker marker = marker(arguments -> {
+            writes.incrementAndGet();
+            return ((List<?>) arguments[1])
+                    .stream().map(mark -> ((Mark) mark).eventId()).collect(toSet());
+        });
+
+        for (int i = 0; i < 400; i++) {
+            marker.settle(delivery("event-" + i), Mark.done("event-" + i, "token"));
+            LockSupport.parkNanos(100_000); // longer than such a write takes
+        }
+
+        assertThat(marker.close(Duration.ofSeconds(5))).isTrue();
+        assertThat(told).hasSize(400).containsOnly(Written.YES);
+        assertThat(writes).hasValueLessThan(200);
+    }
+
     /** Hands over an outcome while the store answers so; answers what the marker makes of it. */
     private Written mark(Object... storeAnswers) throws InterruptedException {
         answers.addAll(List.of(storeAnswers));
+        Marker marker = marker(arguments -> answer());
+
+        marker.settle(delivery("it"), Mark.done("it", "token"));
+
+        Written written = told.poll(10, TimeUnit.SECONDS);
+        assertThat(marker.close(Duration.ofSeconds(5))).isTrue();
+        return written;
+    }
+
+    /** A marker at work, on a store that answers its marks so. */
+    private Marker marker(Function<Object[], Object> marks) {
         LeasingEventStore store = (LeasingEventStore) Proxy.newProxyInstance(
                 getClass().getClassLoader(),
                 new Class<?>[] {LeasingEventStore.class},
                 (proxy, method, arguments) -> switch (method.getName()) {
-                    case "mark" -> answer();
+                    case "mark" -> marks.apply(arguments);
                     case "now" -> Instant.EPOCH;
                     default -> null;
                 });
@@ -87,23 +121,18 @@ class MarkerTest {
                 task -> new Thread(task, "marker"),
                 false);
         marker.start();
+        return marker;
+    }
+
+    private static Delivery delivery(String eventId) {
+        EventEnvelope event =
+                EventEnvelope.builder("T").eventId(eventId).payloadJson("{}").build();
         Delivery delivery = new Delivery(
-                new QueuedEvent(
-                        EventEnvelope.builder("T")
-                                .eventId("it")
-                                .payloadJson("{}")
-                                .build(),
-                        QueuedEvent.Source.HOT,
-                        0),
+                new QueuedEvent(event, QueuedEvent.Source.HOT, 0),
                 Claim.startingNow("token", Duration.ofMinutes(5)),
                 false);
         delivery.start(null);
-
-        marker.settle(delivery, Mark.done("it", "token"));
-
-        Written written = told.poll(10, TimeUnit.SECONDS);
-        assertThat(marker.close(Duration.ofSeconds(5))).isTrue();
-        return written;
+        return delivery;
     }
 
     private Object answer() {
