@@ -14,6 +14,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -25,6 +26,7 @@ import static org.awaitility.Awaitility.await;
 class DestinationDownTest {
 
     private static final Duration WAIT = Duration.ofSeconds(5);
+    private static final Duration TAKES = Duration.ofMillis(20); // so that calls overlap if they may
     private static final int EVENTS = 300;
 
     private final StoreFixture db = Databases.H2.fixture();
@@ -88,6 +90,7 @@ class DestinationDownTest {
             assertThat(concurrency.get(0)).isEqualTo(1);
             assertThat(concurrency.subList(1, 3)).allMatch(beside -> beside <= 2);
             assertThat(concurrency.subList(3, 7)).allMatch(beside -> beside <= 4);
+            assertThat(concurrency).contains(8); // and at last as many as there are workers
             assertThat(node.counts.dead).hasValue(0);
         }
     }
@@ -103,6 +106,7 @@ class DestinationDownTest {
                 throw new IOException("connection refused");
             }
             concurrency.add(beside);
+            LockSupport.parkNanos(TAKES.toNanos());
         } finally {
             inside.decrementAndGet();
         }
