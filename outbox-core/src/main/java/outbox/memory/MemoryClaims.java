@@ -7,6 +7,7 @@ import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
 import outbox.spi.Position;
+import outbox.spi.PriorityShare;
 import outbox.spi.Withheld;
 
 import java.time.Instant;
@@ -16,6 +17,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,6 +47,7 @@ final class MemoryClaims {
     }
 
     private final MemoryTable table;
+    private final PriorityShare priorities = new PriorityShare();
 
     MemoryClaims(MemoryTable table) {
         this.table = table;
@@ -90,6 +93,23 @@ final class MemoryClaims {
                 || withheld.routes().contains(route)
                 || event.tenantId() != null && withheld.tenants().contains(event.tenantId())
                 || known != null && !known.contains(route);
+    }
+
+    /** Those of the rows that a claim takes: the urgent ones first, and if not all fit, a part by age. */
+    List<Row> chosen(List<Row> due, MemoryTx tx, int limit) {
+        if (due.size() <= limit) {
+            return first(due, tx, URGENT_FIRST, limit);
+        }
+        List<Row> urgent = due.stream().filter(row -> priorityOf(row, tx) > 0).toList();
+        Set<Row> chosen = new LinkedHashSet<>(first(urgent, tx, URGENT_FIRST, priorities.of(limit)));
+        List<Row> rest = due.stream().filter(row -> !chosen.contains(row)).toList();
+        chosen.addAll(first(rest, tx, OLDEST_FIRST, limit - chosen.size()));
+        return List.copyOf(chosen);
+    }
+
+    private static int priorityOf(Row row, MemoryTx tx) {
+        RowState state = row.seenBy(tx);
+        return state == null ? 0 : state.event().priority();
     }
 
     /** The first of the rows, as they are for the transaction. */

@@ -64,7 +64,7 @@ import java.util.stream.Stream;
  * written again by a reconciliation, one about something that never happened cannot be taken back. A context that does not tell so ({@link TxContext#whenUnknown}) makes that last an hour.
  *
  * <p>Bounded by number and by bytes. Finished events are kept as long as nobody else needs the room; then the oldest that were delivered go first, apart from those that still keep a key. Dead ones go last,
- * counted and logged, and those that block an aggregate in order do not. A claim goes by priority, then by due time, without the share by age of the stores on a database. There is no history of
+ * counted and logged, and those that block an aggregate in order do not. There is no history of
  * attempts. Thread-safe.
  */
 public final class MemoryEventStore
@@ -389,7 +389,7 @@ public final class MemoryEventStore
                     withheld,
                     state -> state.isPending() && isDue(state, now, skipRecent) && state.isFree(lockExpiry));
             List<ClaimedEvent> claimed = new ArrayList<>();
-            for (Row row : MemoryClaims.first(due, tx, MemoryClaims.URGENT_FIRST, limit)) {
+            for (Row row : claims.chosen(due, tx, limit)) {
                 RowState state = Objects.requireNonNull(row.seenBy(tx));
                 table.change(tx, row, state.lockedBy(claim.token(), now));
                 claimed.add(new ClaimedEvent(state.row(), claim, state.lockedBy() != null));

@@ -28,6 +28,7 @@ import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
+import outbox.spi.PriorityShare;
 import outbox.spi.ReconcilingEventStore;
 import outbox.spi.Replay;
 import outbox.spi.Withheld;
@@ -80,6 +81,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     private final HeldEventStatements held;
     private final OrderStatements order;
     private final ControlStatements control;
+    final PriorityShare priorities = new PriorityShare();
     private final AdminStatements admin;
     private final EndedIds ended = new EndedIds();
     private final AuditStatements audit;
@@ -602,7 +604,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         if (!shape.has("priority_slot") || byAge.size() < limit) { // all that is due and free
             return byAge;
         }
-        int share = control.shareOfPriority(limit);
+        int share = priorities.of(limit);
         List<EventRows.Candidate> urgent = share == 0 ? List.of() : source.of(By.PRIORITY, share);
         if (urgent.isEmpty()) {
             return byAge;

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The statements of delivery control. A key is taken by an unfinished event, and by a delivered one that keeps it, until somebody asks for it after its time: then it is set free.
@@ -26,12 +25,9 @@ final class ControlStatements {
 
     private static final int MAX_TRIES = 10; // each means that whoever had the key just let it go
 
-    private static final int SHARE_BY_AGE = 4;
-
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
     private final AbstractJdbcEventStore store;
-    private final AtomicInteger claims = new AtomicInteger();
     private volatile long nextLookNanos = System.nanoTime(); // while the table has no deadlines
 
     ControlStatements(AbstractJdbcEventStore store) {
@@ -183,17 +179,6 @@ final class ControlStatements {
             conn.rollback(before);
             return false;
         }
-    }
-
-    // ---- claiming ----
-
-    /**
-     * How many events of a claim are chosen by priority; the others go by their due time alone, at least a quarter of a large claim, and of small ones each fourth as a whole. So an event
-     * waits for no more than four times those that were due before it.
-     */
-    int shareOfPriority(int limit) {
-        boolean byAge = claims.incrementAndGet() % SHARE_BY_AGE == 0;
-        return limit >= SHARE_BY_AGE ? limit - limit / SHARE_BY_AGE : byAge ? 0 : limit;
     }
 
     // ---- changing ----

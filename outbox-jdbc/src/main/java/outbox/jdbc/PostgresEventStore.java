@@ -26,7 +26,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
 
     /** What keeps the planner from any way of a claim but one: along the index, and event by event to its place. */
     private static final String ALONG_THE_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; "
-            + "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
+            + "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_nestloop = on";
 
     private volatile boolean backlog; // the last claim was full: the next one looks by priority first
 
@@ -162,7 +162,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             TableShape shape = ordering.isOn() ? order().require(conn) : shape(conn);
             List<EventRows.Candidate> taken = new ArrayList<>();
             if (shape.has("priority")) {
-                int byPriority = control().shareOfPriority(limit);
+                int byPriority = priorities.of(limit);
                 int byAge = limit - byPriority;
                 if (byAge > 0 && !backlog) {
                     taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, byAge, ordering, except));
@@ -185,14 +185,15 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     /**
-     * Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit, token, now. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
+     * Binds: now, latest created_at, lock expiry, what is withheld, those of the order, limit, token, now, lock expiry. A materialised CTE, not {@code IN (SELECT … LIMIT)}: the planner may run a sub-select
      * again and claim more than asked. RETURNING promises no order; the caller sorts. The look at other events of an aggregate takes no lock and waits for none.
      *
      * <p>The claim walks along its index. The entries of events that are done stay there until a vacuum. A scan of the index marks them as it meets them, and the next one passes over them; a
      * bitmap of the index, which the planner takes for a few events in need of a sort, would look up each of them in the table again, every time.
      *
      * <p>What was locked is updated in its place, not looked for once more; for hundreds of events the planner would even read the whole table. A place counts within its
-     * partition only. An event that was changed by others between the look at it and its lock is no longer where this statement can see it: it is left to the next claim.
+     * partition only. An event that was changed by others between the look at it and its lock is no longer where this statement can see it: it is left to the next claim, and this one is
+     * not full.
      */
     @SuppressWarnings("TooManyParameters") // of the claim, and which part of it
     private List<EventRows.Candidate> take(
@@ -229,6 +230,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                   FROM due
                  WHERE e.ctid = due.place
                    AND e.tableoid = due.part
+                   AND e.status + 0 IN (0, 2)
+                   AND (e.locked_at IS NULL OR e.locked_at < ?)
                 RETURNING %2$s, due.locked_by
                 """.formatted(
                                 table(),
@@ -250,7 +253,10 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                         if (ordering.isOn()) {
                             order().bindNext(binder, ordering);
                         }
-                        binder.number(limit).text(claim.token()).time("locked_at", now);
+                        binder.number(limit)
+                                .text(claim.token())
+                                .time("locked_at", now)
+                                .time("locked_at", lockExpiry);
                     },
                     row -> EventRows.candidate(row, shape));
         }

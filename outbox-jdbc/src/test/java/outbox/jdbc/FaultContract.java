@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -179,7 +180,12 @@ abstract class FaultContract {
                 .mapToObj(i -> EventEnvelope.ofJson("T", "{}"))
                 .toList());
         FaultyDataSource unlocked = new FaultyDataSource(db.dataSource());
-        unlocked.rewriteSql(sql -> sql.replace("FOR UPDATE SKIP LOCKED", ""));
+        AtomicInteger stripped = new AtomicInteger();
+        unlocked.rewriteSql(sql -> {
+            String without = sql.replaceAll("FOR UPDATE( OF e)? SKIP LOCKED", "");
+            stripped.addAndGet(without.equals(sql) ? 0 : 1);
+            return without;
+        });
         StoreFixture lockless = new StoreFixture(unlocked, database.store(), db.table(), db.zonedTimes());
         List<String> claimed = new CopyOnWriteArrayList<>();
         List<Thread> claimers = new ArrayList<>();
@@ -203,6 +209,7 @@ abstract class FaultContract {
             claimer.join(60_000);
         }
 
+        assertThat(stripped).hasPositiveValue();
         assertThat(claimed).doesNotHaveDuplicates().hasSize(1000);
     }
 

@@ -50,11 +50,6 @@ public abstract class ControlContract {
     /** A fresh, empty table with its store. */
     protected abstract StoreFixture createFixture() throws SQLException;
 
-    /** Whether a part of each claim goes by age, whatever the priorities; false for a store that goes by priority alone. */
-    protected boolean sharesClaimsByAge() {
-        return true;
-    }
-
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
@@ -504,14 +499,6 @@ public abstract class ControlContract {
         List<String> claimed = claimIds(db.now(), 8);
 
         assertThat(claimed).hasSize(8);
-        if (!sharesClaimsByAge()) {
-            assertThat(claimed.get(0)).isEqualTo(high.eventId());
-            assertThat(claimed.subList(1, 8))
-                    .containsExactlyElementsOf(middle.subList(0, 7).stream()
-                            .map(EventEnvelope::eventId)
-                            .toList());
-            return;
-        }
         assertThat(claimed.subList(0, 6))
                 .containsExactly(
                         high.eventId(),
@@ -546,9 +533,7 @@ public abstract class ControlContract {
         }
 
         for (int i = 0; i < 6; i++) {
-            assertThat(claimIds(db.now(), 4))
-                    .filteredOn(tried::contains)
-                    .hasSize(sharesClaimsByAge() ? 1 : i < 5 ? 0 : 4);
+            assertThat(claimIds(db.now(), 4)).filteredOn(tried::contains).hasSize(1);
         }
     }
 
@@ -579,6 +564,6 @@ public abstract class ControlContract {
         }
 
         assertThat(claimed).hasSize(4);
-        assertThat(claimed.contains(plain.eventId())).isEqualTo(sharesClaimsByAge());
+        assertThat(claimed).contains(plain.eventId());
     }
 }

@@ -6,9 +6,4 @@ class MemoryControlTest extends ControlContract {
     protected StoreFixture createFixture() {
         return MemoryFixture.create();
     }
-
-    @Override
-    protected boolean sharesClaimsByAge() {
-        return false;
-    }
 }
