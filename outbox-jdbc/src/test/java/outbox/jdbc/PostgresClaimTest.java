@@ -9,13 +9,18 @@ import outbox.spi.ClaimedEvent;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /** The claim goes along its index and then straight to the places of the events, whatever the planner takes the table for. */
 @Timeout(60)
@@ -67,6 +72,55 @@ class PostgresClaimTest {
                 .hasSize(100)
                 .allSatisfy(one ->
                         assertThat(Integer.parseInt(one.event().eventId())).isEven());
+    }
+
+    @Test
+    void an_event_that_changes_while_a_claim_is_under_way_is_left_to_the_next_claim() throws Exception {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        db.inTransaction(connection -> execute(connection, """
+                INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)
+                SELECT i::text, 'T', '{}', 0, now() + i * INTERVAL '1 millisecond' - INTERVAL '1 minute', now() FROM generate_series(1, 3) i
+                """, """
+                CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    PERFORM pg_advisory_xact_lock(1);
+                    RETURN NEW;
+                END $$
+                """, """
+                CREATE TRIGGER claimed BEFORE UPDATE ON outbox_event FOR EACH ROW
+                WHEN (OLD.event_id = '1' AND NEW.locked_by IS NOT NULL) EXECUTE FUNCTION wait_for_the_test()
+                """));
+        List<String> claimed = new ArrayList<>();
+        try (Connection test = db.open()) {
+            execute(test, "SELECT pg_advisory_xact_lock(1)");
+            CompletableFuture<List<ClaimedEvent>> claim = CompletableFuture.supplyAsync(
+                    () -> db.call(connection -> claim(store, connection, store.now(connection), 10)));
+            await().until(() -> db.call(PostgresClaimTest::isWaitedFor));
+
+            db.inTransaction(connection -> execute(
+                    connection,
+                    "UPDATE outbox_event SET available_at = now() - INTERVAL '1 hour' WHERE event_id = '2'"));
+            test.commit();
+
+            claimed.addAll(ids(claim.get(10, TimeUnit.SECONDS)));
+            assertThat(claimed).contains("1").doesNotContain("2");
+        }
+        claimed.addAll(ids(db.call(connection -> claim(store, connection, store.now(connection), 10))));
+        assertThat(claimed).containsExactlyInAnyOrder("1", "2", "3");
+    }
+
+    private static boolean isWaitedFor(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(
+                        "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = "
+                                + "(SELECT oid FROM pg_database WHERE datname = current_database()))")) {
+            return row.next() && row.getBoolean(1);
+        }
+    }
+
+    private static List<String> ids(List<ClaimedEvent> claimed) {
+        return claimed.stream().map(one -> one.event().eventId()).toList();
     }
 
     private static List<ClaimedEvent> claim(
