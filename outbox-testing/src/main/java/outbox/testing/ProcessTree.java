@@ -1,17 +1,25 @@
 package outbox.testing;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /**
  * A child process with its own children, treated as one. PostgreSQL is such a tree: to stop or kill only its first
  * process would leave the others at work.
  */
 final class ProcessTree {
+    private static final Set<String> STOPPED = Set.of("T", "t", "Z", "X"); // the last two have ended
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(5);
     private static final Duration COLLECT_LIMIT = Duration.ofSeconds(5);
     private static final Duration KILL_LIMIT = Duration.ofSeconds(20);
 
@@ -27,6 +35,39 @@ final class ProcessTree {
             throw new IllegalStateException("Process " + root.pid() + " has ended and cannot be stopped");
         }
         Signal.STOP.send(root.descendants().toList()); // one of them may have ended by itself
+        awaitStopped(root.pid());
+        root.descendants().forEach(child -> awaitStopped(child.pid()));
+    }
+
+    /** The signal is sent, but each thread stops when it comes to see it; until then a server may answer once more. */
+    private static void awaitStopped(long pid) {
+        long end = System.nanoTime() + STOP_LIMIT.toNanos();
+        while (hasRunningThread(pid)) {
+            if (System.nanoTime() - end > 0) {
+                throw new IllegalStateException("Process " + pid + " was told to stop and still runs");
+            }
+            LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    /** False also for a process that has ended, and where there is no /proc to ask. */
+    private static boolean hasRunningThread(long pid) {
+        try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
+            return threads.anyMatch(thread -> !STOPPED.contains(state(thread.resolve("stat"))));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** The letter behind the name of the thread, which is in parentheses. */
+    private static String state(Path stat) {
+        try {
+            String text = Files.readString(stat);
+            int at = text.lastIndexOf(')') + 2;
+            return text.substring(at, at + 1);
+        } catch (IOException e) {
+            return "X"; // it ended meanwhile
+        }
     }
 
     void resume() {
