@@ -74,8 +74,8 @@ final class Report {
                 Median of %d rounds, with the range; **×** is the median of the ratios within each round. Client and server share \
                 the machine. Contenders take turns, each measurement on a fresh database and a fresh pool of %d connections, which \
                 writers and delivery share. Per event: commits, statements (without BEGIN and COMMIT) and bytes of log, business \
-                transaction included, as the server counts them. Every contender is warmed up before the first round, and in W1 also \
-                within each measurement, by transactions that do not count for the rate. Take no difference below 15 %% for a difference.
+                transaction included, as the server counts them. Every contender is warmed up before the first round and by a short run before \
+                each measurement, in W1 also within it, by transactions that do not count for the rate. Take no difference below 15 %% for a difference.
 
                 - Command: `%s`
                 - Commit: %s
