@@ -77,12 +77,15 @@ class PostgresDoctorTest {
 
     @Test
     void an_invalid_index_is_named() throws Exception {
-        shop.execute("UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'outbox_event_expiry'::regclass");
+        shop.execute(
+                "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'outbox_event_control_expiry'::regclass");
 
         Run run = doctor();
 
         assertThat(run.out())
-                .contains("Index outbox_event_expiry of outbox_event is invalid", "no index for deadlines");
+                .contains(
+                        "Index outbox_event_control_expiry of public.outbox_event_control is invalid",
+                        "Table public.outbox_event_control has no index for deadlines");
     }
 
     @Test

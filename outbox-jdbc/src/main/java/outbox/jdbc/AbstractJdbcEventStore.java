@@ -305,6 +305,12 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 () -> new EventInsert(this, shapeFor(conn, events)).insert(conn, List.copyOf(events), birth, false));
     }
 
+    /** Where events are inserted that use delivery control, and looked for by what they use of it. */
+    final TableName controlTable(TableShape shape) {
+        TableName own = shape.controlTable();
+        return own == null ? table() : own;
+    }
+
     /** Looks at the table again before an event is refused for what it lacks. */
     private TableShape shapeFor(Connection conn, List<EventEnvelope> events) throws SQLException {
         for (EventEnvelope event : events) {
@@ -355,8 +361,13 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** Which of the events are in the table; all of them if an old snapshot hides the one that is. */
     private List<String> existing(Connection conn, List<EventEnvelope> events) throws SQLException {
         List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
-        Set<String> found = queryIds(conn, "SELECT event_id FROM %1$s WHERE %2$s", ids, binder -> {});
+        Set<String> found = present(conn, ids);
         return found.isEmpty() ? ids : List.copyOf(found);
+    }
+
+    /** Which of the ids are in the table. */
+    final Set<String> present(Connection conn, List<String> ids) throws SQLException {
+        return queryIds(conn, "SELECT event_id FROM %1$s WHERE %2$s", ids, binder -> {});
     }
 
     final DuplicateEventException duplicate(List<String> eventIds, @Nullable SQLException cause) {

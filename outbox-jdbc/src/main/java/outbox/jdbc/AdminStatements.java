@@ -125,7 +125,7 @@ final class AdminStatements {
                     """.formatted(
                             SUMMARY_COLUMNS,
                             EventSummary.MAX_ERROR_LENGTH,
-                            store.table(),
+                            tableOf(shape, query.filter()),
                             where.sql(),
                             oldestFirst ? "ASC" : "DESC",
                             EventRows.control(shape));
@@ -142,11 +142,15 @@ final class AdminStatements {
 
     long count(Connection conn, EventFilter filter) {
         FilterSql where = new FilterSql(store, filter);
-        String sql = "SELECT COUNT(*) FROM %s %s".formatted(store.table(), where.sql());
         return store.run("count events", () -> {
-            shapeFor(conn, filter);
+            String sql = "SELECT COUNT(*) FROM %s %s".formatted(tableOf(shapeFor(conn, filter), filter), where.sql());
             return store.query(conn, sql, where::bind, row -> row.getLong(1)).get(0);
         });
+    }
+
+    /** Where the events of a filter are to be found. */
+    private TableName tableOf(TableShape shape, EventFilter filter) {
+        return filter.dedupKey() == null ? store.table() : store.controlTable(shape);
     }
 
     /** Refuses a filter by a key where the table keeps none. */
@@ -168,7 +172,7 @@ final class AdminStatements {
     List<String> findIds(Connection conn, EventFilter filter, int limit) {
         FilterSql where = new FilterSql(store, filter);
         return store.run("find events", () -> {
-            shapeFor(conn, filter);
+            TableName table = tableOf(shapeFor(conn, filter), filter);
             boolean numbered = store.shapeWith(conn, OrderStatements.COLUMN).has(OrderStatements.COLUMN);
             // Binds: those of the conditions, limit.
             String sql = """
@@ -177,7 +181,7 @@ final class AdminStatements {
                      %s
                      ORDER BY %s
                      LIMIT ?
-                    """.formatted(store.table(), where.sql(), numbered ? "ABS(seq)" : "created_at, event_id");
+                    """.formatted(table, where.sql(), numbered ? "ABS(seq)" : "created_at, event_id");
             return store.query(
                     conn,
                     sql,

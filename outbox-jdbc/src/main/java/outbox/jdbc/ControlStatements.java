@@ -126,7 +126,7 @@ final class ControlStatements {
                 """.formatted(
                         store.plusMillis("done_at", "dedup_ms"),
                         store.nowSql(shape.isZoned("done_at")),
-                        store.table(),
+                        store.controlTable(shape),
                         store.keyIsTaken(),
                         latest ? store.lockRow() : "");
         List<Holder> holders = store.query(
@@ -185,8 +185,9 @@ final class ControlStatements {
 
     Optional<Pending> find(Connection conn, EventRef event, boolean latest) throws SQLException {
         String id = event.eventId();
+        TableShape shape = id != null ? store.shape(conn) : store.shapeWith(conn, store.keyColumn());
         if (id == null) {
-            require(store.shapeWith(conn, store.keyColumn()), store.keyColumn(), "its events have no keys");
+            require(shape, store.keyColumn(), "its events have no keys");
         }
         // Binds: id or key.
         String sql = """
@@ -195,7 +196,9 @@ final class ControlStatements {
                  WHERE %s
                  %s
                 """.formatted(
-                        store.table(), id != null ? "event_id = ?" : store.keyIsTaken(), latest ? store.lockRow() : "");
+                        id != null ? store.table() : store.controlTable(shape),
+                        id != null ? "event_id = ?" : store.keyIsTaken(),
+                        latest ? store.lockRow() : "");
         String name = id != null ? id : Objects.requireNonNull(event.dedupKey());
         return store.query(conn, sql, binder -> binder.text(name), ControlStatements::pending).stream()
                 .findFirst();
@@ -280,8 +283,8 @@ final class ControlStatements {
         }
         for (EventStatus status : List.of(EventStatus.NEW, EventStatus.RETRY)) {
             // Binds: now, lock expiry, limit.
-            String sql = shape.text(
-                    "expired " + status, () -> """
+            String sql = shape.text("expired " + status, () ->
+                    """
                     SELECT event_id
                       FROM %s
                      WHERE status = %d
@@ -290,7 +293,7 @@ final class ControlStatements {
                      ORDER BY expires_at
                      LIMIT ?
                      %s
-                    """.formatted(store.table(), status.code(), store.lockCandidates()));
+                    """.formatted(store.controlTable(shape), status.code(), store.lockCandidates()));
             expired.addAll(store.queryAnew(
                     conn,
                     sql,

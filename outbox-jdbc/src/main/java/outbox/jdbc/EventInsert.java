@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * Inserts events with as few statements as the limits of drivers and servers allow: several rows per statement, bounded in number (bind parameters) and in bytes (packet size).
@@ -52,6 +53,9 @@ final class EventInsert {
             refuseWhatTheTableCannotKeep(event);
             fresh &= event.takeFreshId();
         }
+        if (!fresh && shape.controlTable() != null) {
+            refuseExisting(connection, events);
+        }
         if (events.size() == 1 && events.get(0).dedupKey() == null) { // the usual write
             insertUnkeyed(connection, events, birth, fresh);
             return Map.of();
@@ -80,6 +84,15 @@ final class EventInsert {
             throw e;
         }
         return leftOut;
+    }
+
+    /** Of two tables that make one, each knows its own ids only. */
+    private void refuseExisting(Connection connection, List<EventEnvelope> events) throws SQLException {
+        Set<String> present = store.present(
+                connection, events.stream().map(EventEnvelope::eventId).toList());
+        if (!present.isEmpty()) {
+            throw store.duplicate(List.copyOf(present), null);
+        }
     }
 
     private void insertUnkeyed(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth, boolean fresh)
@@ -221,7 +234,7 @@ final class EventInsert {
                     status, attempts, available_at, created_at%s%s%s%s)
                 VALUES %s%s
                 %s""".formatted(
-                        store.table(),
+                        kind.controlled ? store.controlTable(shape) : store.table(),
                         occurredAt ? ", occurred_at" : "",
                         bytes ? ", payload_bytes" : "",
                         kind.leased ? ", locked_by, locked_at" : "",

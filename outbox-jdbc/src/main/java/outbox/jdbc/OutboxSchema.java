@@ -10,7 +10,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -25,7 +24,10 @@ public final class OutboxSchema {
 
     private static final String TABLE = "META-INF/outbox/schema/%s/V1__outbox_event.sql";
 
-    private static final Pattern INDEX = Pattern.compile("CREATE (?:UNIQUE )?INDEX IF NOT EXISTS (\\w+) ");
+    private static final Pattern INDEX = Pattern.compile("CREATE (?:UNIQUE )?INDEX IF NOT EXISTS (\\w+) ON (\\S+) ");
+
+    /** A statement with what it may have between dollars, where a semicolon is not its end. */
+    private static final Pattern STATEMENT = Pattern.compile("(?:[^;$]++|\\$\\$.*?\\$\\$)+", Pattern.DOTALL);
 
     private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
@@ -55,8 +57,14 @@ public final class OutboxSchema {
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
                         .replaceAll(
-                                "\\boutbox_event_(due|status|lease|seq|order|key|dead_key|priority|expiry)\\b",
+                                "\\boutbox_event_((?:control_)?(?:due|order|key|dead_key|priority|expiry)|status|lease|seq)\\b",
                                 name + "_$1")
+                        .replaceAll(
+                                "\\boutbox_event_control\\b",
+                                PostgresEventStore.controlTable(store.table()).value())
+                        .replaceAll(
+                                "\\boutbox_event_numbers\\b",
+                                store.table().with("_numbers").value())
                         .replaceAll(
                                 "\\boutbox_audit\\b",
                                 AuditStatements.table(store).value())
@@ -82,8 +90,10 @@ public final class OutboxSchema {
     }
 
     private static Stream<String> split(String script) {
-        return Arrays.stream(script.replaceAll("--[^\\n]*", "").split(";"))
-                .map(String::strip)
+        return STATEMENT
+                .matcher(script.replaceAll("--[^\\n]*", ""))
+                .results()
+                .map(statement -> statement.group().strip())
                 .filter(statement -> !statement.isEmpty());
     }
 
@@ -287,7 +297,9 @@ public final class OutboxSchema {
         }
         for (String sql : statements(store, capability)) {
             Matcher index = INDEX.matcher(sql);
-            if (index.lookingAt() && !hasRelation(connection, store.table().sibling(index.group(1)))) {
+            if (index.lookingAt()
+                    && hasRelation(connection, new TableName(index.group(2)))
+                    && !hasRelation(connection, store.table().sibling(index.group(1)))) {
                 createTables(connection, List.of(sql));
             }
         }

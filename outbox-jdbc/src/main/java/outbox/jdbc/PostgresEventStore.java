@@ -82,6 +82,27 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return "ON CONFLICT (event_id) DO NOTHING" + (rows == 1 ? "" : " RETURNING event_id");
     }
 
+    /** Whether there is a table beside for events that use delivery control, whose rows are those of the outbox table too. */
+    @Override
+    TableShape readShape(Connection conn) throws SQLException {
+        TableShape shape = super.readShape(conn);
+        TableName beside = controlTable(table());
+        // Binds: names of both tables.
+        String sql = "SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?)";
+        try (PreparedStatement select = conn.prepareStatement(sql)) {
+            select.setString(1, table().value());
+            select.setString(2, beside.value());
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? shape.withControlTable(beside) : shape;
+            }
+        }
+    }
+
+    /** The table that {@code V3__outbox_control.sql} makes for events that use delivery control. */
+    static TableName controlTable(TableName table) {
+        return table.with("_control");
+    }
+
     /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. Where no row can exist, that would only cost time. */
     @Override
     void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
@@ -234,7 +255,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                    AND (e.locked_at IS NULL OR e.locked_at < ?)
                 RETURNING %2$s, due.locked_by
                 """.formatted(
-                                table(),
+                                byPriority ? controlTable(shape) : table(),
                                 EventRows.columns(shape, "e."),
                                 byPriority ? "AND e.priority IS NOT NULL" : "",
                                 ordering.isOn() ? "AND " + order().isNext(ordering) : "",

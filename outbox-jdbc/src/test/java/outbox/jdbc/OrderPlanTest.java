@@ -46,12 +46,12 @@ class OrderPlanTest {
 
             assertThat(lines(plan, database == Databases.POSTGRES ? "Scan" : "| p |"))
                     .hasSizeGreaterThanOrEqualTo(database == Databases.POSTGRES ? 4 : 6)
-                    .allMatch(line -> line.contains("outbox_event_pkey")
+                    .allMatch(line -> line.matches(".*outbox_event_(control_)?pkey.*")
                             || line.matches(
                                     database == Databases.POSTGRES
-                                            ? ".*Index (Only )?Scan.* using outbox_event_order .*"
+                                            ? ".*Index (Only )?Scan.* using outbox_event_(control_)?order .*"
                                             : ".*\\| outbox_event_order \\| 775 \\|.*")); // by type, id and status
-            assertThat(plan).doesNotContain("filesort", "Seq Scan", "Sort");
+            assertThat(plan).doesNotContain("filesort", "Seq Scan", "->  Sort");
         }
         Map<String, Position> positions = db.call(connection -> store.positions(
                 connection, List.of(id(0), id(2), id(EVENTS - 4), id(EVENTS - 2)), Ordering.perAggregate()));
@@ -76,7 +76,7 @@ class OrderPlanTest {
                         store.claimInOrder(connection, CLAIM, now, now, Duration.ZERO, 50, Ordering.perAggregate()));
 
         assertThat(plan).contains("outbox_event_due", "outbox_event_order");
-        assertThat(plan).doesNotContain("filesort", "Seq Scan", "Sort");
+        assertThat(plan).doesNotContain("filesort", "Seq Scan", "->  Sort");
         assertThat(lines(plan, "| ALL |"))
                 .allMatch(line -> line.contains("| <derived")); // what was found, in its order
         List<ClaimedEvent> claimed = db.call(connection -> store.claimInOrder(
@@ -143,7 +143,7 @@ class OrderPlanTest {
 
         assertThat(plan)
                 .contains("outbox_event_pkey", "outbox_event_order")
-                .doesNotContain("Seq Scan", "outbox_event_due", "Sort");
+                .doesNotContain("Seq Scan", "outbox_event_due", "->  Sort");
     }
 
     private static String planOf(StoreFixture db, StoreFixture.Work use) {

@@ -49,7 +49,7 @@ class PostgresClaimTest {
 
         assertThat(plan)
                 .contains("Index Scan using outbox_event_due", "Tid Scan on outbox_event")
-                .doesNotContain("Seq Scan", "Sort", "Hash", "Bitmap");
+                .doesNotContain("Seq Scan", "->  Sort", "Hash", "Bitmap");
     }
 
     @Test

@@ -85,7 +85,7 @@ public abstract class AdminContract {
         rows = rowsOf(TABLE);
         admin = adminOf(TABLE);
         for (String table : List.of(TABLE, SPECIFICATION_TABLE, "outbox_audit")) {
-            rows.execute("DROP TABLE IF EXISTS " + table);
+            rows.execute("DROP TABLE IF EXISTS " + table + " CASCADE");
         }
         createTables(store(TABLE));
     }

@@ -230,6 +230,29 @@ public abstract class ControlContract {
     }
 
     @Test
+    void an_id_that_exists_is_an_error_whatever_the_two_events_use() {
+        EventEnvelope plain = event().build();
+        EventEnvelope urgent = event().priority(5).build();
+        EventEnvelope later = event().build();
+        write(plain);
+        write(urgent);
+
+        db.inTransaction(connection -> {
+            for (EventEnvelope again : List.of(
+                    event().eventId(plain.eventId()).priority(5).build(),
+                    event().eventId(plain.eventId()).dedupKey("k").build(),
+                    event().eventId(urgent.eventId()).build())) {
+                assertThatThrownBy(() -> store.insertAll(connection, List.of(event().build(), again), null))
+                        .hasMessageContaining(again.eventId());
+            }
+            store.insertNew(connection, later); // none of it has spoiled the transaction
+        });
+
+        assertThat(db.count("1 = 1")).isEqualTo(3);
+        assertThat(db.row(plain.eventId()).status()).isEqualTo(EventStatus.NEW);
+    }
+
+    @Test
     void a_key_is_free_when_its_event_is_done_or_dead() {
         EventEnvelope first = keyed("k");
         EventEnvelope second = keyed("k");

@@ -45,7 +45,7 @@ public abstract class PurgeContract {
     @BeforeEach
     void freshTables() {
         rows = new OutboxRows(dataSource(), store(TABLE), TABLE);
-        rows.execute("DROP TABLE IF EXISTS " + TABLE);
+        rows.execute("DROP TABLE IF EXISTS " + TABLE + " CASCADE");
         createTables(store(TABLE));
     }
 

@@ -3,7 +3,9 @@ package outbox.cli.doctor;
 import org.jspecify.annotations.Nullable;
 
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Dead rows pile up in the table: every claim reads past them. PostgreSQL only. */
 final class BloatCheck implements Check {
@@ -17,9 +19,16 @@ final class BloatCheck implements Check {
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
-        if (!examination.isPostgres()) {
-            return List.of();
+        List<Finding> findings = new ArrayList<>();
+        if (examination.isPostgres()) {
+            for (String table : examination.tables()) {
+                look(examination, table).ifPresent(findings::add);
+            }
         }
+        return findings;
+    }
+
+    private Optional<Finding> look(Examination examination, String table) throws SQLException {
         // Binds: table.
         String sql = """
                 SELECT s.n_dead_tup, s.n_live_tup, COALESCE(GREATEST(s.last_vacuum, s.last_autovacuum)::text, 'never'),
@@ -28,22 +37,22 @@ final class BloatCheck implements Check {
                   JOIN pg_class c ON c.oid = s.relid
                  WHERE s.relid = to_regclass(?)
                 """;
-        List<List<@Nullable String>> rows = examination.queries().rows(sql, examination.table());
+        List<List<@Nullable String>> rows = examination.queries().rows(sql, table);
         if (rows.isEmpty()) {
-            return List.of();
+            return Optional.empty();
         }
         List<@Nullable String> row = rows.get(0);
         long dead = Long.parseLong(String.valueOf(row.get(0)));
         long live = Long.parseLong(String.valueOf(row.get(1)));
         if (dead < MANY || dead < live / 2) {
-            return List.of();
+            return Optional.empty();
         }
         boolean isOff = String.valueOf(row.get(3)).contains("autovacuum_enabled=false");
-        return List.of(finding(
-                "Table " + examination.table() + " has " + dead + " dead rows beside " + live
+        return Optional.of(finding(
+                "Table " + table + " has " + dead + " dead rows beside " + live
                         + " live ones; it was last vacuumed: " + row.get(2)
                         + (isOff ? ", and autovacuum is off for it." : "."),
-                "Run: VACUUM " + examination.table() + "; see what else the horizon check says; then "
+                "Run: VACUUM " + table + "; see what else the horizon check says; then "
                         + (isOff ? "RESET (autovacuum_enabled)" : "lower autovacuum_vacuum_scale_factor to 0.01")
                         + " for this table by ALTER TABLE."));
     }

@@ -1,8 +1,11 @@
 package outbox.cli.doctor;
 
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 
 /** One table, seen through one connection. */
 record Examination(Connection connection, Subject subject, Queries queries, Limits limits, Clock clock) {
@@ -25,6 +28,24 @@ record Examination(Connection connection, Subject subject, Queries queries, Limi
         return kind() == TableKind.TEXT_STATUS
                 ? "(next_retry_time IS NULL OR next_retry_time <= ?)"
                 : kind().due() + " <= ?";
+    }
+
+    /** The table, and what else keeps its rows without being a partition: on PostgreSQL the events that use delivery control have a table of their own. */
+    List<String> tables() throws SQLException {
+        List<String> tables = new ArrayList<>(List.of(table()));
+        if (isPostgres()) {
+            // Binds: table.
+            String sql = """
+                    SELECT n.nspname || '.' || c.relname
+                      FROM pg_inherits i
+                      JOIN pg_class c ON c.oid = i.inhrelid
+                      JOIN pg_namespace n ON n.oid = c.relnamespace
+                     WHERE i.inhparent = to_regclass(?)
+                       AND NOT c.relispartition
+                    """;
+            queries.rows(sql, table()).forEach(row -> tables.add(String.valueOf(row.get(0))));
+        }
+        return tables;
     }
 
     /** The name of a table beside this one, in the same schema. */

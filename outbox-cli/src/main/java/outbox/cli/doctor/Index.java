@@ -22,12 +22,12 @@ record Index(String name, List<String> columns, boolean isValid) {
                 && columns.subList(0, wanted.size()).equals(wanted);
     }
 
-    static List<Index> of(Examination examination) throws SQLException {
-        return examination.isPostgres() ? ofPostgres(examination) : ofMetaData(examination);
+    static List<Index> of(Examination examination, String table) throws SQLException {
+        return examination.isPostgres() ? ofPostgres(examination, table) : ofMetaData(examination, table);
     }
 
     /** Binds: table. */
-    private static List<Index> ofPostgres(Examination examination) throws SQLException {
+    private static List<Index> ofPostgres(Examination examination, String table) throws SQLException {
         String sql = """
                 SELECT c.relname, a.attname, i.indisvalid
                   FROM pg_index i
@@ -38,15 +38,14 @@ record Index(String name, List<String> columns, boolean isValid) {
                  ORDER BY c.relname, k.place
                 """;
         Map<String, Index> found = new LinkedHashMap<>();
-        for (var row : examination.queries().rows(sql, examination.table())) {
+        for (var row : examination.queries().rows(sql, table)) {
             add(found, String.valueOf(row.get(0)), String.valueOf(row.get(1)), "t".equals(row.get(2)));
         }
         return List.copyOf(found.values());
     }
 
-    private static List<Index> ofMetaData(Examination examination) throws SQLException {
+    private static List<Index> ofMetaData(Examination examination, String table) throws SQLException {
         DatabaseMetaData database = examination.connection().getMetaData();
-        String table = examination.table();
         int dot = table.indexOf('.');
         String schema = dot < 0 ? null : fold(database, table.substring(0, dot));
         String name = fold(database, table.substring(dot + 1));

@@ -14,13 +14,25 @@ final class IndexCheck implements Check {
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
-        List<Index> indexes = Index.of(examination);
+        List<String> tables = examination.tables();
+        List<Finding> findings = new ArrayList<>();
+        for (String table : tables) {
+            boolean isForControl =
+                    tables.indexOf(table) == tables.size() - 1; // the last one, if it is not the only one
+            findings.addAll(look(examination, table, isForControl));
+        }
+        return findings;
+    }
+
+    private List<Finding> look(Examination examination, String table, boolean isForControl) throws SQLException {
+        List<Index> indexes = Index.of(examination, table);
         List<Finding> findings = new ArrayList<>();
         for (IndexNeed need : examination.kind().indexes(examination.isPostgres(), examination.queries())) {
-            if (indexes.stream().noneMatch(need::isServedBy)) {
+            boolean isNeeded = isForControl || !need.isForControl();
+            if (isNeeded && indexes.stream().noneMatch(need::isServedBy)) {
                 findings.add(finding(
-                        "Table " + examination.table() + " has no index for " + need.purpose() + ", such as on ("
-                                + need.usual() + ").",
+                        "Table " + table + " has no index for " + need.purpose() + ", such as on (" + need.usual()
+                                + ").",
                         "Create the index that outbox schema print shows; on PostgreSQL with CREATE INDEX CONCURRENTLY,"
                                 + " so that writers go on."));
             }
@@ -28,7 +40,7 @@ final class IndexCheck implements Check {
         indexes.stream()
                 .filter(index -> !index.isValid())
                 .forEach(index -> findings.add(finding(
-                        "Index " + index.name() + " of " + examination.table()
+                        "Index " + index.name() + " of " + table
                                 + " is invalid: its build failed, and no query uses it.",
                         "Run: DROP INDEX CONCURRENTLY " + index.name() + "; then create it again.")));
         return findings;

@@ -8,15 +8,20 @@ import java.util.List;
  *
  * @param purpose what is slow without it
  * @param beginnings the columns that it may begin with, the usual ones first
+ * @param isForControl whether it is for events that use delivery control alone, wherever those are
  */
-record IndexNeed(String purpose, List<List<String>> beginnings) {
+record IndexNeed(String purpose, List<List<String>> beginnings, boolean isForControl) {
 
     static IndexNeed of(String purpose, List<String> usual) {
-        return new IndexNeed(purpose, List.of(usual));
+        return new IndexNeed(purpose, List.of(usual), false);
     }
 
     static IndexNeed of(String purpose, List<String> usual, List<String> other) {
-        return new IndexNeed(purpose, List.of(usual, other));
+        return new IndexNeed(purpose, List.of(usual, other), false);
+    }
+
+    private IndexNeed forControl() {
+        return new IndexNeed(purpose, beginnings, true);
     }
 
     boolean isServedBy(Index index) {
@@ -41,9 +46,12 @@ record IndexNeed(String purpose, List<List<String>> beginnings) {
                     "the order of an aggregate", List.of("aggregate_type", "aggregate_id", "status", "seq")));
         }
         if (table.hasColumn("expires_at")) {
-            needs.add(IndexNeed.of("keys of events", List.of("dedup_key"), List.of("dedup_slot")));
-            needs.add(IndexNeed.of("priorities", List.of("priority"), List.of("priority_slot")));
-            needs.add(IndexNeed.of("deadlines", List.of("expires_at"), List.of("status", "expires_at")));
+            needs.add(IndexNeed.of("keys of events", List.of("dedup_key"), List.of("dedup_slot"))
+                    .forControl());
+            needs.add(IndexNeed.of("priorities", List.of("priority"), List.of("priority_slot"))
+                    .forControl());
+            needs.add(IndexNeed.of("deadlines", List.of("expires_at"), List.of("status", "expires_at"))
+                    .forControl());
         }
         return needs;
     }
