@@ -249,7 +249,7 @@ final class ControlStatements {
                 () -> each
                         ? "(" + firstDue("status = 0") + ") UNION ALL (" + firstDue("status = 2") + ")"
                         : firstDue("status IN (0, 2)"));
-        List<Instant> first = store.queryAnew(
+        List<Instant> first = store.queryByIndex(
                 conn,
                 sql,
                 binder -> {

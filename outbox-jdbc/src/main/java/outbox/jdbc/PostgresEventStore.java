@@ -24,9 +24,12 @@ import java.util.concurrent.TimeUnit;
 /** PostgreSQL 12 or newer: what is claimed is locked, leased and read by a single statement, and an id that was given and exists does not abort the caller's transaction. */
 public final class PostgresEventStore extends AbstractJdbcEventStore {
 
-    /** What keeps the planner from any way of a claim but one: along the index, and event by event to its place. */
-    private static final String ALONG_THE_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; "
-            + "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_nestloop = on";
+    /** What keeps the planner from any way but one: along an index, and event by event to its place. So one plan is made and kept, whatever the size of the table then. */
+    private static final String BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; "
+            + "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_sort = off; "
+            + "SET LOCAL enable_nestloop = on; SET LOCAL plan_cache_mode = force_generic_plan";
+
+    private static final int SETTINGS = BY_INDEX.split(";").length;
 
     private volatile boolean backlog; // the last claim was full: the next one looks by priority first
 
@@ -261,26 +264,23 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                                 ordering.isOn() ? "AND " + order().isNext(ordering) : "",
                                 byPriority ? "e.priority DESC, e.available_at" : "e.available_at, e.created_at",
                                 except.condition("e.")));
-        try (PreparedStatement take = after(ALONG_THE_INDEX, conn, sql)) {
-            PostgresStatement.planEachTime(take);
-            return queryLast(
-                    conn,
-                    take,
-                    binder -> {
-                        binder.time("available_at", now)
-                                .time("created_at", latestCreation(now, skipRecent))
-                                .time("locked_at", lockExpiry);
-                        except.bind(binder);
-                        if (ordering.isOn()) {
-                            order().bindNext(binder, ordering);
-                        }
-                        binder.number(limit)
-                                .text(claim.token())
-                                .time("locked_at", now)
-                                .time("locked_at", lockExpiry);
-                    },
-                    row -> EventRows.candidate(row, shape));
-        }
+        return queryByIndex(
+                conn,
+                sql,
+                binder -> {
+                    binder.time("available_at", now)
+                            .time("created_at", latestCreation(now, skipRecent))
+                            .time("locked_at", lockExpiry);
+                    except.bind(binder);
+                    if (ordering.isOn()) {
+                        order().bindNext(binder, ordering);
+                    }
+                    binder.number(limit)
+                            .text(claim.token())
+                            .time("locked_at", now)
+                            .time("locked_at", lockExpiry);
+                },
+                row -> EventRows.candidate(row, shape));
     }
 
     /** Tells the driver not to keep the statement prepared: the plan that the server would keep for it was made when the table was small, and reads it as a whole. */
@@ -292,33 +292,41 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         }
     }
 
-    /** One plan is made and kept, whatever the ids. It is made without the way through the whole table, so it is right for a large one too. */
+    /** Changes settings for the rest of the transaction, in the round trip of the statement. */
     @Override
     <T> List<T> queryByIndex(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
-        try (PreparedStatement select =
-                after("SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan", conn, sql)) {
-            return queryLast(conn, select, binds, mapper);
+        try (PreparedStatement select = byIndex(conn, sql, binds)) {
+            try (ResultSet rows = select.getResultSet()) {
+                return all(rows, mapper);
+            }
         }
     }
 
-    /** Changes settings for the rest of the transaction, in the round trip of the statement. */
-    private PreparedStatement after(String settings, Connection conn, String sql) throws SQLException {
-        return conn.prepareStatement(shape(conn).text(new After(settings, sql), () -> settings + ";\n" + sql));
-    }
-
-    private record After(String settings, String sql) {}
-
-    private <T> List<T> queryLast(Connection conn, PreparedStatement statements, Binds binds, RowMapper<T> mapper)
-            throws SQLException {
-        binds.to(new Binder(statements, shape(conn)));
-        boolean answered = statements.execute();
-        while (!answered && statements.getUpdateCount() >= 0) { // what a setting answers
-            answered = statements.getMoreResults();
-        }
-        try (ResultSet rows = statements.getResultSet()) {
-            return all(rows, mapper);
+    @Override
+    int updateByIndex(Connection conn, String sql, Binds binds) throws SQLException {
+        try (PreparedStatement update = byIndex(conn, sql, binds)) {
+            return update.getUpdateCount();
         }
     }
+
+    /** Runs the statement after its settings; the current result is its own. */
+    private PreparedStatement byIndex(Connection conn, String sql, Binds binds) throws SQLException {
+        String text = shape(conn).text(new ByIndex(sql), () -> BY_INDEX + ";\n" + sql);
+        PreparedStatement statements = conn.prepareStatement(text);
+        try {
+            binds.to(new Binder(statements, shape(conn)));
+            statements.execute();
+            for (int i = 0; i < SETTINGS; i++) {
+                statements.getMoreResults();
+            }
+            return statements;
+        } catch (SQLException | RuntimeException e) {
+            statements.close();
+            throw e;
+        }
+    }
+
+    private record ByIndex(String sql) {}
 
     @Override
     int updateAnew(Connection conn, String sql, Binds binds) throws SQLException {
