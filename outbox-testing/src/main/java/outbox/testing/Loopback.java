@@ -3,6 +3,8 @@ package outbox.testing;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** The address and the ports that everything here listens on. */
@@ -13,6 +15,8 @@ final class Loopback {
     private static final int LOWEST = 15_000;
     private static final int HIGHEST = 32_000;
     private static final int TRIES = 100;
+    private static final Set<Integer> GIVEN =
+            ConcurrentHashMap.newKeySet(); // who asks for several listens on them later
 
     private Loopback() {}
 
@@ -23,12 +27,13 @@ final class Loopback {
 
     /**
      * Finds a port that is likely to stay free while nobody listens on it. Linux gives the ports from 32768 on to
-     * outgoing connections, so one of those can be gone when a killed server wants it back; these lie below.
+     * outgoing connections, so one of those can be gone when a killed server wants it back; these lie below. No port
+     * is given twice by a process.
      */
     static int freePort() {
         for (int i = 0; i < TRIES; i++) {
             int port = ThreadLocalRandom.current().nextInt(LOWEST, HIGHEST);
-            if (isFree(port)) {
+            if (isFree(port) && GIVEN.add(port)) {
                 return port;
             }
         }
