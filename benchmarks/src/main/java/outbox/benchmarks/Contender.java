@@ -31,6 +31,11 @@ interface Contender {
         return "";
     }
 
+    /** How many invoices, which use delivery control, are written each second beside whatever is measured; see {@link Node#writeInvoices}. */
+    default int invoicesPerSecond() {
+        return 0;
+    }
+
     /** A node on the tables of the data source, which delivers nothing until it is told to. */
     Node node(NodeSetup setup) throws Exception;
 

@@ -40,11 +40,6 @@ final class Destination {
         Arrays.fill(reachedAt, NEVER);
     }
 
-    /** One that gets nothing. */
-    static Destination unused() {
-        return new Destination(0, 0, Duration.ZERO);
-    }
-
     void goDown() {
         down = true;
     }

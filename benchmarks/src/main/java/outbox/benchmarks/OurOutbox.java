@@ -26,6 +26,7 @@ import javax.sql.DataSource;
 final class OurOutbox implements Contender {
     private static final String AGGREGATE = "Order";
     private static final String TYPE = "OrderPlaced";
+    private static final int INVOICES_PER_SECOND = 50;
 
     private final Variant variant;
 
@@ -49,8 +50,9 @@ final class OurOutbox implements Contender {
         },
         CONTROL(
                 "outbox-control",
-                "set up for invoices beside: columns of delivery control, tables of pauses and of attempts, "
-                        + "retry rules, a circuit breaker and limits") {
+                INVOICES_PER_SECOND
+                        + " invoices per second beside, which use delivery control: keys, due times and priorities, "
+                        + "retry rules, a circuit breaker and limits; tables of pauses and of attempts") {
             @Override
             void apply(OutboxDispatcher.Builder builder) {
                 Invoices.protect(builder);
@@ -93,6 +95,11 @@ final class OurOutbox implements Contender {
         if (variant == Variant.CONTROL) {
             Invoices.extendSchema(dataSource);
         }
+    }
+
+    @Override
+    public int invoicesPerSecond() {
+        return variant == Variant.CONTROL ? INVOICES_PER_SECOND : 0;
     }
 
     @Override

@@ -2,6 +2,7 @@ package outbox.benchmarks;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import org.jspecify.annotations.Nullable;
 import outbox.benchmarks.Contender.Node;
 
 import java.sql.Connection;
@@ -31,17 +32,31 @@ final class Trial implements AutoCloseable {
     private final String database;
     private final Ledger ledger;
     private final Destination destination;
+    private final int invoicesPerSecond;
     private final Connection probe;
     private final List<HikariDataSource> pools = new ArrayList<>();
     private final List<Node> nodes = new ArrayList<>();
     private ServerCounters before = new ServerCounters(0, 0, 0); // set by begin
+    private @Nullable Invoicing invoicing;
     private int probes; // queries that were asked since begin
 
     Trial(BenchServer server, Contender contender, Plan plan) throws Exception {
-        this(server, contender, plan, Destination.unused());
+        this(
+                server,
+                contender,
+                plan,
+                new Destination(Invoicing.first(plan), Invoicing.MOST, Duration.ZERO),
+                contender.invoicesPerSecond());
     }
 
+    /** Without invoices, unless the workload writes them. */
     Trial(BenchServer server, Contender contender, Plan plan, Destination destination) throws Exception {
+        this(server, contender, plan, destination, 0);
+    }
+
+    private Trial(BenchServer server, Contender contender, Plan plan, Destination destination, int invoicesPerSecond)
+            throws Exception {
+        this.invoicesPerSecond = invoicesPerSecond;
         this.server = server;
         this.contender = contender;
         this.plan = plan;
@@ -126,6 +141,14 @@ final class Trial implements AutoCloseable {
         for (Node node : nodes) {
             node.start();
         }
+        startInvoices();
+    }
+
+    /** From now on invoices are written beside, if the contender has any. */
+    void startInvoices() {
+        if (invoicesPerSecond > 0) {
+            invoicing = Invoicing.start(plan, nodes.get(0), invoicesPerSecond);
+        }
     }
 
     /** The node that a writer writes to. */
@@ -189,6 +212,11 @@ final class Trial implements AutoCloseable {
     }
 
     private void closeNodes() {
+        if (invoicing != null) {
+            Invoicing last = invoicing;
+            invoicing = null;
+            last.close();
+        }
         for (Node node : nodes) {
             node.close();
         }

@@ -17,6 +17,7 @@ record WriteCost(String id, String title, Plan plan, int warmUp, List<String> co
             trial.createNodes(UnaryOperator.identity());
             Writers.Write write = (writer, event) -> trial.node(writer).write(event);
             trial.begin();
+            trial.startInvoices();
             Writers.run(plan, plan.events(), plan.events() + warmUp, write);
             long began = Writers.run(plan, write);
             double seconds = (System.nanoTime() - began) / 1e9;
