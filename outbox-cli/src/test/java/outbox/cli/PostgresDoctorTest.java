@@ -84,8 +84,8 @@ class PostgresDoctorTest {
 
         assertThat(run.out())
                 .contains(
-                        "Index outbox_event_control_expiry of public.outbox_event_control is invalid",
-                        "Table public.outbox_event_control has no index for deadlines");
+                        "Index outbox_event_control_expiry of outbox_event_control is invalid",
+                        "Table outbox_event_control has no index for deadlines");
     }
 
     @Test

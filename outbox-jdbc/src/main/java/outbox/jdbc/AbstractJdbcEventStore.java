@@ -361,13 +361,13 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** Which of the events are in the table; all of them if an old snapshot hides the one that is. */
     private List<String> existing(Connection conn, List<EventEnvelope> events) throws SQLException {
         List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
-        Set<String> found = present(conn, ids);
+        Set<String> found = present(conn, table().value(), ids);
         return found.isEmpty() ? ids : List.copyOf(found);
     }
 
-    /** Which of the ids are in the table. */
-    final Set<String> present(Connection conn, List<String> ids) throws SQLException {
-        return queryIds(conn, "SELECT event_id FROM %1$s WHERE %2$s", ids, binder -> {});
+    /** Which of the ids are in what a FROM may name. */
+    final Set<String> present(Connection conn, String from, List<String> ids) throws SQLException {
+        return queryIds(conn, "SELECT event_id FROM " + from + " WHERE %2$s", ids, binder -> {});
     }
 
     final DuplicateEventException duplicate(List<String> eventIds, @Nullable SQLException cause) {

@@ -15,10 +15,12 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Inserts events with as few statements as the limits of drivers and servers allow: several rows per statement, bounded in number (bind parameters) and in bytes (packet size).
@@ -53,8 +55,9 @@ final class EventInsert {
             refuseWhatTheTableCannotKeep(event);
             fresh &= event.takeFreshId();
         }
-        if (!fresh && shape.controlTable() != null) {
-            refuseExisting(connection, events);
+        TableName controlTable = shape.controlTable();
+        if (!fresh && controlTable != null) {
+            refuseElsewhere(connection, events, controlTable);
         }
         if (events.size() == 1 && events.get(0).dedupKey() == null) { // the usual write
             insertUnkeyed(connection, events, birth, fresh);
@@ -87,11 +90,22 @@ final class EventInsert {
     }
 
     /** Of two tables that make one, each knows its own ids only. */
-    private void refuseExisting(Connection connection, List<EventEnvelope> events) throws SQLException {
-        Set<String> present = store.present(
-                connection, events.stream().map(EventEnvelope::eventId).toList());
-        if (!present.isEmpty()) {
-            throw store.duplicate(List.copyOf(present), null);
+    private void refuseElsewhere(Connection connection, List<EventEnvelope> events, TableName controlTable)
+            throws SQLException {
+        Map<Boolean, List<String>> ids = events.stream()
+                .collect(Collectors.partitioningBy(
+                        ControlStatements::isControlled,
+                        Collectors.mapping(EventEnvelope::eventId, Collectors.toList())));
+        List<String> controlled = Objects.requireNonNull(ids.get(true));
+        List<String> plain = Objects.requireNonNull(ids.get(false));
+        Set<String> elsewhere = new HashSet<>(controlled);
+        elsewhere.retainAll(plain);
+        if (elsewhere.isEmpty()) {
+            elsewhere.addAll(store.present(connection, "ONLY " + store.table(), controlled));
+            elsewhere.addAll(store.present(connection, controlTable.value(), plain));
+        }
+        if (!elsewhere.isEmpty()) {
+            throw store.duplicate(List.copyOf(elsewhere), null);
         }
     }
 

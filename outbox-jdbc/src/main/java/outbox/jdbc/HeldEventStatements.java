@@ -142,7 +142,7 @@ final class HeldEventStatements {
 
     private Set<String> markDone(Connection conn, String token, List<String> eventIds, Instant now)
             throws SQLException {
-        int count = store.updateIdsByIndex(
+        int count = store.updateIds(
                 conn, """
                 UPDATE %1$s
                    SET status = 1, done_at = ?, locked_by = NULL, locked_at = NULL

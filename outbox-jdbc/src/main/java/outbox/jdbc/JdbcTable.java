@@ -139,11 +139,6 @@ abstract class JdbcTable {
         return update(conn, sql, binds);
     }
 
-    /** An update on the terms of {@link #queryByIndex}. */
-    int updateByIndex(Connection conn, String sql, Binds binds) throws SQLException {
-        return updateAnew(conn, sql, binds);
-    }
-
     /** The condition that event_id is one of {@code count} ids. */
     protected String idCondition(int count) {
         return "event_id IN (?" + ", ?".repeat(count - 1) + ")";
@@ -162,26 +157,9 @@ abstract class JdbcTable {
     /** Runs an update for many ids, some at a time: {@code %1$s} is the table, {@code %2$s} the condition on the id. */
     final int updateIds(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
             throws SQLException {
-        return updateIds(conn, this::updateAnew, sql, ids, before, after);
-    }
-
-    /** The same on the terms of {@link #queryByIndex}. */
-    final int updateIdsByIndex(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
-            throws SQLException {
-        return updateIds(conn, this::updateByIndex, sql, ids, before, after);
-    }
-
-    /** Runs an update. */
-    @FunctionalInterface
-    private interface Update {
-        int run(Connection conn, String sql, Binds binds) throws SQLException;
-    }
-
-    private int updateIds(Connection conn, Update update, String sql, Collection<String> ids, Binds before, Binds after)
-            throws SQLException {
         int count = 0;
         for (List<String> some : portions(ids)) {
-            count += update.run(conn, idsText(conn, sql, some.size()), binder -> {
+            count += updateAnew(conn, idsText(conn, sql, some.size()), binder -> {
                 before.to(binder);
                 bindIds(binder, some);
                 after.to(binder);

@@ -29,6 +29,8 @@ public final class OutboxSchema {
     /** A statement with what it may have between dollars, where a semicolon is not its end. */
     private static final Pattern STATEMENT = Pattern.compile("(?:[^;$]++|\\$\\$.*?\\$\\$)+", Pattern.DOTALL);
 
+    private static final Pattern MADE = Pattern.compile("IF NOT EXISTS (?:\\w+\\.)?(\\w+)");
+
     private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
 
     /** The table of leases, for databases without a lock that ends with its session. */
@@ -53,18 +55,16 @@ public final class OutboxSchema {
 
     private static List<String> script(AbstractJdbcEventStore store, String resource) {
         String name = store.table().simpleName();
-        return split(read(resource))
+        List<String> script = split(read(resource))
                 .map(statement -> statement
                         .replaceAll("\\boutbox_event\\b", store.table().value())
                         .replaceAll(
                                 "\\boutbox_event_((?:control_)?(?:due|order|key|dead_key|priority|expiry)|status|lease|seq)\\b",
                                 name + "_$1")
                         .replaceAll(
-                                "\\boutbox_event_control\\b",
-                                PostgresEventStore.controlTable(store.table()).value())
+                                "\\boutbox_event_control\\b", PostgresEventStore.besideFor(store.table(), "control"))
                         .replaceAll(
-                                "\\boutbox_event_numbers\\b",
-                                store.table().with("_numbers").value())
+                                "\\boutbox_event_numbers\\b", PostgresEventStore.besideFor(store.table(), "numbers"))
                         .replaceAll(
                                 "\\boutbox_audit\\b",
                                 AuditStatements.table(store).value())
@@ -87,6 +87,22 @@ public final class OutboxSchema {
                                 "\\boutbox_leader\\b",
                                 H2LeaderLock.table(store.table()).value()))
                 .toList();
+        if (store instanceof PostgresEventStore) {
+            refuseLongNames(store.table(), script);
+        }
+        return script;
+    }
+
+    private static void refuseLongNames(TableName table, List<String> script) {
+        for (String statement : script) {
+            MADE.matcher(statement).results().map(made -> made.group(1)).forEach(made -> {
+                if (made.length() > PostgresEventStore.MAX_NAME) {
+                    throw new IllegalArgumentException("The name of table " + table + " is too long: " + made
+                            + ", which is named after it, would have more than the " + PostgresEventStore.MAX_NAME
+                            + " characters that PostgreSQL keeps of a name.");
+                }
+            });
+        }
     }
 
     private static Stream<String> split(String script) {

@@ -24,12 +24,16 @@ import java.util.concurrent.TimeUnit;
 /** PostgreSQL 12 or newer: what is claimed is locked, leased and read by a single statement, and an id that was given and exists does not abort the caller's transaction. */
 public final class PostgresEventStore extends AbstractJdbcEventStore {
 
-    /** What keeps the planner from any way but one: along an index, and event by event to its place. So one plan is made and kept, whatever the size of the table then. */
+    /**
+     * What keeps the planner from any way but one: along an index, and event by event to its place. So one plan is made and kept, whatever the size of the table then. It may look costly, for
+     * a limit that is not known yet or a sort that cannot be avoided, which is no reason to compile it.
+     */
     private static final String BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; "
             + "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_sort = off; "
-            + "SET LOCAL enable_nestloop = on; SET LOCAL plan_cache_mode = force_generic_plan";
+            + "SET LOCAL enable_nestloop = on; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan";
 
-    private static final int SETTINGS = BY_INDEX.split(";").length;
+    /** PostgreSQL cuts a longer one, and then takes it for another that is there. */
+    static final int MAX_NAME = 63;
 
     private volatile boolean backlog; // the last claim was full: the next one looks by priority first
 
@@ -85,25 +89,42 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return "ON CONFLICT (event_id) DO NOTHING" + (rows == 1 ? "" : " RETURNING event_id");
     }
 
-    /** Whether there is a table beside for events that use delivery control, whose rows are those of the outbox table too. */
+    /** Also looks for the table of events that use delivery control. Its name comes from the catalogs of this moment, its parent from those that the transaction sees: if they disagree, it is too early to tell. */
     @Override
     TableShape readShape(Connection conn) throws SQLException {
         TableShape shape = super.readShape(conn);
-        TableName beside = controlTable(table());
-        // Binds: names of both tables.
-        String sql = "SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?)";
+        String beside = besideFor(table(), "control");
+        if (beside.length() - beside.indexOf('.') > MAX_NAME) { // it would be cut, and mean another
+            return shape;
+        }
+        // Binds: name of the table beside, names of both.
+        String sql = """
+                SELECT to_regclass(?) IS NOT NULL,
+                       EXISTS (SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?))
+                """;
         try (PreparedStatement select = conn.prepareStatement(sql)) {
-            select.setString(1, table().value());
-            select.setString(2, beside.value());
+            select.setString(1, beside);
+            select.setString(2, table().value());
+            select.setString(3, beside);
             try (ResultSet row = select.executeQuery()) {
-                return row.next() ? shape.withControlTable(beside) : shape;
+                row.next();
+                if (row.getBoolean(2)) {
+                    return shape.withControlTable(new TableName(beside));
+                }
+                if (row.getBoolean(1)) {
+                    throw new EventStoreException(
+                            "Table " + beside + " does not inherit from " + table()
+                                    + ", or did not when this transaction began. Try again, or give it another name.",
+                            null);
+                }
+                return shape;
             }
         }
     }
 
-    /** The table that {@code V3__outbox_control.sql} makes for events that use delivery control. */
-    static TableName controlTable(TableName table) {
-        return table.with("_control");
+    /** The name of what {@code V2__outbox_order.sql} and {@code V3__outbox_control.sql} make beside a table. */
+    static String besideFor(TableName table, String what) {
+        return table.value() + "_" + what;
     }
 
     /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. Where no row can exist, that would only cost time. */
@@ -295,34 +316,16 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     /** Changes settings for the rest of the transaction, in the round trip of the statement. */
     @Override
     <T> List<T> queryByIndex(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
-        try (PreparedStatement select = byIndex(conn, sql, binds)) {
-            try (ResultSet rows = select.getResultSet()) {
+        String text = shape(conn).text(new ByIndex(sql), () -> BY_INDEX + ";\n" + sql);
+        try (PreparedStatement statements = conn.prepareStatement(text)) {
+            binds.to(new Binder(statements, shape(conn)));
+            boolean answered = statements.execute();
+            while (!answered && statements.getUpdateCount() >= 0) { // what a setting answers
+                answered = statements.getMoreResults();
+            }
+            try (ResultSet rows = statements.getResultSet()) {
                 return all(rows, mapper);
             }
-        }
-    }
-
-    @Override
-    int updateByIndex(Connection conn, String sql, Binds binds) throws SQLException {
-        try (PreparedStatement update = byIndex(conn, sql, binds)) {
-            return update.getUpdateCount();
-        }
-    }
-
-    /** Runs the statement after its settings; the current result is its own. */
-    private PreparedStatement byIndex(Connection conn, String sql, Binds binds) throws SQLException {
-        String text = shape(conn).text(new ByIndex(sql), () -> BY_INDEX + ";\n" + sql);
-        PreparedStatement statements = conn.prepareStatement(text);
-        try {
-            binds.to(new Binder(statements, shape(conn)));
-            statements.execute();
-            for (int i = 0; i < SETTINGS; i++) {
-                statements.getMoreResults();
-            }
-            return statements;
-        } catch (SQLException | RuntimeException e) {
-            statements.close();
-            throw e;
         }
     }
 

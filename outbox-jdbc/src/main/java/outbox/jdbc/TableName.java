@@ -9,8 +9,6 @@ import java.util.regex.Pattern;
  */
 public record TableName(String value) {
 
-    private static final int MAX_LENGTH = 63; // of PostgreSQL, the shortest
-
     private static final Pattern VALID =
             Pattern.compile("([A-Za-z_][A-Za-z0-9_]{0,62}\\.)?[A-Za-z_][A-Za-z0-9_]{0,62}");
 
@@ -30,12 +28,6 @@ public record TableName(String value) {
     /** The table with the given name in the same schema. */
     TableName sibling(String name) {
         return new TableName(value.substring(0, value.indexOf('.') + 1) + name);
-    }
-
-    /** The table in the same schema whose name is this one and the given ending; of a name that is too long for that, the beginning. */
-    TableName with(String ending) {
-        String name = simpleName();
-        return sibling(name.substring(0, Math.min(name.length(), MAX_LENGTH - ending.length())) + ending);
     }
 
     @Override

@@ -25,6 +25,7 @@ import java.util.Objects;
 import javax.sql.DataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /** On PostgreSQL events that use delivery control have a table of their own, whose rows are those of the outbox table too. */
 @Timeout(60)
@@ -145,6 +146,64 @@ class PostgresControlTableTest {
         List<ClaimedEvent> claimed =
                 db.call(connection -> store.claim(connection, CLAIM, db.now(), db.now(), Duration.ZERO, 10));
         assertThat(claimed).hasSize(1);
+    }
+
+    @Test
+    void events_that_a_table_kept_itself_move_when_there_is_a_table_for_them() {
+        DataSource pool = Databases.newPool(Databases.POSTGRES.url(), 4, true);
+        AbstractJdbcEventStore before = new PostgresEventStore();
+        OutboxSchema.create(pool, before);
+        StoreFixture db = new StoreFixture(pool, before, "outbox_event", true);
+        db.inTransaction(
+                connection -> execute(
+                        connection,
+                        "ALTER TABLE outbox_event ADD dedup_key VARCHAR(128), ADD dedup_ms BIGINT, ADD priority SMALLINT, ADD expires_at TIMESTAMPTZ",
+                        "CREATE UNIQUE INDEX own_key ON outbox_event (dedup_key) WHERE dedup_key IS NOT NULL AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)"));
+        EventEnvelope first = event().dedupKey("k").build();
+        EventEnvelope second = event().dedupKey("k").build();
+        db.insert(first);
+        db.insert(event().build());
+
+        AbstractJdbcEventStore after = new PostgresEventStore();
+        String[] migration = OutboxSchema.statements(after, Capability.CONTROL).toArray(String[]::new);
+        db.inTransaction(connection -> execute(connection, migration));
+        db.inTransaction(connection -> execute(connection, migration)); // once more does no harm
+
+        assertThat(ask(db, "SELECT event_id FROM outbox_event_control")).containsExactly(first.eventId());
+        assertThat(db.count("1 = 1")).isEqualTo(2);
+        assertThat(db.call(connection -> after.insertUnlessTaken(connection, List.of(second), null))
+                        .get(second.eventId()))
+                .isEqualTo(first.eventId());
+    }
+
+    @Test
+    void a_table_beside_that_is_no_part_of_the_outbox_is_refused() {
+        DataSource pool = Databases.newPool(Databases.POSTGRES.url(), 4, true);
+        AbstractJdbcEventStore store = new PostgresEventStore();
+        OutboxSchema.create(pool, store);
+        StoreFixture db = new StoreFixture(pool, new PostgresEventStore(), "outbox_event", true);
+        db.inTransaction(connection -> execute(connection, "CREATE TABLE outbox_event_control (event_id TEXT)"));
+
+        assertThatThrownBy(() -> db.insert(EventEnvelope.ofJson("T", "{}")))
+                .hasMessageContaining("outbox_event_control does not inherit from outbox_event");
+    }
+
+    @Test
+    void a_name_too_long_for_what_is_named_after_it_is_refused() {
+        DataSource pool = Databases.newPool(Databases.POSTGRES.url(), 4, true);
+        AbstractJdbcEventStore fits = new PostgresEventStore("a".repeat(46));
+        AbstractJdbcEventStore tooLong = new PostgresEventStore("b".repeat(63));
+        AbstractJdbcEventStore tooLongForControl = new PostgresEventStore("c".repeat(47));
+
+        OutboxSchema.create(pool, fits, Capability.ORDER, Capability.CONTROL);
+        OutboxSchema.create(pool, tooLongForControl);
+
+        StoreFixture db = new StoreFixture(pool, tooLongForControl, "c".repeat(47), true);
+        db.insert(EventEnvelope.ofJson("T", "{}"));
+        assertThat(db.count("1 = 1")).isEqualTo(1);
+        assertThatThrownBy(() -> OutboxSchema.create(pool, tooLongForControl, Capability.CONTROL))
+                .hasMessageContaining("too long");
+        assertThatThrownBy(() -> OutboxSchema.create(pool, tooLong)).hasMessageContaining("too long");
     }
 
     private static EventEnvelope.Builder event() {

@@ -245,6 +245,10 @@ public abstract class ControlContract {
                 assertThatThrownBy(() -> store.insertAll(connection, List.of(event().build(), again), null))
                         .hasMessageContaining(again.eventId());
             }
+            EventEnvelope given = event().eventId("given").build();
+            EventEnvelope twice = event().eventId("given").priority(5).build();
+            assertThatThrownBy(() -> store.insertAll(connection, List.of(given, twice), null))
+                    .hasMessageContaining("given");
             store.insertNew(connection, later); // none of it has spoiled the transaction
         });
 

@@ -30,20 +30,16 @@ record Examination(Connection connection, Subject subject, Queries queries, Limi
                 : kind().due() + " <= ?";
     }
 
-    /** The table, and what else keeps its rows without being a partition: on PostgreSQL the events that use delivery control have a table of their own. */
+    /** The table, and the one that has the events which use delivery control, if that is another. */
     List<String> tables() throws SQLException {
         List<String> tables = new ArrayList<>(List.of(table()));
         if (isPostgres()) {
-            // Binds: table.
-            String sql = """
-                    SELECT n.nspname || '.' || c.relname
-                      FROM pg_inherits i
-                      JOIN pg_class c ON c.oid = i.inhrelid
-                      JOIN pg_namespace n ON n.oid = c.relnamespace
-                     WHERE i.inhparent = to_regclass(?)
-                       AND NOT c.relispartition
-                    """;
-            queries.rows(sql, table()).forEach(row -> tables.add(String.valueOf(row.get(0))));
+            // Binds: names of both tables.
+            String sql = "SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?)";
+            String control = table() + "_control";
+            if (!queries.rows(sql, table(), control).isEmpty()) {
+                tables.add(control);
+            }
         }
         return tables;
     }

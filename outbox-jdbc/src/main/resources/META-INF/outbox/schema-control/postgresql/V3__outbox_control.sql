@@ -4,6 +4,19 @@
 -- no burden to the INSERT of other events, which would open each of them, though it adds to none. The table comes before its columns: who sees those sees it too.
 CREATE TABLE IF NOT EXISTS outbox_event_control (PRIMARY KEY (event_id)) INHERITS (outbox_event);
 
+-- Only where the columns were there before this table. Nodes that run meanwhile go on as before, so restart them.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'outbox_event'::regclass AND attname = 'expires_at') THEN
+        WITH moved AS (
+            DELETE FROM ONLY outbox_event
+             WHERE dedup_key IS NOT NULL OR priority IS NOT NULL OR expires_at IS NOT NULL
+            RETURNING *
+        )
+        INSERT INTO outbox_event_control SELECT * FROM moved;
+    END IF;
+END $$;
+
 -- All four are NULL in events that use nothing. Adding them takes a short lock and rewrites nothing.
 ALTER TABLE outbox_event
     ADD COLUMN IF NOT EXISTS dedup_key  VARCHAR(128), -- of unfinished events, at most one has it
