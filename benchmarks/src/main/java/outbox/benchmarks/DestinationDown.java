@@ -15,6 +15,7 @@ record DestinationDown(String id, String title, Plan plan, int waiting, Duration
 
     private static final Duration TAKES = Duration.ofMillis(20); // so that it matters how many come at a time
     private static final Duration SOON = Duration.ofSeconds(30);
+    private static final int PROBES = 10; // at most so many are tried at a time while it is down
 
     @Override
     public Measured run(BenchServer server, Contender contender, int round) throws Exception {
@@ -26,6 +27,7 @@ record DestinationDown(String id, String title, Plan plan, int waiting, Duration
             trial.begin();
             trial.startNodes();
             Pause.until(() -> destination.refused() > 0, SOON); // which opens the breaker
+            trial.awaitCount(Invoices.FREE, waiting - PROBES, System.nanoTime() + SOON.toNanos()); // given back
             long began = Writers.run(plan, (writer, event) -> trial.node(writer).write(event));
             boolean complete = trial.awaitDone(began + cap.toNanos());
             double seconds = (System.nanoTime() - began) / 1e9;

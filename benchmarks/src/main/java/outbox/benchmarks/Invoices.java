@@ -31,6 +31,7 @@ final class Invoices {
     static final String DONE = COUNT + " AND status = 1";
     static final String DEAD = COUNT + " AND status = 3";
     static final String UNTOUCHED = COUNT + " AND status IN (0, 2) AND attempts = 0";
+    static final String FREE = UNTOUCHED + " AND locked_by IS NULL";
 
     private Invoices() {}
 

@@ -21,7 +21,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** PostgreSQL 12 or newer: what is claimed is locked, leased and read by a single statement, and an id that was given and exists does not abort the caller's transaction. */
+/**
+ * PostgreSQL 12 or newer: what is claimed is locked, leased and read by a single statement, and an id that was given and exists does not abort the caller's transaction.
+ *
+ * <p>Claims, the question about order and that for the next due time leave settings of the planner behind, until the end of their transaction. None of them is part of a business transaction.
+ */
 public final class PostgresEventStore extends AbstractJdbcEventStore {
 
     /**

@@ -17,8 +17,7 @@ final class IndexCheck implements Check {
         List<String> tables = examination.tables();
         List<Finding> findings = new ArrayList<>();
         for (String table : tables) {
-            boolean isForControl =
-                    tables.indexOf(table) == tables.size() - 1; // the last one, if it is not the only one
+            boolean isForControl = table.equals(tables.get(tables.size() - 1)); // which may be the only one
             findings.addAll(look(examination, table, isForControl));
         }
         return findings;
