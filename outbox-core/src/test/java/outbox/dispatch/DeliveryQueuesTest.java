@@ -7,6 +7,7 @@ import outbox.dispatch.QueuedEvent.Source;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -33,7 +34,7 @@ class DeliveryQueuesTest {
                     if (queues.offer(new Delivery(new QueuedEvent(EVENT, source, 0), null, false))) {
                         given++;
                     } else {
-                        Thread.yield(); // there are fewer processors than threads
+                        LockSupport.parkNanos(1); // there are fewer processors than threads
                     }
                 }
             });
