@@ -27,7 +27,9 @@ record DestinationDown(String id, String title, Plan plan, int waiting, Duration
             trial.begin();
             trial.startNodes();
             Pause.until(() -> destination.refused() > 0, SOON); // which opens the breaker
-            trial.awaitCount(Invoices.FREE, waiting - PROBES, System.nanoTime() + SOON.toNanos()); // given back
+            if (!trial.awaitCount(Invoices.FREE, waiting - PROBES, System.nanoTime() + SOON.toNanos())) {
+                throw new IllegalStateException("What was claimed before was not given back within " + SOON);
+            }
             long began = Writers.run(plan, (writer, event) -> trial.node(writer).write(event));
             boolean complete = trial.awaitDone(began + cap.toNanos());
             double seconds = (System.nanoTime() - began) / 1e9;

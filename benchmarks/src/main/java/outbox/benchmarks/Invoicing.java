@@ -3,11 +3,14 @@ package outbox.benchmarks;
 import org.jspecify.annotations.Nullable;
 import outbox.benchmarks.Contender.Node;
 
+import java.time.Duration;
 import java.util.List;
 
 /** Writes invoices at a steady pace beside what is measured, from its start until it is closed, in a thread of its own. */
 final class Invoicing implements AutoCloseable {
     static final int MOST = 10_000;
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final Plan plan;
     private final Node node;
@@ -50,9 +53,12 @@ final class Invoicing implements AutoCloseable {
     public void close() {
         closed = true;
         try {
-            thread.join();
+            thread.join(PATIENCE.toMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+        if (thread.isAlive()) {
+            throw new IllegalStateException("The last invoice was not written within " + PATIENCE);
         }
         if (failure != null) {
             throw new IllegalStateException("Invoices could not be written", failure);

@@ -366,7 +366,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     /** Which of the ids are in what a FROM may name. */
-    final Set<String> present(Connection conn, String from, List<String> ids) throws SQLException {
+    final Set<String> present(Connection conn, String from, Collection<String> ids) throws SQLException {
         return queryIds(conn, "SELECT event_id FROM " + from + " WHERE %2$s", ids, binder -> {});
     }
 

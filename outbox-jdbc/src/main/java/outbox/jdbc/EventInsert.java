@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Inserts events with as few statements as the limits of drivers and servers allow: several rows per statement, bounded in number (bind parameters) and in bytes (packet size).
@@ -92,12 +91,11 @@ final class EventInsert {
     /** Of two tables that make one, each knows its own ids only. */
     private void refuseElsewhere(Connection connection, List<EventEnvelope> events, TableName controlTable)
             throws SQLException {
-        Map<Boolean, List<String>> ids = events.stream()
-                .collect(Collectors.partitioningBy(
-                        ControlStatements::isControlled,
-                        Collectors.mapping(EventEnvelope::eventId, Collectors.toList())));
-        List<String> controlled = Objects.requireNonNull(ids.get(true));
-        List<String> plain = Objects.requireNonNull(ids.get(false));
+        Set<String> controlled = new HashSet<>();
+        Set<String> plain = new HashSet<>();
+        for (EventEnvelope event : events) {
+            (ControlStatements.isControlled(event) ? controlled : plain).add(event.eventId());
+        }
         Set<String> elsewhere = new HashSet<>(controlled);
         elsewhere.retainAll(plain);
         if (elsewhere.isEmpty()) {

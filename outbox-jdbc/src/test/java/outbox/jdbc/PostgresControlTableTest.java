@@ -123,19 +123,13 @@ class PostgresControlTableTest {
     /** As it was made by hand, or before there was a table for them. */
     @Test
     void a_table_that_has_the_columns_and_the_unique_index_itself_keeps_events_that_use_control_itself() {
-        DataSource pool = Databases.newPool(Databases.POSTGRES.url(), 4, true);
-        AbstractJdbcEventStore store = new PostgresEventStore();
-        OutboxSchema.create(pool, store);
-        StoreFixture db = new StoreFixture(pool, store, "outbox_event", true);
-        db.inTransaction(
-                connection -> execute(
-                        connection,
-                        "ALTER TABLE outbox_event ADD dedup_key TEXT, ADD dedup_ms BIGINT, ADD priority SMALLINT, ADD expires_at TIMESTAMPTZ",
-                        "CREATE UNIQUE INDEX own_key ON outbox_event (dedup_key) WHERE dedup_key IS NOT NULL AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)"));
+        StoreFixture db = givenControlInTheTableItself();
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
         EventEnvelope first = event().dedupKey("k").priority(3).build();
         EventEnvelope second = event().dedupKey("k").build();
 
-        OutboxSchema.create(pool, store, Capability.CONTROL); // which finds the columns, and no table for the indexes
+        OutboxSchema.create(
+                db.dataSource(), store, Capability.CONTROL); // finds the columns, and no table for the indexes
 
         db.insert(first);
         Map<String, String> leftOut = db.call(connection -> store.insertUnlessTaken(connection, List.of(second), null));
@@ -150,15 +144,7 @@ class PostgresControlTableTest {
 
     @Test
     void events_that_a_table_kept_itself_move_when_there_is_a_table_for_them() {
-        DataSource pool = Databases.newPool(Databases.POSTGRES.url(), 4, true);
-        AbstractJdbcEventStore before = new PostgresEventStore();
-        OutboxSchema.create(pool, before);
-        StoreFixture db = new StoreFixture(pool, before, "outbox_event", true);
-        db.inTransaction(
-                connection -> execute(
-                        connection,
-                        "ALTER TABLE outbox_event ADD dedup_key VARCHAR(128), ADD dedup_ms BIGINT, ADD priority SMALLINT, ADD expires_at TIMESTAMPTZ",
-                        "CREATE UNIQUE INDEX own_key ON outbox_event (dedup_key) WHERE dedup_key IS NOT NULL AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)"));
+        StoreFixture db = givenControlInTheTableItself();
         EventEnvelope first = event().dedupKey("k").build();
         EventEnvelope second = event().dedupKey("k").build();
         db.insert(first);
@@ -204,6 +190,19 @@ class PostgresControlTableTest {
         assertThatThrownBy(() -> OutboxSchema.create(pool, tooLongForControl, Capability.CONTROL))
                 .hasMessageContaining("too long");
         assertThatThrownBy(() -> OutboxSchema.create(pool, tooLong)).hasMessageContaining("too long");
+    }
+
+    private static StoreFixture givenControlInTheTableItself() {
+        DataSource pool = Databases.newPool(Databases.POSTGRES.url(), 4, true);
+        AbstractJdbcEventStore store = new PostgresEventStore();
+        OutboxSchema.create(pool, store);
+        StoreFixture db = new StoreFixture(pool, store, "outbox_event", true);
+        db.inTransaction(
+                connection -> execute(
+                        connection,
+                        "ALTER TABLE outbox_event ADD dedup_key VARCHAR(128), ADD dedup_ms BIGINT, ADD priority SMALLINT, ADD expires_at TIMESTAMPTZ",
+                        "CREATE UNIQUE INDEX own_key ON outbox_event (dedup_key) WHERE dedup_key IS NOT NULL AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)"));
+        return db;
     }
 
     private static EventEnvelope.Builder event() {
