@@ -131,12 +131,12 @@ final class ClaimedStore {
     }
 
     /**
-     * Writes outcomes and gives back events in one transaction; answers the events whose outcome was still ours to write.
+     * Writes outcomes and releases in one transaction; returns the events whose outcome was still ours to write.
      *
      * @param keepKey delivered events that stay in the table with their key, even where others are deleted
      * @param history what the history of attempts should know, where there is one
      */
-    Set<String> write(List<Mark> marks, List<Delivery> releases, Set<String> keepKey, List<EndedRun> history) {
+    Set<String> write(List<Mark> marks, List<Release> releases, Set<String> keepKey, List<EndedRun> history) {
         return access.inTransaction("write " + (marks.size() + releases.size()) + " outcomes", connection -> {
             release(connection, releases);
             Set<String> written = marks.isEmpty() ? Set.of() : mark(connection, marks, keepKey);
@@ -254,7 +254,7 @@ final class ClaimedStore {
         };
     }
 
-    private void release(Connection connection, List<Delivery> releases) {
+    private void release(Connection connection, List<Release> releases) {
         if (leasing == null) {
             return;
         }
@@ -263,10 +263,10 @@ final class ClaimedStore {
         idsByToken(releases, true).forEach((token, ids) -> releasing.releaseSuspects(connection, token, ids));
     }
 
-    private static Map<String, List<String>> idsByToken(List<Delivery> releases, boolean suspects) {
+    private static Map<String, List<String>> idsByToken(List<Release> releases, boolean suspects) {
         return releases.stream()
-                .filter(delivery -> delivery.claim() != null && delivery.staysSuspect() == suspects)
+                .filter(release -> !release.token().isEmpty() && release.suspect() == suspects)
                 .collect(Collectors.groupingBy(
-                        Delivery::token, Collectors.mapping(Delivery::eventId, Collectors.toList())));
+                        Release::token, Collectors.mapping(Release::eventId, Collectors.toList())));
     }
 }

@@ -200,7 +200,7 @@ final class EventRun implements Worker.Deliverer {
     private void giveBack(Delivery delivery) {
         admission.abandon(delivery);
         if (delivery.settle()) {
-            marker.release(delivery);
+            held.release(delivery);
         }
     }
 

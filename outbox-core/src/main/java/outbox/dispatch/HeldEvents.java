@@ -19,14 +19,13 @@ final class HeldEvents {
     private final InFlightTracker inFlight;
     private final MetricsExporter metrics;
     private final QuietLog trouble = new QuietLog(LOG);
-    private final Consumer<Delivery> giveBack;
+    private final Consumer<Release> releases;
     private final Consumer<Delivery> gone;
 
-    HeldEvents(
-            InFlightTracker inFlight, MetricsExporter metrics, Consumer<Delivery> giveBack, Consumer<Delivery> gone) {
+    HeldEvents(InFlightTracker inFlight, MetricsExporter metrics, Consumer<Release> releases, Consumer<Delivery> gone) {
         this.inFlight = inFlight;
         this.metrics = metrics;
-        this.giveBack = giveBack;
+        this.releases = releases;
         this.gone = gone;
     }
 
@@ -51,7 +50,7 @@ final class HeldEvents {
     boolean enterFlight(Delivery delivery) {
         if (!inFlight.tryAcquire(delivery.eventId())) {
             if (delivery.settle()) { // its claim, if it has one, must not keep the event from a later try
-                giveBack.accept(delivery);
+                release(delivery);
             }
             return false;
         }
@@ -60,8 +59,19 @@ final class HeldEvents {
     }
 
     /**
-     * Ends the hold of a delivery whose end was decided under the given token. Our own poller may have handed it a newer claim since then, which nobody would use: it is given
-     * back, lest the event waits for the end of that lease. The tracker comes first: whoever holds the event anew must find it free.
+     * Ends the hold of a delivery and releases its event. The delivery itself does not wait for the marker, because its
+     * payload is no longer counted.
+     */
+    void release(Delivery delivery) {
+        Release release = Release.of(delivery);
+        letGo(delivery, release.token());
+        releases.accept(release);
+    }
+
+    /**
+     * Ends the hold of a delivery whose end was decided under the given token. Our own poller may have handed it a
+     * newer claim since then, which nobody would use: that claim is released, so that the event need not wait for its
+     * lease to end. The tracker comes first: the next holder of the event must find it free.
      */
     void letGo(Delivery delivery, String token) {
         try {
@@ -74,7 +84,7 @@ final class HeldEvents {
         byId.remove(delivery.eventId(), delivery); // from here on it is handed no more claims
         gone.accept(delivery);
         if (!delivery.token().equals(token)) {
-            giveBack.accept(delivery.unstarted());
+            releases.accept(Release.of(delivery.unstarted()));
         }
     }
 

@@ -1,6 +1,5 @@
 package outbox.dispatch;
 
-import org.jspecify.annotations.Nullable;
 import outbox.internal.QuietLog;
 import outbox.internal.SqlErrors;
 import outbox.model.EventStatus;
@@ -39,7 +38,10 @@ final class Marker implements Runnable {
     interface Listener {
         void marked(Delivery delivery, Mark mark, Written written);
 
-        void released(Delivery delivery, String token);
+        /** Leadership was lost before the outcome of the delivery could be written. */
+        void overtaken(Delivery delivery);
+
+        void released(Release release);
 
         void markFailed();
     }
@@ -53,19 +55,45 @@ final class Marker implements Runnable {
         NO
     }
 
-    /** What to write for an event; without a mark it is given back as if it had never been claimed. */
-    private record Outcome(Delivery delivery, @Nullable Mark mark) {
+    /** What to write for an event. */
+    private sealed interface Outcome {
 
-        /** Whether somebody waits for it: for the key, the next attempt, the dead event or what is given back. */
-        boolean isAwaited() {
-            return mark == null
-                    || mark.status() != EventStatus.DONE
-                    || delivery.envelope().dedupKey() != null;
+        String eventId();
+
+        /** Whether somebody waits for it: for the key, the next attempt, the dead event or the released event. */
+        boolean isAwaited();
+    }
+
+    /** The outcome of a run. */
+    private record Marked(Delivery delivery, Mark mark) implements Outcome {
+
+        @Override
+        public String eventId() {
+            return mark.eventId();
+        }
+
+        @Override
+        public boolean isAwaited() {
+            return mark.status() != EventStatus.DONE || delivery.envelope().dedupKey() != null;
         }
 
         /** The claim may have been replaced since the outcome was decided. */
-        Outcome underCurrentClaim() {
-            return mark == null ? this : new Outcome(delivery, mark.withToken(delivery.token()));
+        Marked underCurrentClaim() {
+            return new Marked(delivery, mark.withToken(delivery.token()));
+        }
+    }
+
+    /** No outcome: the event is as if it had never been claimed. */
+    private record Released(Release release) implements Outcome {
+
+        @Override
+        public String eventId() {
+            return release.eventId();
+        }
+
+        @Override
+        public boolean isAwaited() {
+            return true;
         }
     }
 
@@ -118,12 +146,12 @@ final class Marker implements Runnable {
     /** Takes over the outcome of a run; no effect if the run was settled before. */
     void settle(Delivery delivery, Mark mark) {
         if (delivery.settle()) {
-            add(new Outcome(delivery, mark));
+            add(new Marked(delivery, mark));
         }
     }
 
-    void release(Delivery delivery) {
-        add(new Outcome(delivery, null));
+    void release(Release release) {
+        add(new Released(release));
     }
 
     private synchronized void add(Outcome outcome) {
@@ -228,8 +256,11 @@ final class Marker implements Runnable {
         List<Outcome> tried = group;
         do {
             tried = term.isUsed() ? withoutMarksThatAreOver(tried) : tried;
+            if (tried.isEmpty()) {
+                return;
+            }
             if (!repeated) { // else it must be the same try again, under the same claims
-                tried = tried.stream().map(Outcome::underCurrentClaim).toList();
+                tried = tried.stream().map(Marker::underCurrentClaim).toList();
             }
             if (isInDoubt(tried)) {
                 LockSupport.parkNanos(FIRST_PAUSE.toNanos());
@@ -254,25 +285,32 @@ final class Marker implements Runnable {
         gaveUp = true;
     }
 
-    /** Whether it is not known at the moment that this node leads, and so may write marks. To give an event back is always fine. */
-    private boolean isInDoubt(List<Outcome> group) {
-        return term.isUsed()
-                && group.stream().anyMatch(outcome -> outcome.mark() != null && !term.covers(outcome.delivery()));
+    private static Outcome underCurrentClaim(Outcome outcome) {
+        return outcome instanceof Marked marked ? marked.underCurrentClaim() : outcome;
     }
 
-    /** Gives back what ran under a leadership that was lost, instead of its mark: it may have been delivered by another leader since. */
+    /** Whether marks must wait because it is not certain that this node leads. A release is always allowed. */
+    private boolean isInDoubt(List<Outcome> group) {
+        return term.isUsed()
+                && group.stream()
+                        .anyMatch(outcome -> outcome instanceof Marked marked && !term.covers(marked.delivery()));
+    }
+
+    /**
+     * Takes out what ran under a leadership that was lost. It is released instead of marked: another leader may have
+     * delivered it since.
+     */
     private List<Outcome> withoutMarksThatAreOver(List<Outcome> group) {
         List<Outcome> left = new ArrayList<>();
         for (Outcome outcome : group) {
-            if (outcome.mark() != null && term.isOver(outcome.delivery())) {
+            if (outcome instanceof Marked marked && term.isOver(marked.delivery())) {
                 overtaken.log(
                         Level.WARNING,
                         "Leadership was lost before the outcome "
-                                + outcome.mark().status() + " of event "
-                                + outcome.delivery().eventId()
+                                + marked.mark().status() + " of event " + marked.eventId()
                                 + " could be written; the next leader decides, so it may be delivered again",
                         null);
-                left.add(new Outcome(outcome.delivery(), null));
+                tell(() -> listener.overtaken(marked.delivery()));
             } else {
                 left.add(outcome);
             }
@@ -291,23 +329,23 @@ final class Marker implements Runnable {
             try {
                 writeGroup(List.of(outcome), repeated);
             } catch (RuntimeException | Error e) {
-                Mark mark = outcome.mark();
-                if (mark == null || mark.error().isEmpty() || !SqlErrors.isRefusal(e)) {
-                    trouble.log(
-                            Level.ERROR,
-                            "Cannot write the outcome of event "
-                                    + outcome.delivery().eventId() + "; trying again, no attempt is lost",
-                            e);
-                    outcomes.add(outcome);
-                    stuck = true;
-                } else {
+                if (outcome instanceof Marked marked && !marked.mark().error().isEmpty() && SqlErrors.isRefusal(e)) {
+                    Mark mark = marked.mark();
                     refused.log(
                             Level.ERROR,
                             "The database refused the outcome of event " + mark.eventId()
                                     + "; it is written without its text: " + mark.error(),
                             e);
                     String harmless = mark.error().equals(REPLACEMENT_ERROR) ? "" : REPLACEMENT_ERROR;
-                    outcomes.add(new Outcome(outcome.delivery(), mark.withError(harmless)));
+                    outcomes.add(new Marked(marked.delivery(), mark.withError(harmless)));
+                } else {
+                    trouble.log(
+                            Level.ERROR,
+                            "Cannot write the outcome of event " + outcome.eventId()
+                                    + "; trying again, no attempt is lost",
+                            e);
+                    outcomes.add(outcome);
+                    stuck = true;
                 }
             }
             if (isOverdue()) {
@@ -329,39 +367,36 @@ final class Marker implements Runnable {
     }
 
     private void writeGroup(List<Outcome> group, boolean repeated) {
-        List<Delivery> marked = new ArrayList<>();
+        List<Delivery> deliveries = new ArrayList<>();
         List<Mark> marks = new ArrayList<>();
-        List<Delivery> releases = new ArrayList<>();
+        List<Release> releases = new ArrayList<>();
         Set<String> keepKey = new HashSet<>();
         List<EndedRun> history = new ArrayList<>();
         for (Outcome outcome : group) {
-            if (outcome.mark() == null) {
-                releases.add(outcome.delivery());
-            } else {
-                marked.add(outcome.delivery());
-                marks.add(outcome.mark());
-                EndedRun run = EndedRun.of(outcome.delivery(), outcome.mark());
+            if (outcome instanceof Released released) {
+                releases.add(released.release());
+            } else if (outcome instanceof Marked marked) {
+                deliveries.add(marked.delivery());
+                marks.add(marked.mark());
+                EndedRun run = EndedRun.of(marked.delivery(), marked.mark());
                 if (run != null) {
                     history.add(run);
                 }
-                if (outcome.delivery().envelope().dedupFor() != null) {
-                    keepKey.add(outcome.delivery().eventId());
+                if (marked.delivery().envelope().dedupFor() != null) {
+                    keepKey.add(marked.eventId());
                 }
             }
         }
-        List<String> tokens = releases.stream().map(Delivery::token).toList(); // one that is adopted later is not meant
         Set<String> ours = store.write(marks, releases, keepKey, history);
         for (int i = 0; i < marks.size(); i++) {
-            Delivery delivery = marked.get(i);
+            Delivery delivery = deliveries.get(i);
             Mark mark = marks.get(i);
             Written notFound = repeated ? Written.PROBABLY : Written.NO;
             Written written = ours.contains(mark.eventId()) ? Written.YES : notFound;
             tell(() -> listener.marked(delivery, mark, written));
         }
-        for (int i = 0; i < releases.size(); i++) {
-            Delivery delivery = releases.get(i);
-            String token = tokens.get(i);
-            tell(() -> listener.released(delivery, token));
+        for (Release release : releases) {
+            tell(() -> listener.released(release));
         }
     }
 

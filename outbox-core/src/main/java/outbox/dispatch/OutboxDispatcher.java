@@ -193,7 +193,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         if (!isKnown || !term.isLeader() || !admission.expects(delivery)) {
             delivery.setWithheld();
             if (delivery.claim() != null) {
-                marker.release(delivery);
+                marker.release(Release.of(delivery));
             }
             return true; // for the table
         }
@@ -207,7 +207,7 @@ public final class OutboxDispatcher implements AutoCloseable {
             return false;
         }
         if (closed.get() && delivery.giveUp()) { // closed meanwhile: the drain may have passed by
-            giveBack(delivery);
+            held.release(delivery);
         }
         return true;
     }
@@ -260,7 +260,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** Makes an event that was born leased, but found no room, free for any poller. No I/O on the calling thread. */
     void giveBack(QueuedEvent event, @Nullable Claim claim) {
         if (claim != null && !marker.isBehind()) { // if it is, the event waits for the end of its lease
-            marker.release(new Delivery(event, claim, false));
+            marker.release(Release.of(new Delivery(event, claim, false)));
         }
     }
 
@@ -316,7 +316,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         for (Delivery delivery : held.all()) {
             if (delivery.giveUp()) {
                 delivery.setWithheld();
-                giveBack(delivery);
+                held.release(delivery);
             } else if (delivery.state() == Delivery.State.RUNNING) {
                 delivery.cancel(Delivery.Cancel.LEASE_LOST);
             }
@@ -398,7 +398,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         setAside.forEach(admission::abandon);
         Stream.concat(queued.stream(), setAside.stream())
                 .filter(Delivery::giveUp)
-                .forEach(this::giveBack);
+                .forEach(held::release);
     }
 
     private boolean drain() throws InterruptedException {
@@ -434,13 +434,8 @@ public final class OutboxDispatcher implements AutoCloseable {
     private void turnAway(Delivery delivery) {
         delivery.setWithheld();
         if (delivery.giveUp()) {
-            giveBack(delivery);
+            held.release(delivery);
         }
-    }
-
-    private void giveBack(Delivery delivery) {
-        held.letGo(delivery, delivery.token());
-        marker.release(delivery);
     }
 
     private void recordDepths() {
@@ -504,12 +499,13 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
 
         @Override
-        public void released(Delivery delivery, String token) {
-            boolean neverStarted = delivery.state() != Delivery.State.SETTLED;
-            held.letGo(delivery, token);
-            if (neverStarted
-                    && delivery.number() == 0
-                    && !delivery.isWithheld()) { // others wait for the next poll, lest they go round and round
+        public void overtaken(Delivery delivery) {
+            held.release(delivery);
+        }
+
+        @Override
+        public void released(Release release) {
+            if (release.wakes()) {
                 onReleased.run();
             }
         }
@@ -580,7 +576,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         @Override
         public void giveBack(Delivery delivery) {
             if (delivery.giveUp()) {
-                OutboxDispatcher.this.giveBack(delivery);
+                held.release(delivery);
             }
         }
 

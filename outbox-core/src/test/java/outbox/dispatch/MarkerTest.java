@@ -152,7 +152,10 @@ class MarkerTest {
         }
 
         @Override
-        public void released(Delivery delivery, String token) {}
+        public void overtaken(Delivery delivery) {}
+
+        @Override
+        public void released(Release release) {}
 
         @Override
         public void markFailed() {}

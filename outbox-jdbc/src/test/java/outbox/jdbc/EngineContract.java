@@ -670,7 +670,7 @@ abstract class EngineContract {
         Duration lease = Duration.ofSeconds(1);
         Node node = started(Node.withLease(db.dataSource(), db.store(), lease));
         CountDownLatch go = new CountDownLatch(1);
-        node.listener = event -> go.await(30, TimeUnit.SECONDS);
+        node.listener = event -> OrderedNodesContract.passUninterruptibly(go); // so that the event stays with the node
         node.write("{}");
         await().until(() -> node.delivered.size() == 1);
 

@@ -165,7 +165,7 @@ abstract class OrderedNodesContract extends OrderFixture {
         return node(Ordering.perAggregate(), dispatcher -> {}, poller -> poller.lockTimeout(LEASE));
     }
 
-    private static void passUninterruptibly(CountDownLatch latch) {
+    static void passUninterruptibly(CountDownLatch latch) {
         while (true) {
             try {
                 pass(latch);

@@ -1,0 +1,20 @@
+package outbox.dispatch;
+
+/**
+ * The end of a claim without an outcome: once it is written, any node may take the event. It has no payload, because the
+ * queues count the bytes of an event only while the dispatcher holds it.
+ *
+ * @param token the claim to end; empty if the event has none
+ * @param suspect whether the event stays a suspect
+ * @param wakes whether to wake the poller for it
+ */
+record Release(String eventId, String token, boolean suspect, boolean wakes) {
+
+    static Release of(Delivery delivery) {
+        boolean neverStarted = delivery.state() != Delivery.State.SETTLED;
+        boolean wakes = neverStarted
+                && delivery.number() == 0
+                && !delivery.isWithheld(); // the others wait for the next poll, or they would come back in a loop
+        return new Release(delivery.eventId(), delivery.token(), delivery.staysSuspect(), wakes);
+    }
+}
