@@ -49,16 +49,20 @@ enum Databases {
         return fixture("");
     }
 
-    /** What the tables of the others have, and this one only here, because it costs each INSERT of PostgreSQL dear. */
+    /**
+     * The constraints that the shipped table has on MySQL and MariaDB. It has none on PostgreSQL, where they make each
+     * INSERT slower, and none on H2, where one version fails with them; here they find statements that break them.
+     */
     private static void addChecks(DataSource pool) {
+        List<String> checks = List.of(
+                "outbox_event_status CHECK (status IN (0, 1, 2, 3))",
+                "outbox_event_lease CHECK ((locked_by IS NULL) = (locked_at IS NULL)"
+                        + " AND (locked_by IS NULL OR status IN (0, 2)))");
         try (Connection connection = pool.getConnection();
                 Statement statement = connection.createStatement()) {
-            statement.execute("""
-                    ALTER TABLE outbox_event
-                        ADD CONSTRAINT outbox_event_status CHECK (status IN (0, 1, 2, 3)),
-                        ADD CONSTRAINT outbox_event_lease
-                            CHECK ((locked_by IS NULL) = (locked_at IS NULL) AND (locked_by IS NULL OR status IN (0, 2)))
-                    """);
+            for (String check : checks) {
+                statement.execute("ALTER TABLE outbox_event ADD CONSTRAINT " + check);
+            }
         } catch (SQLException e) {
             throw new IllegalStateException("Cannot add the checks", e);
         }
@@ -70,7 +74,7 @@ enum Databases {
         DataSource pool =
                 newPool(parameters.isEmpty() ? url : url + (url.contains("?") ? "&" : "?") + parameters, 10, true);
         OutboxSchema.create(pool, store(), Capability.ORDER, Capability.CONTROL);
-        if (this == POSTGRES) {
+        if (this != MARIADB && this != MYSQL) {
             addChecks(pool);
         }
         return new StoreFixture(pool, store(), AbstractJdbcEventStore.DEFAULT_TABLE, this == POSTGRES);

@@ -1,13 +1,14 @@
 -- Delivery control: keys, deadlines and priorities. Events that use none of them have NULL in all columns.
+-- The generated columns have no IN: H2 2.4.240 fails to compute it once the connection that added the column is closed.
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_key VARCHAR(128);   -- of unfinished events, at most one has it
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_ms BIGINT;          -- how long a delivered event keeps its key, in milliseconds from done_at; NULL: not at all
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_slot VARCHAR(128)
-    GENERATED ALWAYS AS (CASE WHEN status IN (0, 2) OR (status = 1 AND dedup_ms IS NOT NULL) THEN dedup_key END); -- the key while it is taken
+    GENERATED ALWAYS AS (CASE status WHEN 0 THEN dedup_key WHEN 2 THEN dedup_key WHEN 1 THEN NVL2(dedup_ms, dedup_key, NULL) END); -- the key while it is taken
 CREATE UNIQUE INDEX IF NOT EXISTS outbox_event_key ON outbox_event (dedup_slot);
 
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS priority SMALLINT;        -- 1 to 9, larger first; NULL: 0
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS priority_slot SMALLINT
-    GENERATED ALWAYS AS (CASE WHEN status IN (0, 2) THEN priority END);     -- the priority while the event is unfinished
+    GENERATED ALWAYS AS (CASE status WHEN 0 THEN priority WHEN 2 THEN priority END); -- the priority while the event is unfinished
 CREATE INDEX IF NOT EXISTS outbox_event_priority ON outbox_event (priority_slot DESC, available_at); -- serves the part of a claim that goes by priority
 
 -- The last column: where it is, all of the above is there.
