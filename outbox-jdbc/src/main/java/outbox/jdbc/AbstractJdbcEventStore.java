@@ -166,6 +166,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         return false;
     }
 
+    /** Whether the planner takes rows under the NULL of an index as sorted only if ORDER BY names that column. */
+    boolean sortsByNull() {
+        return false;
+    }
+
     /** What makes the planner find other events of an aggregate by the index of the order; empty where it needs no such word. */
     String orderHint(Connection conn) throws SQLException {
         return "";

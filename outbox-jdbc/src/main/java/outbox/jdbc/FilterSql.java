@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.AggregateType;
 import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
 import outbox.jdbc.JdbcTable.Binds;
@@ -32,7 +33,11 @@ final class FilterSql {
             add(store.idCondition(ids.size()), binder -> store.bindIds(binder, ids));
         }
         text("event_type", filter.eventType());
-        text("aggregate_type", filter.aggregateType());
+        if (AggregateType.GLOBAL.name().equals(filter.aggregateType())) { // that of rows without one, too
+            add("(aggregate_type = ? OR aggregate_type IS NULL)", binder -> binder.text(AggregateType.GLOBAL.name()));
+        } else {
+            text("aggregate_type", filter.aggregateType());
+        }
         text("aggregate_id", filter.aggregateId());
         text("dedup_key", filter.dedupKey());
         String error = filter.errorContains();

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.AggregateType;
 import outbox.admin.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
@@ -9,6 +10,7 @@ import outbox.spi.Position;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -20,11 +22,37 @@ import java.util.Map;
  * <p>Whatever is asked about other events of an aggregate is asked for one status at a time, as the first or last row of the index (aggregate_type, aggregate_id, status, seq), so
  * that neither a long history nor a long queue of the aggregate matters. It is asked by a scalar sub-select with LIMIT 1 rather than by EXISTS, which a planner may turn into a join
  * of everything with everything; and with all columns of the index in its ORDER BY, without which MySQL sorts.
+ *
+ * <p>A row without an aggregate type, as other programs may write it, belongs to {@link AggregateType#GLOBAL}, as
+ * everywhere else. The index keeps it under NULL, so an event of that type is asked about twice: about the rows that
+ * name the type and about those that do not. An OR would lose the index; events of other types pay nothing.
  */
 final class OrderStatements {
 
     /** Its number makes the order. */
     static final String COLUMN = "seq";
+
+    private static final String TYPE = "COALESCE(%s.aggregate_type, '" + AggregateType.GLOBAL.name() + "')";
+
+    private static final String IS_GLOBAL =
+            "(%1$s.aggregate_type IS NULL OR %1$s.aggregate_type = '" + AggregateType.GLOBAL.name() + "')";
+
+    /** Which rows p of the aggregate of e a sub-select looks at: those that name the type of e, or those without one. */
+    private enum Rows {
+        TYPED("p.aggregate_type = " + TYPE.formatted("e")),
+        UNTYPED("p.aggregate_type IS NULL");
+
+        final String condition;
+
+        Rows(String condition) {
+            this.condition = condition;
+        }
+
+        /** Null unless event e may have such rows in its aggregate. */
+        String look(String subSelect) {
+            return this == TYPED ? subSelect : "CASE WHEN " + IS_GLOBAL.formatted("e") + " THEN " + subSelect + " END";
+        }
+    }
 
     private final AbstractJdbcEventStore store;
     private volatile @Nullable String hint; // read once; reading it twice does no harm
@@ -73,11 +101,12 @@ final class OrderStatements {
     }
 
     void bindNext(Binder binder, Ordering ordering) throws SQLException {
-        bindTypes(binder, ordering, ordering.whenDead() == WhenDead.BLOCK ? 4 : 3);
+        bindTypes(binder, ordering, ordering.whenDead() == WhenDead.BLOCK ? 7 : 5);
     }
 
     private String isNotBehind(Ordering ordering, int status) {
-        return "COALESCE(" + first(ordering, status) + ", e.seq) >= e.seq";
+        return "COALESCE(" + first(Rows.TYPED, ordering, status) + ", e.seq) >= e.seq AND COALESCE("
+                + Rows.UNTYPED.look(first(Rows.UNTYPED, ordering, status)) + ", e.seq) >= e.seq";
     }
 
     // ---- places ----
@@ -94,7 +123,7 @@ final class OrderStatements {
                         conn,
                         sql,
                         binder -> {
-                            bindTypes(binder, ordering, store.findsLastDirectly() ? 3 : 6);
+                            bindTypes(binder, ordering, store.findsLastDirectly() ? 6 : 12);
                             store.bindIds(binder, some);
                         },
                         row -> positions.put(row.getString("event_id"), position(row)));
@@ -110,57 +139,83 @@ final class OrderStatements {
                        e.seq,
                        %s AS new_before,
                        %s AS retry_before,
-                       %s AS dead_before
+                       %s AS dead_before,
+                       %s AS untyped_new_before,
+                       %s AS untyped_retry_before,
+                       %s AS untyped_dead_before
                   FROM %s e
                  WHERE e.%s
                 """.formatted(
-                        nearest(ordering, 0),
-                        nearest(ordering, 2),
-                        nearest(ordering, 3),
+                        nearest(Rows.TYPED, ordering, 0),
+                        nearest(Rows.TYPED, ordering, 2),
+                        nearest(Rows.TYPED, ordering, 3),
+                        Rows.UNTYPED.look(nearest(Rows.UNTYPED, ordering, 0)),
+                        Rows.UNTYPED.look(nearest(Rows.UNTYPED, ordering, 2)),
+                        Rows.UNTYPED.look(nearest(Rows.UNTYPED, ordering, 3)),
                         store.table(),
                         store.idCondition(ids));
     }
 
     /** Where the nearest is searched from the end of the aggregate, the look at its first event saves the way for the next one to be delivered. */
-    private String nearest(Ordering ordering, int status) {
+    private String nearest(Rows rows, Ordering ordering, int status) {
         if (store.findsLastDirectly()) {
-            return last(ordering, status);
+            return last(rows, ordering, status);
         }
-        return "CASE WHEN " + first(ordering, status) + " < e.seq THEN " + last(ordering, status) + " END";
+        return "CASE WHEN " + first(rows, ordering, status) + " < e.seq THEN " + last(rows, ordering, status) + " END";
     }
 
     private static Position position(ResultSet row) throws SQLException {
-        long unfinished = Math.max(row.getLong("new_before"), row.getLong("retry_before")); // NULL reads as 0
-        return new Position(row.getLong("seq"), unfinished, row.getLong("dead_before"));
+        long unfinished = Math.max(nearest(row, "new_before"), nearest(row, "retry_before"));
+        return new Position(row.getLong("seq"), unfinished, nearest(row, "dead_before"));
+    }
+
+    private static long nearest(ResultSet row, String name) throws SQLException {
+        return Math.max(row.getLong(name), row.getLong("untyped_" + name)); // NULL reads as 0
     }
 
     /** The first event of the aggregate of e with the status. Binds: the types. */
-    private String first(Ordering ordering, int status) {
+    private String first(Rows rows, Ordering ordering, int status) {
         return """
                 (SELECT p.seq
                           FROM %s p %s
-                         WHERE p.aggregate_type = e.aggregate_type
+                         WHERE %s
                            AND p.aggregate_id = e.aggregate_id
                            AND p.status = %d
                            AND p.seq > 0
                            AND %s
-                         ORDER BY p.aggregate_type, p.aggregate_id, p.status, p.seq
-                         LIMIT 1)""".formatted(store.table(), hint(), status, isOrdered("p", ordering));
+                         ORDER BY %sp.aggregate_id, p.status, p.seq
+                         LIMIT 1)""".formatted(
+                        store.table(),
+                        hint(),
+                        rows.condition,
+                        status,
+                        isOrdered("p", ordering),
+                        sortsByType(rows) ? "p.aggregate_type, " : "");
     }
 
     /** The last event of the aggregate of e with the status before e. Binds: the types. */
-    private String last(Ordering ordering, int status) {
+    private String last(Rows rows, Ordering ordering, int status) {
         return """
                 (SELECT p.seq
                           FROM %s p %s
-                         WHERE p.aggregate_type = e.aggregate_type
+                         WHERE %s
                            AND p.aggregate_id = e.aggregate_id
                            AND p.status = %d
                            AND p.seq > 0
                            AND p.seq < e.seq
                            AND %s
-                         ORDER BY p.aggregate_type DESC, p.aggregate_id DESC, p.status DESC, p.seq DESC
-                         LIMIT 1)""".formatted(store.table(), hint(), status, isOrdered("p", ordering));
+                         ORDER BY %sp.aggregate_id DESC, p.status DESC, p.seq DESC
+                         LIMIT 1)""".formatted(
+                        store.table(),
+                        hint(),
+                        rows.condition,
+                        status,
+                        isOrdered("p", ordering),
+                        sortsByType(rows) ? "p.aggregate_type DESC, " : "");
+    }
+
+    private boolean sortsByType(Rows rows) {
+        return rows == Rows.TYPED || store.sortsByNull();
     }
 
     private String hint() {
@@ -186,25 +241,32 @@ final class OrderStatements {
 
     /** Counts only for those that are shown; so the choice comes first, in a table of its own. */
     List<BlockedAggregate> blockedAggregates(Connection conn, int limit) {
+        String behind = " AND w.aggregate_id = d.aggregate_id AND w.seq > d.seq";
         // Binds: limit.
         String sql = """
-                SELECT d.aggregate_type, d.aggregate_id, d.event_id, d.event_type, d.done_at, d.last_error,
+                SELECT %5$s AS aggregate_type, d.aggregate_id, d.event_id, d.event_type, d.done_at, d.last_error,
                        (SELECT COUNT(*) FROM %1$s w WHERE %2$s AND w.status IN (0, 2)) AS waiting,
                        (SELECT COUNT(*) FROM %1$s w WHERE %2$s AND w.status = 3) AS also_dead,
-                       (SELECT MIN(w.created_at) FROM %1$s w WHERE %2$s AND w.status IN (0, 2)) AS created_at
+                       (SELECT MIN(w.created_at) FROM %1$s w WHERE %2$s AND w.status IN (0, 2)) AS oldest,
+                       (SELECT COUNT(*) FROM %1$s w WHERE %3$s AND w.status IN (0, 2)) AS untyped_waiting,
+                       (SELECT COUNT(*) FROM %1$s w WHERE %3$s AND w.status = 3) AS untyped_also_dead,
+                       (SELECT MIN(w.created_at) FROM %1$s w WHERE %3$s AND w.status IN (0, 2)) AS untyped_oldest
                   FROM (SELECT e.aggregate_type, e.aggregate_id, e.event_id, e.event_type, e.done_at, e.last_error, e.seq,
                                COALESCE(e.done_at, e.created_at) AS since
                           FROM %1$s e
                          WHERE e.status = 3
                            AND e.seq > 0
-                           AND e.seq = %3$s
+                           AND e.aggregate_id IS NOT NULL
+                           AND %4$s
                          ORDER BY COALESCE(e.done_at, e.created_at), e.seq
                          LIMIT ?) d
                  ORDER BY d.since, d.seq
                 """.formatted(
                         store.table(),
-                        "w.aggregate_type = d.aggregate_type AND w.aggregate_id = d.aggregate_id AND w.seq > d.seq",
-                        first(Ordering.perAggregate(), 3));
+                        "w.aggregate_type = " + TYPE.formatted("d") + behind,
+                        "w.aggregate_type IS NULL AND " + IS_GLOBAL.formatted("d") + behind,
+                        isNotBehind(Ordering.perAggregate(), 3),
+                        TYPE.formatted("d"));
         return store.run("find blocked aggregates", () -> {
             TableShape shape = require(conn);
             return store.query(conn, sql, binder -> binder.number(limit), row -> blocked(row, shape));
@@ -219,9 +281,13 @@ final class OrderStatements {
                 row.getString("event_type"),
                 shape.read(row, "done_at"),
                 row.getString("last_error"),
-                row.getLong("waiting"),
-                row.getLong("also_dead"),
-                shape.read(row, "created_at"));
+                row.getLong("waiting") + row.getLong("untyped_waiting"),
+                row.getLong("also_dead") + row.getLong("untyped_also_dead"),
+                earlier(shape.read(row, "created_at", "oldest"), shape.read(row, "created_at", "untyped_oldest")));
+    }
+
+    private static @Nullable Instant earlier(@Nullable Instant one, @Nullable Instant other) {
+        return one == null || other != null && other.isBefore(one) ? other : one;
     }
 
     /** An UPDATE, unlike a DELETE, waits on MySQL for no row but those it changes, so it can name them all at once. */

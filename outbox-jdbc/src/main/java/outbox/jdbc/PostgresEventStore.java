@@ -436,6 +436,11 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
+    boolean sortsByNull() {
+        return true;
+    }
+
+    @Override
     boolean hasTable(Connection conn, TableName name) throws SQLException {
         try (PreparedStatement select = conn.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
             select.setString(1, name.value());

@@ -146,11 +146,17 @@ final class TableShape {
 
     @Nullable
     Instant read(ResultSet row, String column) throws SQLException {
+        return read(row, column, column);
+    }
+
+    /** Reads a result that has another name than the column its value comes from. */
+    @Nullable
+    Instant read(ResultSet row, String column, String name) throws SQLException {
         if (isZoned(column)) {
-            OffsetDateTime value = row.getObject(column, OffsetDateTime.class);
+            OffsetDateTime value = row.getObject(name, OffsetDateTime.class);
             return value == null ? null : value.toInstant();
         }
-        LocalDateTime value = row.getObject(column, LocalDateTime.class);
+        LocalDateTime value = row.getObject(name, LocalDateTime.class);
         return value == null ? null : value.toInstant(ZoneOffset.UTC);
     }
 }
