@@ -13,6 +13,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -57,6 +58,17 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     @Override
     public List<String> jdbcUrlPrefixes() {
         return List.of("jdbc:postgresql:");
+    }
+
+    /**
+     * In another isolation, which a pool, a role or the server may have set, claims and marks would fail for what other
+     * nodes commit meanwhile. Holds for this transaction only, so nothing is to be restored.
+     */
+    @Override
+    public void prepare(Connection conn) throws SQLException {
+        try (Statement statement = conn.createStatement()) {
+            statement.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        }
     }
 
     @Override

@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import outbox.testing.MariaDbServer;
 import outbox.testing.MySqlServer;
+import outbox.testing.PgBouncerServer;
 import outbox.testing.PostgresServer;
 import outbox.testing.StoreFixture;
 
@@ -22,6 +23,31 @@ enum Databases {
     POSTGRES,
     MARIADB,
     MYSQL;
+
+    /** What a pool, a role or a server may have set for transactions that do not say it themselves. */
+    enum Isolation {
+        REPEATABLE_READ("repeatable%5C%20read", "REPEATABLE-READ"),
+        SERIALIZABLE("serializable", "SERIALIZABLE");
+
+        private final String inPostgres;
+        private final String inMySql;
+
+        Isolation(String inPostgres, String inMySql) {
+            this.inPostgres = inPostgres;
+            this.inMySql = inMySql;
+        }
+
+        private String parameter(Databases database) {
+            return database == POSTGRES
+                    ? "options=-c%20default_transaction_isolation=" + inPostgres
+                    : "sessionVariables=transaction_isolation='" + inMySql + "'";
+        }
+    }
+
+    /** One per JVM, ended with it. */
+    private static final class PgBouncer {
+        static final PgBouncerServer SHARED = PgBouncerServer.inFrontOf(PostgresServer.shared());
+    }
 
     private static final AtomicInteger NUMBER = new AtomicInteger();
     private static final List<HikariDataSource> POOLS = new ArrayList<>();
@@ -68,11 +94,24 @@ enum Databases {
         }
     }
 
+    /** A new database with the shipped table, whose connections begin transactions in this isolation. */
+    StoreFixture fixtureAt(Isolation isolation) {
+        return fixture(isolation.parameter(this));
+    }
+
+    /** A new database with the shipped table, reached through PgBouncer in transaction mode. */
+    static StoreFixture fixtureBehindPgBouncer() {
+        return POSTGRES.fixtureAtUrl(PgBouncer.SHARED.through(POSTGRES.url()));
+    }
+
     /** A new database with the shipped table, reached with the given parameters of the URL. */
     StoreFixture fixture(String parameters) {
         String url = url();
-        DataSource pool =
-                newPool(parameters.isEmpty() ? url : url + (url.contains("?") ? "&" : "?") + parameters, 10, true);
+        return fixtureAtUrl(parameters.isEmpty() ? url : url + (url.contains("?") ? "&" : "?") + parameters);
+    }
+
+    private StoreFixture fixtureAtUrl(String url) {
+        DataSource pool = newPool(url, 10, true);
         OutboxSchema.create(pool, store(), Capability.ORDER, Capability.CONTROL);
         if (this != MARIADB && this != MYSQL) {
             addChecks(pool);

@@ -31,6 +31,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 
@@ -45,16 +46,22 @@ abstract class EngineContract {
     private static final Row DONE = new Row(EventStatus.DONE, 0, null, null);
 
     private final Databases database;
+    private final Supplier<StoreFixture> fixtures;
     private final List<Node> nodes = new ArrayList<>();
     private StoreFixture db;
 
     EngineContract(Databases database) {
+        this(database, database::fixture);
+    }
+
+    EngineContract(Databases database, Supplier<StoreFixture> fixtures) {
         this.database = database;
+        this.fixtures = fixtures;
     }
 
     @BeforeEach
     void createDatabase() {
-        db = database.fixture();
+        db = fixtures.get();
     }
 
     @AfterEach

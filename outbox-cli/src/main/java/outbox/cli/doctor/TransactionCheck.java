@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Connections begin with an isolation that the outbox does not work well with, without auto-commit, or cannot write. */
+/** Connections begin with an unusual isolation, without auto-commit, or cannot write. */
 final class TransactionCheck implements Check {
 
     @Override
@@ -21,7 +21,8 @@ final class TransactionCheck implements Check {
         if (!isFine(examination, isolation)) {
             findings.add(finding(
                     "Transactions run with isolation " + name(isolation)
-                            + " unless told otherwise: claims and marks then fail with conflicts, or see what was rolled back.",
+                            + " unless told otherwise: those of the application may fail with conflicts, or see what was"
+                            + " rolled back. The outbox sets READ COMMITTED for its own.",
                     examination.isPostgres()
                             ? "Set default_transaction_isolation = 'read committed' for the database, the role and the URL."
                             : "Set the default isolation of the server and the URL to READ COMMITTED."));

@@ -1,0 +1,10 @@
+package outbox.jdbc;
+
+import outbox.jdbc.Databases.Isolation;
+
+class MySqlSerializableEngineTest extends EngineContract {
+
+    MySqlSerializableEngineTest() {
+        super(Databases.MYSQL, () -> Databases.MYSQL.fixtureAt(Isolation.SERIALIZABLE));
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PgBouncerEngineTest extends EngineContract {
+
+    PgBouncerEngineTest() {
+        super(Databases.POSTGRES, Databases::fixtureBehindPgBouncer);
+    }
+}
