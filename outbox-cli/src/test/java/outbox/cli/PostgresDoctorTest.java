@@ -116,6 +116,13 @@ class PostgresDoctorTest {
     }
 
     @Test
+    void a_sequence_that_hands_out_ranges_is_named() throws Exception {
+        shop.execute("ALTER SEQUENCE outbox_event_numbers CACHE 20");
+
+        assertFound(doctor(), "order", "outbox_event_numbers has CACHE 20");
+    }
+
+    @Test
     void pending_types_without_a_listener_are_named() throws Exception {
         shop.write("order.lost");
 

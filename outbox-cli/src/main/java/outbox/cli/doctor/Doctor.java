@@ -20,6 +20,7 @@ public final class Doctor {
             new PlanCheck(),
             new ClockCheck(),
             new TransactionCheck(),
+            new OrderCheck(),
             new RouteCheck(),
             new LeaseCheck(),
             new HorizonCheck(),
