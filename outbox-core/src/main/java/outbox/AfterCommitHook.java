@@ -19,18 +19,32 @@ public interface AfterCommitHook {
     void onCommit(EventEnvelope event);
 
     /**
-     * The claim under which events are inserted, so that they are born leased to the one who will be told about them; {@code null}, the default, leaves them free for
-     * any poller. Asked once per write, before the insert.
+     * The claim under which the events of a write are inserted, so that they are born leased to the one who will be told
+     * about them; {@code null}, the default, leaves them free for any poller. Asked once per write, before the insert.
+     *
+     * @param events how many events the transaction has with a claim, including those of this write
+     * @param bytes how many bytes of payload they have
      */
-    default @Nullable Claim birthClaim() {
+    default @Nullable Claim birthClaim(int events, long bytes) {
         return null;
     }
 
-    /** Like {@link #onCommit(EventEnvelope)}, for an event that was inserted under the given claim of {@link #birthClaim()}. */
+    /** Like {@link #onCommit(EventEnvelope)}, for an event that was inserted under the given {@link #birthClaim}. */
     default void onCommit(EventEnvelope event, @Nullable Claim claim) {
         onCommit(event);
     }
 
     /** Told, instead of the above, that an event was committed which becomes due at the given time of the database's clock. Does nothing by default: pollers find such events. */
     default void onScheduled(Instant availableAt) {}
+
+    /**
+     * Whether events that were inserted without a claim are left to pollers. Then {@link #onFree} is called once for
+     * each write instead of {@link #onCommit} for each event, and the writer keeps no event until the commit.
+     */
+    default boolean leavesFreeEvents() {
+        return false;
+    }
+
+    /** Told that so many events were committed that any poller may take. Does nothing by default. */
+    default void onFree(int events) {}
 }

@@ -312,7 +312,7 @@ public final class OutboxWriter {
             tellHookAfterCommit(connection, events, null);
             return Map.of();
         }
-        Claim birth = afterCommitHook == null ? null : afterCommitHook.birthClaim();
+        Claim birth = afterCommitHook == null ? null : written.birthClaim(connection, afterCommitHook, events);
         if (!keyed || refusesDuplicates) {
             leasing.insertAll(connection, events, birth);
             tellHookAfterCommit(connection, kept(connection, events), birth);
@@ -380,6 +380,10 @@ public final class OutboxWriter {
         if (hook == null || hook == AfterCommitHook.NOOP || events.isEmpty()) {
             return;
         }
+        if (birth == null && hook.leavesFreeEvents()) {
+            tellFreeAfterCommit(hook, events);
+            return;
+        }
         WrittenEvents.Tx tx = written.add(connection, events, birth);
         txContext.afterCommit(() -> {
             written.ended(tx);
@@ -397,9 +401,38 @@ public final class OutboxWriter {
         });
     }
 
+    /** The callbacks know no event, so that a transaction with very many need not keep them all in memory. */
+    private void tellFreeAfterCommit(AfterCommitHook hook, List<EventEnvelope> events) {
+        int free = 0;
+        for (EventEnvelope event : events) {
+            Instant due = event.availableAt();
+            if (due == null) {
+                free++;
+            } else {
+                txContext.afterCommit(() -> tellScheduled(hook, due)); // even if it was cancelled: a poller may look
+            }
+        }
+        int told = free;
+        if (told > 0) {
+            txContext.afterCommit(() -> tellFree(hook, told));
+        }
+    }
+
     private void countAfterCommit(List<EventEnvelope> events) {
         if (metrics != MetricsExporter.NOOP && !events.isEmpty()) {
-            txContext.afterCommit(() -> events.forEach(event -> metrics.recordEnqueued(event.eventType())));
+            List<String> types = events.stream().map(EventEnvelope::eventType).toList();
+            txContext.afterCommit(() -> types.forEach(metrics::recordEnqueued));
+        }
+    }
+
+    private static void tellFree(AfterCommitHook hook, int events) {
+        try {
+            hook.onFree(events);
+        } catch (Throwable e) {
+            LOG.log(
+                    Level.ERROR,
+                    "The after-commit hook failed for " + events + " events; a poller will deliver them",
+                    e);
         }
     }
 

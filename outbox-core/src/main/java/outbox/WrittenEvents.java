@@ -31,6 +31,9 @@ final class WrittenEvents {
         private final Set<String> touched = new HashSet<>(); // changed, but perhaps before a rollback to a savepoint
         private final Set<String> changed = new HashSet<>(); // what the hook must not hear of
 
+        private int leased; // events that were written with a claim, and their bytes
+        private long leasedBytes;
+
         private Tx(Connection connection) {
             this.connection = connection;
         }
@@ -57,6 +60,24 @@ final class WrittenEvents {
         this.txContext = txContext;
     }
 
+    /**
+     * Asks for a claim for the events, together with those that the transaction wrote with one before. All of them are
+     * born leased, or none.
+     */
+    @Nullable
+    Claim birthClaim(Connection connection, AfterCommitHook hook, List<EventEnvelope> events) {
+        Tx tx = of(connection);
+        int leased = tx == null ? 0 : tx.leased;
+        long bytes = tx == null ? 0 : tx.leasedBytes;
+        for (EventEnvelope event : events) {
+            if (event.availableAt() == null) {
+                leased++;
+                bytes += event.payloadSize();
+            }
+        }
+        return hook.birthClaim(leased, bytes);
+    }
+
     /** The hook will be told about the events; {@link #ended} must be called then. */
     Tx add(Connection connection, List<EventEnvelope> events, @Nullable Claim birth) {
         Tx tx = of(connection);
@@ -65,6 +86,10 @@ final class WrittenEvents {
         }
         for (EventEnvelope event : events) {
             tx.tokens.put(event.eventId(), birth == null ? "" : birth.token());
+            if (birth != null && event.availableAt() == null) {
+                tx.leased++;
+                tx.leasedBytes += event.payloadSize();
+            }
         }
         return tx;
     }

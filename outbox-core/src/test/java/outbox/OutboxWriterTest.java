@@ -166,7 +166,7 @@ class OutboxWriterTest {
     void the_hook_that_does_nothing_takes_an_event() {
         AfterCommitHook.NOOP.onCommit(EventEnvelope.ofJson("t", "{}"));
 
-        assertThat(AfterCommitHook.NOOP.birthClaim()).isNull();
+        assertThat(AfterCommitHook.NOOP.birthClaim(1, 0)).isNull();
     }
 
     static Stream<Throwable> whatAHookThrows() {

@@ -78,6 +78,10 @@ final class ClaimedStore {
         }
     }
 
+    boolean knowsClaims() {
+        return leasing != null;
+    }
+
     /** The claim under which an event for this dispatcher is inserted; null for a store without claims. */
     @Nullable
     Claim birthClaim() {

@@ -277,6 +277,17 @@ final class DeliveryQueues {
         }
     }
 
+    /** Whether the hot queue can take so many more events with so many bytes of payload, on the terms of {@link #offer}. */
+    boolean hasHotRoom(int events, long size) {
+        lock.lock();
+        try {
+            boolean bytesFit = bytes + size <= maxBytes || bytes == 0 && events == 1;
+            return events <= hot.capacity - hot.held && bytesFit;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     long byteRoom() {
         lock.lock();
         try {

@@ -14,8 +14,10 @@ import java.time.Instant;
 import java.util.Objects;
 
 /**
- * The hot path: hands committed events to a dispatcher in memory. Events are born leased to that dispatcher, so no poller takes them meanwhile; one that finds the hot queue full
- * is given back at once and left to the pollers, with a warning and a count.
+ * The hot path: hands committed events to a dispatcher in memory. Events are born leased to that dispatcher, so no poller
+ * takes them meanwhile. If the hot queue has no room for all events that a transaction has written, its further events
+ * are born free and the poller is woken after the commit. An event that finds the hot queue full after the commit is
+ * released at once. Both are counted, with a warning.
  */
 public final class DispatcherCommitHook implements AfterCommitHook {
 
@@ -36,8 +38,20 @@ public final class DispatcherCommitHook implements AfterCommitHook {
     }
 
     @Override
-    public @Nullable Claim birthClaim() {
-        return dispatcher.birthClaim();
+    public @Nullable Claim birthClaim(int events, long bytes) {
+        return dispatcher.birthClaim(events, bytes);
+    }
+
+    @Override
+    public boolean leavesFreeEvents() {
+        return dispatcher.leavesFreeEvents();
+    }
+
+    @Override
+    public void onFree(int events) {
+        if (dispatcher.wakePoller()) {
+            dropped(events, events + " events are left to the poller");
+        }
     }
 
     @Override
@@ -55,11 +69,14 @@ public final class DispatcherCommitHook implements AfterCommitHook {
         QueuedEvent queued = new QueuedEvent(event, QueuedEvent.Source.HOT, 0);
         if (!dispatcher.enqueueHot(queued, claim)) {
             dispatcher.giveBack(queued, claim);
-            metrics.incrementHotDropped();
-            drops.log(
-                    Level.WARNING,
-                    "The hot queue is full or closing: event " + event.eventId() + " is left to the poller",
-                    null);
+            dropped(1, "event " + event.eventId() + " is left to the poller");
         }
+    }
+
+    private void dropped(int events, String what) {
+        for (int i = 0; i < events; i++) {
+            metrics.incrementHotDropped();
+        }
+        drops.log(Level.WARNING, "The hot queue is full or closing: " + what, null);
     }
 }

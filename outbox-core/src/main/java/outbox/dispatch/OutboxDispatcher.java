@@ -74,7 +74,8 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final LeaseKeeper keeper;
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile boolean turnedAway; // a poller found that nothing was taken; pollers and keeper write
-    private volatile Runnable onReleased = () -> {}; // set when a poller is attached, as the next two
+    private volatile boolean hasPoller; // set when a poller is attached, as the next three
+    private volatile Runnable onReleased = () -> {};
     private volatile Consumer<Instant> onScheduled = at -> {};
     private volatile Consumer<Duration> onRetry = after -> {};
 
@@ -245,21 +246,41 @@ public final class OutboxDispatcher implements AutoCloseable {
         return queues.byteRoom();
     }
 
-    /** The claim for an event that is about to be written and then handed to the hot queue; null if it would not be taken now, so that any node may take the event. */
+    /**
+     * The claim for events that are about to be written and then handed to the hot queue; null if they would not all be
+     * taken now, so that any node may take them. Other open transactions are not counted: what finds no room after its
+     * commit is released.
+     */
     @Nullable
-    Claim birthClaim() {
+    Claim birthClaim(int events, long bytes) {
         return closed.get()
                         || !term.isLeader()
                         || marker.isBehind()
                         || admission.isEverythingPaused()
-                        || queues.room(Source.HOT) == 0
+                        || !queues.hasHotRoom(events, bytes)
                 ? null
                 : store.birthClaim();
     }
 
+    /** Whether a poller of ours takes the events that are born free. Without one they are claimed one by one. */
+    boolean leavesFreeEvents() {
+        return hasPoller && store.knowsClaims();
+    }
+
+    /** Events were committed free. False if this node may not deliver them now, so that no queue turned them away. */
+    boolean wakePoller() {
+        if (!term.isLeader() || admission.isEverythingPaused()) {
+            return false;
+        }
+        if (coldRoom() > 0) { // else it is woken when there is room
+            onReleased.run();
+        }
+        return true;
+    }
+
     /** Makes an event that was born leased, but found no room, free for any poller. No I/O on the calling thread. */
     void giveBack(QueuedEvent event, @Nullable Claim claim) {
-        if (claim != null && !marker.isBehind()) { // if it is, the event waits for the end of its lease
+        if (claim != null) {
             marker.release(Release.of(new Delivery(event, claim, false)));
         }
     }
@@ -271,6 +292,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
         onReleased = wake;
         queues.onColdRoom(wake);
+        hasPoller = true;
     }
 
     /** The poller wants to know when events become due: at a time of the database's clock, or after a while. */

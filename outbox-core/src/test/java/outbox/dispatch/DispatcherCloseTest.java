@@ -164,7 +164,7 @@ class DispatcherCloseTest {
         assertThat(dispatcher.enqueueHot(rig.hot("t"))).isFalse();
         assertThat(dispatcher.enqueueCold(rig.cold("t"))).isFalse();
         assertThat(dispatcher.hasColdQueueCapacity()).isFalse();
-        assertThat(dispatcher.birthClaim()).isNull();
+        assertThat(dispatcher.birthClaim(1, 0)).isNull();
     }
 
     @Test

@@ -48,7 +48,7 @@ class DispatcherLeadershipTest {
         boolean taken = dispatcher.enqueueHot(event);
 
         assertThat(taken).isTrue(); // nothing is wrong: no drop to count or to log
-        assertThat(dispatcher.birthClaim()).isNull();
+        assertThat(dispatcher.birthClaim(1, 0)).isNull();
         rig.close(); // drains
         assertThat(delivered).isEmpty();
         assertThat(statusOf(event)).isEqualTo(EventStatus.NEW);

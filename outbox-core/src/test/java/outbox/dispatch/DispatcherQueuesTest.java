@@ -155,7 +155,7 @@ class DispatcherQueuesTest {
                 new Class<?>[] {LeasingEventStore.class},
                 (proxy, method, arguments) -> method.getName().equals("release") ? 0 : null);
         OutboxDispatcher dispatcher = rig.start(builder -> builder.eventStore(leasing));
-        Claim claim = dispatcher.birthClaim();
+        Claim claim = dispatcher.birthClaim(1, 0);
         assertThat(claim).isNotNull();
         QueuedEvent event = rig.hot("t");
         rig.connections.goDown(true);
@@ -167,10 +167,10 @@ class DispatcherQueuesTest {
         }
 
         assertThat(dispatcher.enqueueHot(event)).isFalse();
-        assertThat(dispatcher.birthClaim()).isNull();
+        assertThat(dispatcher.birthClaim(1, 0)).isNull();
         rig.connections.goDown(false);
 
-        eventually(() -> assertThat(dispatcher.birthClaim()).isNotNull());
+        eventually(() -> assertThat(dispatcher.birthClaim(1, 0)).isNotNull());
     }
 
     @Test

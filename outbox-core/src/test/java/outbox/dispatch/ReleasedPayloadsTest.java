@@ -41,7 +41,7 @@ class ReleasedPayloadsTest {
     void events_that_found_no_room_are_not_kept_while_their_release_waits() throws InterruptedException {
         OutboxDispatcher dispatcher = rig.start(builder -> slow(builder).hotQueueCapacity(1));
         DispatcherCommitHook hook = new DispatcherCommitHook(dispatcher);
-        Claim birth = Objects.requireNonNull(hook.birthClaim());
+        Claim birth = Objects.requireNonNull(hook.birthClaim(1, 0));
 
         for (int i = 0; i < EVENTS; i++) {
             hook.onCommit(event(), birth);
@@ -57,7 +57,7 @@ class ReleasedPayloadsTest {
     void events_that_may_not_be_delivered_are_not_kept_while_their_release_waits() throws InterruptedException {
         FakeLeadership leadership = new FakeLeadership();
         OutboxDispatcher dispatcher = rig.start(builder -> slow(builder).leadership(leadership));
-        Claim birth = Objects.requireNonNull(dispatcher.birthClaim());
+        Claim birth = Objects.requireNonNull(dispatcher.birthClaim(1, 0));
         leadership.sure = false;
 
         for (int i = 0; i < EVENTS; i++) {
@@ -74,7 +74,7 @@ class ReleasedPayloadsTest {
     @Test
     void events_that_waited_at_a_close_are_not_kept_while_their_release_waits() throws InterruptedException {
         OutboxDispatcher dispatcher = rig.start(builder -> slow(builder).drainQueues(false));
-        Claim birth = Objects.requireNonNull(dispatcher.birthClaim());
+        Claim birth = Objects.requireNonNull(dispatcher.birthClaim(1, 0));
         for (int i = 0; i < 60; i++) {
             assertThat(dispatcher.enqueueHot(new QueuedEvent(event(), Source.HOT, 0), birth))
                     .isTrue();

@@ -125,8 +125,8 @@ final class DoomedNode {
     private AfterCommitHook hook(AfterCommitHook hook) {
         return new AfterCommitHook() {
             @Override
-            public @Nullable Claim birthClaim() {
-                return hook.birthClaim();
+            public @Nullable Claim birthClaim(int events, long bytes) {
+                return hook.birthClaim(events, bytes);
             }
 
             @Override

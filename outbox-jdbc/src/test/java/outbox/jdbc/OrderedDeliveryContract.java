@@ -111,8 +111,8 @@ abstract class OrderedDeliveryContract extends OrderFixture {
         DispatcherCommitHook hook = new DispatcherCommitHook(node.dispatcher);
         OutboxWriter writer = new OutboxWriter(node.txContext, db.store(), new AfterCommitHook() {
             @Override
-            public @Nullable Claim birthClaim() {
-                return hook.birthClaim();
+            public @Nullable Claim birthClaim(int events, long bytes) {
+                return hook.birthClaim(events, bytes);
             }
 
             @Override

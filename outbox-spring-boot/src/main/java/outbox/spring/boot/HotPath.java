@@ -18,8 +18,18 @@ final class HotPath implements AfterCommitHook {
     }
 
     @Override
-    public @Nullable Claim birthClaim() {
-        return target.birthClaim();
+    public @Nullable Claim birthClaim(int events, long bytes) {
+        return target.birthClaim(events, bytes);
+    }
+
+    @Override
+    public boolean leavesFreeEvents() {
+        return target.leavesFreeEvents();
+    }
+
+    @Override
+    public void onFree(int events) {
+        target.onFree(events);
     }
 
     @Override

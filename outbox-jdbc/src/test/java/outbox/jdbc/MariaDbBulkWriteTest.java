@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbBulkWriteTest extends BulkWriteContract {
+
+    MariaDbBulkWriteTest() {
+        super(Databases.MARIADB);
+    }
+}

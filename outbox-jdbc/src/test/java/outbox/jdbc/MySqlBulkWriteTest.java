@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MySqlBulkWriteTest extends BulkWriteContract {
+
+    MySqlBulkWriteTest() {
+        super(Databases.MYSQL);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresBulkWriteTest extends BulkWriteContract {
+
+    PostgresBulkWriteTest() {
+        super(Databases.POSTGRES);
+    }
+}
