@@ -29,8 +29,8 @@ abstract class BulkWriteContract {
     private static final int ROOM = 1000;
 
     private final Databases database;
+    private final List<Node> nodes = new ArrayList<>();
     private StoreFixture db;
-    private Node node;
 
     BulkWriteContract(Databases database) {
         this.database = database;
@@ -42,36 +42,36 @@ abstract class BulkWriteContract {
     }
 
     @AfterEach
-    void closeNode() {
-        node.close();
+    void closeNodes() {
+        nodes.forEach(Node::close);
     }
 
     @Test
     void one_large_write_is_delivered_without_a_wait_for_leases() throws Exception {
-        start(dispatcher -> {});
+        Node node = start(dispatcher -> {});
 
-        long leased = write(() -> node.writer.writeAll(events(EVENTS)));
+        long leased = write(node, () -> node.writer.writeAll(events(EVENTS)));
 
         assertThat(leased).isLessThanOrEqualTo(ROOM);
-        assertAllDeliveredOnce(EVENTS);
+        assertAllDeliveredOnce(node, EVENTS);
     }
 
     @Test
     void many_writes_of_one_transaction_are_delivered_without_a_wait_for_leases() throws Exception {
-        start(dispatcher -> {});
+        Node node = start(dispatcher -> {});
 
-        long leased = write(() -> events(EVENTS).forEach(node.writer::write));
+        long leased = write(node, () -> events(EVENTS).forEach(node.writer::write));
 
         assertThat(leased).isBetween(1L, (long) ROOM);
-        assertAllDeliveredOnce(EVENTS);
+        assertAllDeliveredOnce(node, EVENTS);
     }
 
     @Test
     void events_are_born_leased_as_long_as_there_is_room_for_their_bytes() throws Exception {
-        start(dispatcher -> dispatcher.workerCount(0).maxQueuedBytes(100_000));
+        Node node = start(dispatcher -> dispatcher.workerCount(0).maxQueuedBytes(100_000));
         String payload = "x".repeat(10_000);
 
-        long leased = write(() -> IntStream.range(0, 50).forEach(i -> node.writer.write("T", payload)));
+        long leased = write(node, () -> IntStream.range(0, 50).forEach(i -> node.writer.write("T", payload)));
 
         assertThat(leased).isEqualTo(10);
     }
@@ -80,13 +80,13 @@ abstract class BulkWriteContract {
     @Test
     void transactions_that_commit_together_release_what_finds_no_room() throws Exception {
         int room = 6000;
-        start(dispatcher -> dispatcher.hotQueueCapacity(room).workerCount(1));
+        Node node = start(dispatcher -> dispatcher.hotQueueCapacity(room).workerCount(1));
         CyclicBarrier allWritten = new CyclicBarrier(3);
         List<Thread> writers = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             Thread writer = new Thread(() -> {
                 try {
-                    write(() -> {
+                    write(node, () -> {
                         node.writer.writeAll(events(room));
                         allWritten.await(60, TimeUnit.SECONDS);
                     });
@@ -101,16 +101,18 @@ abstract class BulkWriteContract {
             writer.join(120_000);
         }
 
-        assertAllDeliveredOnce(3 * room);
+        assertAllDeliveredOnce(node, 3 * room);
     }
 
-    private void start(Consumer<OutboxDispatcher.Builder> settings) {
-        node = new Node(
+    private Node start(Consumer<OutboxDispatcher.Builder> settings) {
+        Node node = new Node(
                 db.dataSource(),
                 db.store(),
                 dispatcher -> settings.accept(dispatcher.hotQueueCapacity(ROOM)),
                 poller -> {});
+        nodes.add(node);
         node.poller.start();
+        return node;
     }
 
     /** Something that a transaction does. */
@@ -119,7 +121,7 @@ abstract class BulkWriteContract {
     }
 
     /** Writes in one transaction, and returns how many of its events are leased before it commits. */
-    private long write(Writes writes) throws Exception {
+    private static long write(Node node, Writes writes) throws Exception {
         try (JdbcTransactionManager.Transaction tx = node.transactions.begin()) {
             writes.run();
             long leased;
@@ -139,7 +141,7 @@ abstract class BulkWriteContract {
                 .toList();
     }
 
-    private void assertAllDeliveredOnce(int events) {
+    private void assertAllDeliveredOnce(Node node, int events) {
         await().atMost(120, TimeUnit.SECONDS).until(() -> db.count("status = 1") == events);
         assertThat(node.deliveredIds()).hasSize(events).doesNotHaveDuplicates();
         assertThat(db.count("attempts > 0 OR locked_by IS NOT NULL OR locked_at IS NOT NULL"))
