@@ -2,6 +2,7 @@ package outbox;
 
 import org.jspecify.annotations.Nullable;
 import outbox.spi.Claim;
+import outbox.spi.EventStore;
 
 import java.time.Instant;
 
@@ -17,6 +18,13 @@ public interface AfterCommitHook {
     AfterCommitHook NOOP = event -> {};
 
     void onCommit(EventEnvelope event);
+
+    /**
+     * Refuses the store of a writer if its events are not for this hook. Called when the writer is made.
+     *
+     * @throws IllegalArgumentException if the store is certainly another one; nothing is refused by default
+     */
+    default void requireStore(EventStore store) {}
 
     /**
      * The claim under which the events of a write are inserted, so that they are born leased to the one who will be told

@@ -54,10 +54,14 @@ public final class OutboxWriter {
         this(txContext, eventStore, null);
     }
 
+    /** @throws IllegalArgumentException if the hook belongs to the dispatcher of another table */
     public OutboxWriter(TxContext txContext, EventStore eventStore, @Nullable AfterCommitHook afterCommitHook) {
         this.txContext = Objects.requireNonNull(txContext, "txContext");
         this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
         this.afterCommitHook = afterCommitHook;
+        if (afterCommitHook != null) {
+            afterCommitHook.requireStore(eventStore);
+        }
         this.gathered = null;
         this.refusesDuplicates = false;
         this.intercepted = InterceptedWrites.NONE;

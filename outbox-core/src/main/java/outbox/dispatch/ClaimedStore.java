@@ -14,6 +14,7 @@ import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
+import outbox.spi.NamedEventStore;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
 import outbox.spi.WithholdingEventStore;
@@ -63,6 +64,26 @@ final class ClaimedStore {
         }
     }
 
+    /** Refuses a store that names another table. */
+    void requireTable(EventStore other) {
+        if (store instanceof NamedEventStore ours
+                && other instanceof NamedEventStore theirs
+                && !isSameTable(ours.tableName(), theirs.tableName())) {
+            throw new IllegalArgumentException("The dispatcher of this hook delivers events of table "
+                    + ours.tableName() + ", but the writer writes to table " + theirs.tableName()
+                    + ". Give each writer the hook of its own dispatcher.");
+        }
+    }
+
+    /** Names are not quoted, so their case does not count. A name without a schema may be that of a table in any schema. */
+    private static boolean isSameTable(String one, String other) {
+        String longer = one.length() > other.length() ? one : other;
+        String shorter = one.length() > other.length() ? other : one;
+        return one.equalsIgnoreCase(other)
+                || shorter.indexOf('.') < 0
+                        && longer.substring(longer.indexOf('.') + 1).equalsIgnoreCase(shorter);
+    }
+
     /** How many attempts the history of an event has at most; 0 for no history. */
     void keepAttempts(int most) {
         keptAttempts = most;
@@ -78,6 +99,15 @@ final class ClaimedStore {
         }
     }
 
+    /**
+     * How long the claim still lasts. Nothing is left of a claim from before the lease was shortened: to other nodes it
+     * may be over, so the database is asked.
+     */
+    Duration remaining(Claim claim) {
+        Duration remaining = claim.remaining();
+        return remaining.compareTo(lease()) > 0 ? Duration.ZERO : remaining;
+    }
+
     boolean knowsClaims() {
         return leasing != null;
     }
@@ -91,7 +121,7 @@ final class ClaimedStore {
     /** Makes sure that the event is ours for a while; false if it is finished, someone else's, or has no row. */
     boolean ensureClaim(Delivery delivery) {
         Claim current = delivery.claim();
-        if (leasing == null || current != null && current.remaining().compareTo(lease().dividedBy(10)) > 0) {
+        if (leasing == null || current != null && remaining(current).compareTo(lease().dividedBy(10)) > 0) {
             return true;
         }
         Claim fresh = tokens.next(lease());

@@ -6,6 +6,7 @@ import outbox.EventEnvelope;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.QuietLog;
 import outbox.spi.Claim;
+import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
@@ -43,6 +44,11 @@ public final class DispatcherCommitHook implements AfterCommitHook {
     }
 
     @Override
+    public void requireStore(EventStore store) {
+        dispatcher.requireTable(store);
+    }
+
+    @Override
     public boolean leavesFreeEvents() {
         return dispatcher.leavesFreeEvents();
     }
@@ -50,7 +56,7 @@ public final class DispatcherCommitHook implements AfterCommitHook {
     @Override
     public void onFree(int events) {
         if (dispatcher.wakePoller()) {
-            dropped(events, events + " events are left to the poller");
+            dropped(events, "it has no room for " + events + " events, which are left to the poller");
         }
     }
 

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -40,7 +40,8 @@ final class LeaseKeeper implements Runnable {
     private final Term term;
     private final Listener listener;
     private final QuietLog trouble = new QuietLog(LOG);
-    private final CountDownLatch stopped = new CountDownLatch(1);
+    private final Semaphore signals = new Semaphore(0);
+    private volatile boolean stopped; // the closing thread writes
     private volatile long failingSinceNanos; // keeper writes; 0 while renewals succeed
 
     LeaseKeeper(ClaimedStore store, HeldEvents held, Duration shortestLimit, Term term, Listener listener) {
@@ -52,7 +53,13 @@ final class LeaseKeeper implements Runnable {
     }
 
     void stop() {
-        stopped.countDown();
+        stopped = true;
+        wake();
+    }
+
+    /** Makes the next cycle come at once. */
+    void wake() {
+        signals.release();
     }
 
     /** False when leases could not be renewed for half their length: then nothing more should be claimed. */
@@ -70,11 +77,13 @@ final class LeaseKeeper implements Runnable {
 
     private boolean isStopped() {
         try {
-            return stopped.await(tick().toNanos(), TimeUnit.NANOSECONDS);
+            if (signals.tryAcquire(tick().toNanos(), TimeUnit.NANOSECONDS)) {
+                signals.drainPermits();
+            }
         } catch (InterruptedException e) { // left behind by a metrics exporter, say; the keeper ends by stop
             LOG.log(Level.DEBUG, "Interrupt ignored", e);
-            return stopped.getCount() == 0;
         }
+        return stopped;
     }
 
     private void cycle() {
@@ -129,7 +138,7 @@ final class LeaseKeeper implements Runnable {
         List<Due> due = new ArrayList<>();
         for (Delivery delivery : held.all()) {
             Claim claim = delivery.claim();
-            if (claim != null && claim.remaining().compareTo(soon) < 0) {
+            if (claim != null && store.remaining(claim).compareTo(soon) < 0) {
                 due.add(new Due(delivery, claim));
             }
         }

@@ -289,6 +289,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     void attach(@Nullable Duration lockTimeout, Runnable wake) {
         if (lockTimeout != null) {
             store.limitLease(lockTimeout);
+            keeper.wake(); // what was claimed for longer is renewed now
         }
         onReleased = wake;
         queues.onColdRoom(wake);
@@ -343,6 +344,11 @@ public final class OutboxDispatcher implements AutoCloseable {
                 delivery.cancel(Delivery.Cancel.LEASE_LOST);
             }
         }
+    }
+
+    /** Refuses a store of another table: what is written there is not for this dispatcher. */
+    void requireTable(EventStore other) {
+        store.requireTable(other);
     }
 
     MetricsExporter metrics() {

@@ -13,6 +13,8 @@ public final class SqlErrors {
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
     private static final Set<Integer> MYSQL_PASSING =
             Set.of(1021, 1114, 1290, 1836); // disk full, table full, read-only: general errors by their SQLState
+    private static final Set<Integer> MYSQL_LOST =
+            Set.of(1053, 2006, 2013); // the server went away; ProxySQL and MaxScale give a general SQLState
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
 
     private SqlErrors() {}
@@ -33,12 +35,17 @@ public final class SqlErrors {
         if (sql == null || isConflict(error) || stateOf(sql).isEmpty()) {
             return false;
         }
-        return PASSING.stream().noneMatch(stateOf(sql)::startsWith) && !MYSQL_PASSING.contains(sql.getErrorCode());
+        return PASSING.stream().noneMatch(stateOf(sql)::startsWith)
+                && !MYSQL_PASSING.contains(sql.getErrorCode())
+                && !MYSQL_LOST.contains(sql.getErrorCode());
     }
 
     /** Whether the connection broke on the way, so that the transaction may have been committed all the same; not if there never was a connection. */
     public static boolean isOutcomeUnknown(Throwable error) {
         SQLException sql = find(error);
+        if (sql != null && MYSQL_LOST.contains(sql.getErrorCode())) {
+            return true;
+        }
         String state = sql == null ? "" : stateOf(sql);
         return !state.equals("08001")
                 && !state.equals("08004")

@@ -1,10 +1,7 @@
 package outbox.spi;
 
 /** A store on a table that is described rather than ours, as a relay needs to know it. */
-public interface DescribedEventStore extends LeasingEventStore {
-
-    /** The name of the table, with its schema if it was given one. */
-    String tableName();
+public interface DescribedEventStore extends LeasingEventStore, NamedEventStore {
 
     /** With how many attempts an event is dead: a table that has no status tells it by their number. */
     int maxAttempts();

@@ -50,6 +50,13 @@ class MarkerTest {
     }
 
     @Test
+    void an_outcome_was_probably_written_if_a_proxy_lost_its_server() throws InterruptedException {
+        for (int code : new int[] {1053, 2006, 2013}) { // by ProxySQL and MaxScale with a general SQLState
+            assertThat(mark(new SQLException("lost", "HY000", code), Set.of())).isEqualTo(Written.PROBABLY);
+        }
+    }
+
+    @Test
     void an_outcome_that_was_never_sent_was_not_written_before() throws InterruptedException {
         assertThat(mark(new SQLException("refused", "08001"), Set.of())).isEqualTo(Written.NO);
     }

@@ -26,6 +26,7 @@ import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
+import outbox.spi.NamedEventStore;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
 import outbox.spi.PriorityShare;
@@ -67,7 +68,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 AdminEventStore,
                 WithholdingEventStore,
                 AttemptEventStore,
-                ReconcilingEventStore {
+                ReconcilingEventStore,
+                NamedEventStore {
 
     /** The table of a store that is given none. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -99,6 +101,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         this.audit = new AuditStatements(this);
         this.pauses = new PauseStatements(this);
         this.reconcile = new ReconcileStatements(this);
+    }
+
+    @Override
+    public final String tableName() {
+        return table().value();
     }
 
     /** The name by which {@link JdbcEventStores#get} finds this store. */

@@ -15,6 +15,8 @@ final class SqlStates {
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58", "HYT");
     private static final Set<Integer> MYSQL_PASSING =
             Set.of(1021, 1114, 1205, 1290, 1836); // disk or table full, lock wait timeout, read-only
+    private static final Set<Integer> MYSQL_LOST =
+            Set.of(1053, 2006, 2013); // the server went away; ProxySQL and MaxScale give a general SQLState
 
     private SqlStates() {}
 
@@ -32,7 +34,8 @@ final class SqlStates {
         String state = of(error);
         return state.isEmpty()
                 || PASSING.stream().anyMatch(state::startsWith)
-                || MYSQL_PASSING.contains(error.getErrorCode());
+                || MYSQL_PASSING.contains(error.getErrorCode())
+                || MYSQL_LOST.contains(error.getErrorCode());
     }
 
     /** Whether the connection broke, so that nobody knows whether the last statement took effect. An error without a state is no answer of a server either. */
@@ -42,6 +45,7 @@ final class SqlStates {
                 || state.startsWith("08")
                 || state.equals("40003") // statement completion unknown
                 || state.startsWith("57P") // PostgreSQL: the server is going down under the session
+                || MYSQL_LOST.contains(error.getErrorCode())
                 || error instanceof SQLRecoverableException
                 || error instanceof SQLTimeoutException;
     }

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.AfterCommitHook;
 import outbox.EventEnvelope;
 import outbox.spi.Claim;
+import outbox.spi.EventStore;
 
 import java.time.Instant;
 
@@ -20,6 +21,11 @@ final class HotPath implements AfterCommitHook {
     @Override
     public @Nullable Claim birthClaim(int events, long bytes) {
         return target.birthClaim(events, bytes);
+    }
+
+    @Override
+    public void requireStore(EventStore store) {
+        target.requireStore(store);
     }
 
     @Override

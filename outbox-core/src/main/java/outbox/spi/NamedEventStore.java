@@ -1,0 +1,8 @@
+package outbox.spi;
+
+/** A store that can name its table. */
+public interface NamedEventStore extends EventStore {
+
+    /** The name of the table, with its schema if it was given one. */
+    String tableName();
+}
