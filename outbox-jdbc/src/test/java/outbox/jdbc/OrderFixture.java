@@ -7,6 +7,7 @@ import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
+import outbox.spi.LeasingEventStore;
 import outbox.testing.StoreFixture;
 
 import java.time.Duration;
@@ -58,9 +59,17 @@ abstract class OrderFixture {
             Ordering ordering,
             Consumer<OutboxDispatcher.Builder> dispatcherSettings,
             Consumer<OutboxPoller.Builder> pollerSettings) {
+        return node(db.store(), ordering, dispatcherSettings, pollerSettings);
+    }
+
+    Node node(
+            LeasingEventStore store,
+            Ordering ordering,
+            Consumer<OutboxDispatcher.Builder> dispatcherSettings,
+            Consumer<OutboxPoller.Builder> pollerSettings) {
         Node node = new Node(
                 db.dataSource(),
-                db.store(),
+                store,
                 dispatcher -> dispatcherSettings.accept(dispatcher.ordering(ordering)),
                 pollerSettings);
         node.listener = log;

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbThreadTriplesTest extends ThreadTriplesContract {
+
+    MariaDbThreadTriplesTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresThreadTriplesTest extends ThreadTriplesContract {
+
+    PostgresThreadTriplesTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,53 @@
+package outbox.jdbc;
+
+import outbox.spi.ControlledEventStore;
+import outbox.spi.LeasingEventStore;
+import outbox.spi.OrderedEventStore;
+import outbox.spi.WithholdingEventStore;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** A store at whose named methods a test can stop, or fail, the thread that calls them. */
+final class SteppedStore {
+
+    /** The real call of a method. */
+    interface Call {
+        Object run() throws Throwable;
+    }
+
+    /** What happens instead of the real call. */
+    interface Step {
+        Object around(Call call) throws Throwable;
+    }
+
+    private final Map<String, Step> steps = new ConcurrentHashMap<>();
+    private final LeasingEventStore store;
+
+    SteppedStore(LeasingEventStore target) {
+        store = (LeasingEventStore) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {OrderedEventStore.class, ControlledEventStore.class, WithholdingEventStore.class},
+                (proxy, method, arguments) -> {
+                    Call call = () -> {
+                        try {
+                            return method.invoke(target, arguments);
+                        } catch (InvocationTargetException e) {
+                            throw e.getTargetException();
+                        }
+                    };
+                    Step step = steps.get(method.getName());
+                    return step == null ? call.run() : step.around(call);
+                });
+    }
+
+    LeasingEventStore store() {
+        return store;
+    }
+
+    void at(String method, Step step) {
+        steps.put(method, step);
+    }
+}
