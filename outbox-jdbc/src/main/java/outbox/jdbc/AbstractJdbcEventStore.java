@@ -230,23 +230,27 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** Deletes some events that ended before the given time; what others hold is passed over. */
     final int deleteTerminal(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
         String isEnded = "status = " + terminal.code() + " " + endedBefore(terminal, shape(conn));
-        return ended.purge(
-                terminal,
-                limit,
-                most -> query(
-                        conn,
-                        "SELECT event_id FROM " + table() + " WHERE " + isEnded + " LIMIT ?",
-                        binder -> bindEndedBefore(binder, terminal, doneBefore).number(most),
-                        row -> row.getString(1)),
-                ids -> {
-                    Set<String> locked = queryIds(
-                            conn,
-                            "SELECT event_id FROM %1$s" + byPrimaryKey() + " WHERE %2$s AND " + isEnded
-                                    + " FOR UPDATE SKIP LOCKED",
-                            ids,
-                            binder -> bindEndedBefore(binder, terminal, doneBefore));
-                    return deleteLocked(conn, locked);
-                });
+        return ended.purge(terminal, limit, most -> findEnded(conn, terminal, doneBefore, most), ids -> {
+            Set<String> locked = queryIds(
+                    conn,
+                    "SELECT event_id FROM %1$s" + byPrimaryKey() + " WHERE %2$s AND " + isEnded
+                            + " FOR UPDATE SKIP LOCKED",
+                    ids,
+                    binder -> bindEndedBefore(binder, terminal, doneBefore));
+            return deleteLocked(conn, locked);
+        });
+    }
+
+    /** The ids of events that ended before the given time, {@code limit} of them if there are as many. */
+    List<String> findEnded(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
+        // Binds: those of the condition, limit.
+        String sql = "SELECT event_id FROM " + table() + " WHERE status = " + terminal.code() + " "
+                + endedBefore(terminal, shape(conn)) + " LIMIT ?";
+        return query(
+                conn,
+                sql,
+                binder -> bindEndedBefore(binder, terminal, doneBefore).number(limit),
+                row -> row.getString(1));
     }
 
     /** Deletes events whose rows this transaction has locked. */
