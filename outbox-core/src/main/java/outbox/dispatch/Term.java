@@ -1,12 +1,14 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.LeadershipStart;
 import outbox.internal.QuietLog;
 import outbox.spi.Leadership;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Keeps a dispatcher from delivering and writing while another node may lead. What it accepted under a leadership that was lost stays stopped, even if this node leads again: others
@@ -14,7 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>Without a leadership everything passes.
  */
-final class Term implements Leadership {
+final class Term implements Leadership, LeadershipStart {
 
     private static final Logger LOG = System.getLogger(Term.class.getName());
 
@@ -22,6 +24,8 @@ final class Term implements Leadership {
     private final Runnable onEnd;
     private final QuietLog trouble = new QuietLog(LOG);
     private final AtomicLong number = new AtomicLong(); // counts the answers that this node does not lead
+    private final AtomicReference<@Nullable Long> startNanos =
+            new AtomicReference<>(); // of the first yes in this leadership; null before it
 
     Term(@Nullable Leadership leadership, Runnable onEnd) {
         this.leadership = leadership;
@@ -58,8 +62,12 @@ final class Term implements Leadership {
         } finally {
             if (!leads) {
                 number.incrementAndGet();
+                startNanos.set(null);
                 onEnd.run();
             }
+        }
+        if (leads) {
+            noteStart();
         }
         return leads;
     }
@@ -67,11 +75,27 @@ final class Term implements Leadership {
     @Override
     public boolean isLeader() {
         try {
-            return leadership == null || leadership.isLeader();
+            boolean leads = leadership == null || leadership.isLeader();
+            if (leads) {
+                noteStart(); // before anybody acts on it
+            }
+            return leads;
         } catch (RuntimeException | Error e) { // of a leadership of the user's: it must not stop the threads that ask
             trouble.log(Level.ERROR, "The leadership failed to say whether this node leads; taken for a no", e);
             return false;
         }
+    }
+
+    private void noteStart() {
+        if (startNanos.get() == null) {
+            startNanos.compareAndSet(null, System.nanoTime());
+        }
+    }
+
+    @Override
+    public long startNanos() {
+        Long noted = startNanos.get();
+        return noted == null ? System.nanoTime() : noted;
     }
 
     @Override

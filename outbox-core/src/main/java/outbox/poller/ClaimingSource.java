@@ -12,9 +12,12 @@ import outbox.spi.ControlledEventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
+import outbox.spi.RowLockingEventStore;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
@@ -27,6 +30,9 @@ final class ClaimingSource implements EventSource {
 
     private static final int MAX_EXPIRED = 100; // of each reason
     private static final Duration EXPIRY_INTERVAL = Duration.ofSeconds(5);
+    private static final Duration SETTLING = Duration.ofSeconds(5); // of a new leader
+    private static final Duration LOCK_PAUSE = Duration.ofMillis(20);
+    private static final Logger LOG = System.getLogger(ClaimingSource.class.getName());
 
     private final StoreAccess access;
     private final LeasingEventStore store;
@@ -37,8 +43,10 @@ final class ClaimingSource implements EventSource {
     private final Ordering ordering; // of the handler; it never changes
     private boolean mayRepeat; // the handler gives back what the store cannot withhold; guarded by the poller's lock
     private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
-    private boolean newLeader; // guarded by the poller's lock, as the next
-    private @Nullable Instant leadsSince; // by the database's clock; leases that began before are over
+    private @Nullable Long
+            leadsNanos; // since when this node leads; null without a leader; guarded by the poller's lock
+    private boolean locked; // a new leader waits for rows that others have locked; guarded by the poller's lock
+    private @Nullable Instant leadsSince; // the same by the database's clock; guarded by the poller's lock
 
     ClaimingSource(
             StoreAccess access,
@@ -61,9 +69,12 @@ final class ClaimingSource implements EventSource {
         Withheld withheld = handler.withheld();
         mayRepeat = !withheld.isNothing() && !(store instanceof WithholdingEventStore);
         return access.inTransaction("claim events", connection -> {
+            Instant expiry = expiry(connection); // first: what is claimed now must not look older than that
             Instant now = access.now(connection);
+            if (isLocked(connection, now, expiry, limit)) {
+                return new Batch(List.of(), now, Duration.ZERO, LOCK_PAUSE, List.of(), List.of());
+            }
             Claim claim = tokens.next(lockTimeout);
-            Instant expiry = expiry(connection);
             boolean late = System.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
@@ -78,19 +89,48 @@ final class ClaimingSource implements EventSource {
         });
     }
 
-    /** Leases that began before this have ended. A leader need not wait for those of the leader before it: only one of them delivers, and marks name their claim. */
+    /**
+     * Leases that began before this have ended. A leader need not wait for those of the leader before it: only one of
+     * them delivers, and marks name their claim. Its own leases all began after it became the leader. Should the
+     * database's clock go back, that moment is counted back from now, so that this stays true.
+     */
     private Instant expiry(Connection connection) {
         Instant byTime = access.expiry(connection, lockTimeout);
-        if (newLeader) {
-            leadsSince = access.expiry(connection, Duration.ZERO);
-            newLeader = false;
+        if (leadsNanos == null) {
+            return byTime;
         }
-        return leadsSince == null || leadsSince.isBefore(byTime) ? byTime : leadsSince;
+        Instant start = access.expiry(connection, Duration.ofNanos(System.nanoTime() - leadsNanos));
+        leadsSince = leadsSince == null || start.isBefore(leadsSince) ? start : leadsSince;
+        return leadsSince.isBefore(byTime) ? byTime : leadsSince;
+    }
+
+    /**
+     * Whether a new leader has to wait for rows that others have locked. The leader before it may be releasing what
+     * it had claimed: a claim would pass over that and deliver later events first. Bounded, because a lock may stay
+     * for any other reason. Delivery in order needs no such care: nothing is claimed there while its predecessor is
+     * unfinished, locked or not.
+     */
+    private boolean isLocked(Connection connection, Instant now, Instant expiry, int limit) {
+        if (leadsNanos == null || ordering.isOn() || !(store instanceof RowLockingEventStore locking)) {
+            return false;
+        }
+        if (System.nanoTime() - leadsNanos < SETTLING.toNanos()) {
+            locked = !locking.lockDue(connection, now, expiry, skipRecent, limit);
+        } else if (locked) {
+            locked = false;
+            LOG.log(
+                    Level.WARNING,
+                    "Another transaction keeps due events locked since this node became the leader " + SETTLING
+                            + " ago; it goes on without them, so they may come after later ones");
+        }
+        return locked;
     }
 
     @Override
-    public void leads() {
-        newLeader = true;
+    public void leads(long sinceNanos) {
+        leadsNanos = sinceNanos;
+        leadsSince = null;
+        locked = false;
     }
 
     /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */

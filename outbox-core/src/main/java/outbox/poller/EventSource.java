@@ -52,8 +52,11 @@ interface EventSource {
 
     Batch next(int limit);
 
-    /** This node leads from now on: what the leader before it had claimed is no longer held by anyone. */
-    void leads();
+    /**
+     * This node leads, since the given moment of {@link System#nanoTime()}: what the leader before it had claimed is
+     * no longer held by anyone.
+     */
+    void leads(long sinceNanos);
 
     /** Whether what {@link #next} answered will not be answered again by the next call. */
     boolean takes();

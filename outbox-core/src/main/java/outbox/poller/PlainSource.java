@@ -42,7 +42,7 @@ final class PlainSource implements EventSource {
     }
 
     @Override
-    public void leads() {
+    public void leads(long sinceNanos) {
         // What the leader before had locked comes when its lock runs out.
     }
 

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
+import outbox.internal.LeadershipStart;
 import outbox.poller.EventSource.Batch;
 import outbox.poller.EventSource.Found;
 import outbox.spi.ErrorText;
@@ -111,7 +112,7 @@ final class PollCycle {
         leads = false; // if it throws
         leads = leadership.lead();
         if (leads && !before) {
-            source.leads();
+            source.leads(leadership instanceof LeadershipStart start ? start.startNanos() : System.nanoTime());
         }
         return leads;
     }

@@ -227,7 +227,7 @@ class PollCycleTest {
         }
 
         @Override
-        public void leads() {
+        public void leads(long sinceNanos) {
             leaderships++;
         }
 

@@ -32,6 +32,7 @@ import outbox.spi.Position;
 import outbox.spi.PriorityShare;
 import outbox.spi.ReconcilingEventStore;
 import outbox.spi.Replay;
+import outbox.spi.RowLockingEventStore;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 
@@ -68,6 +69,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 AdminEventStore,
                 WithholdingEventStore,
                 AttemptEventStore,
+                RowLockingEventStore,
                 ReconcilingEventStore,
                 NamedEventStore {
 
@@ -524,6 +526,29 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                     limit,
                     (by, most) -> candidates(conn, by, now, lockExpiry, latestCreation, most, ordering, except));
         });
+    }
+
+    @Override
+    public boolean lockDue(Connection conn, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        return run("lock due events", () -> {
+            List<String> due = new ArrayList<>(due(conn, By.NEW, now, lockExpiry, skipRecent, limit));
+            due.addAll(due(conn, By.RETRY, now, lockExpiry, skipRecent, limit));
+            String sql = "SELECT event_id FROM %1$s" + byPrimaryKey() + " WHERE %2$s FOR UPDATE SKIP LOCKED";
+            return queryIds(conn, sql, due, binder -> {}).containsAll(due);
+        });
+    }
+
+    /** Binds: now, latest created_at, lock expiry, limit. */
+    private List<String> due(Connection conn, By by, Instant now, Instant lockExpiry, Duration skipRecent, int limit)
+            throws SQLException {
+        return queryAnew(
+                conn,
+                lookSql("e.event_id", by.condition + " AND " + IS_FREE, by.order),
+                binder -> binder.time("available_at", now)
+                        .time("created_at", latestCreation(now, skipRecent))
+                        .time("locked_at", lockExpiry)
+                        .number(limit),
+                row -> row.getString(1));
     }
 
     @Override

@@ -19,6 +19,7 @@ import outbox.spi.Leadership;
 import outbox.spi.Mark;
 import outbox.spi.PartitionedEventStore;
 import outbox.spi.Replay;
+import outbox.spi.RowLockingEventStore;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -50,7 +51,7 @@ import javax.sql.DataSource;
  * must share one instance. Where it has no lock at all, claims are in memory and need a {@link Leadership}. Thread-safe; keeps no connection.
  */
 public final class LayoutEventStore extends JdbcTable
-        implements DescribedEventStore, AdminEventStore, PartitionedEventStore {
+        implements DescribedEventStore, AdminEventStore, RowLockingEventStore, PartitionedEventStore {
 
     private static final Logger LOG = System.getLogger(LayoutEventStore.class.getName());
     private static final Duration END_INTERVAL = Duration.ofMinutes(1);
@@ -412,7 +413,7 @@ public final class LayoutEventStore extends JdbcTable
             endLost(conn, lockExpiry);
             List<LayoutRows.Candidate> found = new ArrayList<>();
             for (String pending : sql.pendingParts()) {
-                found.addAll(candidates(conn, pending, now, lockExpiry, skipRecent, limit));
+                found.addAll(candidates(conn, pending, now, lockExpiry, skipRecent, limit, "FOR UPDATE SKIP LOCKED"));
             }
             List<LayoutRows.Candidate> candidates = found.stream()
                     .filter(candidate -> !fence.isTaken(candidate.eventId(), lockExpiry))
@@ -468,8 +469,28 @@ public final class LayoutEventStore extends JdbcTable
         LOG.log(Level.ERROR, lost.size() + " events of table " + table() + " are dead: " + LOST + " " + lost);
     }
 
+    @Override
+    public boolean lockDue(Connection conn, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        return run("lock due events", () -> {
+            List<String> due = new ArrayList<>();
+            for (String pending : sql.pendingParts()) {
+                candidates(conn, pending, now, lockExpiry, skipRecent, limit, "")
+                        .forEach(candidate -> due.add(candidate.eventId()));
+            }
+            String text = "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId
+                    + " WHERE %2$s FOR UPDATE SKIP LOCKED";
+            return queryIds(conn, text, due, binder -> {}).containsAll(due);
+        });
+    }
+
     private List<LayoutRows.Candidate> candidates(
-            Connection conn, String pending, Instant now, Instant lockExpiry, Duration skipRecent, int limit)
+            Connection conn,
+            String pending,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            String lock)
             throws SQLException {
         TableShape shape = shape(conn);
         LayoutFence.Piece free = fence.free(lockExpiry);
@@ -482,7 +503,7 @@ public final class LayoutEventStore extends JdbcTable
                    AND %s <= ?%s
                  ORDER BY %s
                  LIMIT ?
-                   FOR UPDATE SKIP LOCKED
+                   %s
                 """.formatted(
                         rows.columns(shape),
                         fence.columns(),
@@ -491,7 +512,8 @@ public final class LayoutEventStore extends JdbcTable
                         sql.isDue(),
                         sql.column(LayoutColumn.CREATED_AT),
                         free.sql(),
-                        sql.order());
+                        sql.order(),
+                        lock);
         return queryAnew(
                 conn,
                 text,

@@ -42,7 +42,17 @@ final class LeaderLocks {
 
     /** Ends the session, or the lease, of the leader, as an administrator or a failover does. */
     void terminate() {
-        String holder = holders().get(0);
+        terminate(holders().get(0));
+    }
+
+    /** Like the other, if there is a leader at the moment: one that is too slow loses its session by itself. */
+    boolean terminateIfAny() {
+        List<String> holders = holders();
+        holders.forEach(this::terminate);
+        return !holders.isEmpty();
+    }
+
+    private void terminate(String holder) {
         db.call(connection -> query(
                 connection,
                 switch (database) {

@@ -6,6 +6,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.relay.Relay;
 
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -117,6 +120,27 @@ class LedRelayTest {
         assertThat(together).isFalse();
         assertThat(deliveries.stream().map(Delivery::sequence).distinct().toList())
                 .isEqualTo(LongStream.rangeClosed(1, 120).boxed().toList());
+    }
+
+    @Test
+    void a_new_leader_waits_for_rows_that_the_leader_before_it_is_releasing() throws SQLException {
+        write(10);
+        Relay leader = relay("first");
+        try (Connection releasing = db.dataSource.getConnection();
+                Statement statement = releasing.createStatement()) {
+            releasing.setAutoCommit(false);
+            statement.executeQuery("SELECT event_id FROM " + db.table + " WHERE sequence <= 3 FOR UPDATE");
+
+            pollUntil(leader, leader::isActive);
+            leader.poll();
+            assertThat(deliveries).isEmpty();
+            releasing.commit();
+        }
+        pollUntil(leader, this::allIsPublished);
+
+        assertThat(deliveries)
+                .extracting(Delivery::sequence)
+                .containsExactlyElementsOf(LongStream.rangeClosed(1, 10).boxed().toList());
     }
 
     private long holders() {

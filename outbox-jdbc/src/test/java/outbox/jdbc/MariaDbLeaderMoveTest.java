@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbLeaderMoveTest extends LeaderMoveContract {
+
+    MariaDbLeaderMoveTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MySqlLeaderMoveTest extends LeaderMoveContract {
+
+    MySqlLeaderMoveTest() {
+        super(Databases.MYSQL);
+    }
+}

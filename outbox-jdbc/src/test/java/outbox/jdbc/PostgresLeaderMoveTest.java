@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresLeaderMoveTest extends LeaderMoveContract {
+
+    PostgresLeaderMoveTest() {
+        super(Databases.POSTGRES);
+    }
+}
