@@ -191,7 +191,7 @@ final class ClaimedStore {
         if (!keeping.keepsAttempts(connection)) {
             return;
         }
-        Instant now = access.expiry(connection, Duration.ZERO); // the earliest it can be: no run began in the future
+        Instant now = access.earliest(connection); // no run began in the future
         List<Attempt> attempts = new ArrayList<>();
         List<String> deleted = new ArrayList<>();
         for (EndedRun run : history) {

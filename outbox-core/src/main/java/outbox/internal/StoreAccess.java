@@ -42,21 +42,37 @@ public final class StoreAccess {
         T on(Connection connection) throws SQLException;
     }
 
-    /** The database's time now, to tell what is due and to start leases. */
+    /**
+     * The database's time now, to tell what is due and to start leases. Not too early; at most as much too late as
+     * the database took to say it.
+     */
     public Instant now(Connection connection) {
         return clock.latest(connection);
     }
 
-    /** Leases that began before this moment have ended for sure. */
+    /** The earliest that the database's time can be now. */
+    public Instant earliest(Connection connection) {
+        return clock.earliest(connection);
+    }
+
+    /** Asks the database for its time: for what is stored to be compared with what other nodes store. */
+    public Instant ask(Connection connection) {
+        return clock.ask(connection);
+    }
+
+    /**
+     * Leases of the given length that began before this moment have ended for sure, even if the database's clock has
+     * jumped ahead meanwhile.
+     */
     public Instant expiry(Connection connection, Duration lease) {
-        return clock.earliest(connection).minus(lease);
+        return clock.ended(connection, lease);
     }
 
     /** How long it takes until the given time has come for sure; negative if it has. Asks the database again if its clock is known too roughly. */
     public Duration until(Connection connection, Instant time) {
         Duration left = Duration.between(clock.earliest(connection), time);
         if (left.compareTo(ROUGH) > 0 && time.isBefore(clock.latest(connection))) {
-            clock.refresh(connection);
+            clock.ask(connection);
             left = Duration.between(clock.earliest(connection), time);
         }
         return left;

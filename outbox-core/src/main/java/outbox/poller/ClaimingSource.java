@@ -138,7 +138,7 @@ final class ClaimingSource implements EventSource {
         if (!(store instanceof ControlledEventStore controlled)) {
             return List.of();
         }
-        Instant surely = access.expiry(connection, Duration.ZERO); // a deadline before it has passed
+        Instant surely = access.earliest(connection); // a deadline before it has passed
         return controlled.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
     }
 

@@ -54,7 +54,6 @@ final class StoredRunBook implements RunBook {
     public Set<String> due(Collection<ReconcileJob> jobs) {
         return access.inTransaction("read which reconcile jobs are due", connection -> {
             Instant now = access.now(connection);
-            Instant expired = access.expiry(connection, Duration.ZERO);
             Map<String, ReconcileStatus> known =
                     store.jobs(connection).stream().collect(Collectors.toMap(ReconcileStatus::job, status -> status));
             Set<String> due = new HashSet<>();
@@ -62,7 +61,7 @@ final class StoredRunBook implements RunBook {
                 ReconcileStatus status = known.get(job.name());
                 if (status == null) {
                     add(connection, job);
-                } else if (isDue(status, now) && isFree(status, expired)) {
+                } else if (isDue(status, now) && isFree(status, expired(connection, job))) {
                     due.add(job.name());
                 }
             }
@@ -79,13 +78,18 @@ final class StoredRunBook implements RunBook {
         return leaseUntil == null || leaseUntil.isBefore(expired);
     }
 
+    /** Leases of the job that end before this have ended for sure. */
+    private Instant expired(Connection connection, ReconcileJob job) {
+        return access.expiry(connection, lease(job)).plus(lease(job));
+    }
+
+    /** Asks the database when it is: the history of a job is in the order of its runs, whichever node has them. */
     @Override
     public Optional<Turn> begin(ReconcileJob job, String runId, boolean dryRun, boolean anyTime) {
         return access.inTransaction("begin a run of reconcile job " + job.name(), connection -> {
-            Instant now = access.now(connection);
+            Instant now = access.ask(connection);
             ReconcileRun run = new ReconcileRun(runId, job.name(), node, now, null, 0, 0, null, null, dryRun, null);
-            return store.beginRun(
-                    connection, run, access.expiry(connection, Duration.ZERO), now.plus(lease(job)), anyTime);
+            return store.beginRun(connection, run, expired(connection, job), now.plus(lease(job)), anyTime);
         });
     }
 
@@ -107,7 +111,7 @@ final class StoredRunBook implements RunBook {
     @Override
     public ReconcileRun end(ReconcileJob job, ReconcileRun run, Ending how) {
         return access.inTransaction("end a run of reconcile job " + job.name(), connection -> {
-            Instant now = access.now(connection);
+            Instant now = access.ask(connection);
             ReconcileRun ended = run.ended(now, how.error());
             store.keepRun(connection, run, now.plus(lease(job))); // until the commit nobody changes the schedule
             Instant nextAt = how.staysDue() ? null : schedule(connection, job).next(now);
