@@ -42,7 +42,7 @@ final class AsyncRuns {
             load.inFlight++;
             return true;
         }
-        queues.setAside(delivery);
+        queues.setAsideInTurn(delivery);
         load.waiting.add(delivery);
         return false;
     }

@@ -154,6 +154,11 @@ final class ClaimedStore {
         return ours;
     }
 
+    /** Whether an event can be released as a suspect. */
+    boolean knowsSuspects() {
+        return leasing != null;
+    }
+
     /** Answers the events whose lease was renewed. */
     Set<String> renew(String token, List<String> eventIds) {
         LeasingEventStore renewing = leasing;
@@ -293,6 +298,9 @@ final class ClaimedStore {
             return;
         }
         LeasingEventStore releasing = leasing;
+        releases.stream()
+                .filter(Release::recorded)
+                .forEach(release -> releasing.forgetRun(connection, release.token(), release.eventId()));
         idsByToken(releases, false).forEach((token, ids) -> releasing.release(connection, token, ids));
         idsByToken(releases, true).forEach((token, ids) -> releasing.releaseSuspects(connection, token, ids));
     }

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicReference;
 /**
  * One event in the hands of this dispatcher, from the moment it is accepted until its outcome is in the database.
  *
- * <p>Its state moves QUEUED → RUNNING → SETTLED, or QUEUED → GIVEN_UP when it is dropped or given back before it started. Moves, and the thread that may be interrupted, are
+ * <p>Its state moves QUEUED → RUNNING → SETTLED, or QUEUED → GIVEN_UP when it is dropped or given back before it started. One that turns out to be a suspect goes back from RUNNING to QUEUED. Moves, and the thread that may be interrupted, are
  * guarded by this object's lock, under which no other code runs. An interrupt reaches a run only while its listener has the thread: never the next event on the same thread, and
  * never a database call of ours.
  */
@@ -23,6 +23,13 @@ final class Delivery {
         RUNNING,
         SETTLED,
         GIVEN_UP
+    }
+
+    /** How the queues count its payload. */
+    enum Bytes {
+        NOT_COUNTED,
+        COUNTED,
+        OF_SUSPECT
     }
 
     /** Why a run is ended from outside. */
@@ -42,7 +49,10 @@ final class Delivery {
     private volatile int attempts; // attempts before this run; the worker raises it before the run starts
     private volatile boolean runRecorded; // worker writes before the run, marker reads
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
-    private boolean bytesCounted; // guarded by the lock of the queues, as the next
+    private boolean accused; // worker writes before it hands the delivery to the marker
+    private boolean alone; // whoever adds it to the queues writes before
+    private Bytes bytes = Bytes.NOT_COUNTED; // guarded by the lock of the queues, as the next two
+    private boolean atWork;
     private long arrival;
     private volatile @Nullable Pass pass; // written under the lock of the admission, as the next
     private volatile List<Gate> ahead = List.of();
@@ -116,9 +126,23 @@ final class Delivery {
         return suspect;
     }
 
-    /** Whether it is to be given back as a suspect: only a run that ended here shows that it harms no process. */
+    /** Whether it is to be released as a suspect: only a run that ended here shows that it harms no process. */
     boolean staysSuspect() {
-        return suspect && run() == null;
+        return accused || suspect && run() == null;
+    }
+
+    /** Its run ended in a way that may be the fault of another event: it is to be released as a suspect. */
+    void accuse() {
+        accused = true;
+    }
+
+    void setRunsAlone(boolean alone) {
+        this.alone = alone;
+    }
+
+    /** Of a suspect: whether no other event may run at the same time. */
+    boolean runsAlone() {
+        return alone;
     }
 
     /** Attempts that were made before this run, or up to it once it is recorded. */
@@ -141,18 +165,25 @@ final class Delivery {
         return runRecorded ? attempts : attempts + 1;
     }
 
-    void setInFlight() {
-        inFlight = true;
+    void setInFlight(boolean inFlight) {
+        this.inFlight = inFlight;
     }
 
     boolean isInFlight() {
         return inFlight;
     }
 
-    /** Under the lock of the queues: notes whether they count its bytes, and answers whether they did before. */
-    boolean countBytes(boolean now) {
-        boolean before = bytesCounted;
-        bytesCounted = now;
+    /** Under the lock of the queues: notes how they count its bytes, and returns how they did before. */
+    Bytes countBytes(Bytes now) {
+        Bytes before = bytes;
+        bytes = now;
+        return before;
+    }
+
+    /** Under the lock of the queues: notes whether a worker has it, and returns whether one had it before. */
+    boolean setAtWork(boolean now) {
+        boolean before = atWork;
+        atWork = now;
         return before;
     }
 
@@ -227,6 +258,12 @@ final class Delivery {
     synchronized boolean start(@Nullable Worker runner) {
         worker = runner;
         return move(State.QUEUED, State.RUNNING);
+    }
+
+    /** It turned out to be a suspect, and waits for its turn; false if its outcome was decided meanwhile. */
+    synchronized boolean requeue() {
+        worker = null;
+        return move(State.RUNNING, State.QUEUED);
     }
 
     /** The worker that runs it, if it holds one. */

@@ -15,6 +15,8 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>Places are counted from the moment a delivery is let in until a worker takes it, whether it stands in its queue or waits elsewhere for its turn: {@link #reserve}, later
  * {@link #ready} or {@link #free}. Bytes are counted until its outcome is written, {@link #gone}: as long as it is in memory.
+ *
+ * <p>Suspects have places of their own, so that slow ones take none from other events, and start as {@link SuspectLine} says.
  */
 final class DeliveryQueues {
 
@@ -29,21 +31,42 @@ final class DeliveryQueues {
         }
     }
 
+    private static final int MAX_SUSPECTS = 100; // a small share, so that other nodes help
+    private static final int TURNS = 4; // two for the hot queue, one for the cold queue, one for suspects
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition someReady = lock.newCondition();
     private final Lane hot;
     private final Lane cold;
+    private final Lane suspects; // for their room; the line has those that are ready
+    private final SuspectLine line;
+    private final boolean inOrder; // events of the cold queue start in the order of their claim, suspects among them
     private final ArrayDeque<Delivery> resumed = new ArrayDeque<>();
     private final long maxBytes;
     private long bytes; // of all that were let in and are not gone; guarded by the lock, as everything below
-    private int turn;
+    private long suspectBytes; // of them, those of suspects
+    private int atWork; // taken by workers and not gone
+    private int turn = TURNS - 1;
     private int wakeUps; // takers that shall return with nothing
     private boolean coldRoomWanted;
+    private boolean suspectRoomWanted;
     private volatile Runnable onColdRoom = () -> {};
 
     DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes) {
+        this(hotCapacity, coldCapacity, maxBytes, false);
+    }
+
+    /**
+     * Makes queues.
+     *
+     * @param inOrder whether cold events, suspects among them, start as they came; there is one worker then
+     */
+    DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes, boolean inOrder) {
         this.hot = new Lane(hotCapacity);
         this.cold = new Lane(coldCapacity);
+        this.suspects = inOrder ? cold : new Lane(Math.min(coldCapacity, MAX_SUSPECTS));
+        this.line = new SuspectLine(inOrder);
+        this.inOrder = inOrder;
         this.maxBytes = maxBytes;
     }
 
@@ -54,8 +77,7 @@ final class DeliveryQueues {
             if (!hold(delivery)) {
                 return false;
             }
-            laneOf(delivery).ready.add(delivery);
-            someReady.signal();
+            addReady(delivery);
             return true;
         } finally {
             lock.unlock();
@@ -75,21 +97,33 @@ final class DeliveryQueues {
     private boolean hold(Delivery delivery) {
         int size = delivery.envelope().payloadSize();
         Lane lane = laneOf(delivery);
-        if (lane.held >= lane.capacity || bytes > 0 && bytes + size > maxBytes) {
+        boolean suspect = delivery.isSuspect() && !inOrder;
+        if (lane.held >= lane.capacity
+                || bytes > 0 && bytes + size > maxBytes
+                || suspect && suspectBytes > 0 && suspectBytes + size > maxBytes / 4) {
             return false;
         }
         lane.held++;
         bytes += size;
-        delivery.countBytes(true);
+        suspectBytes += suspect ? size : 0;
+        delivery.countBytes(suspect ? Delivery.Bytes.OF_SUSPECT : Delivery.Bytes.COUNTED);
         return true;
+    }
+
+    private void addReady(Delivery delivery) {
+        if (delivery.isSuspect()) {
+            line.add(delivery, cold.ready.nextArrival());
+        } else {
+            laneOf(delivery).ready.add(delivery);
+        }
+        someReady.signal();
     }
 
     /** Puts a delivery that has its room into its queue. */
     void ready(Delivery delivery) {
         lock.lock();
         try {
-            laneOf(delivery).ready.add(delivery);
-            someReady.signal();
+            addReady(delivery);
         } finally {
             lock.unlock();
         }
@@ -105,11 +139,25 @@ final class DeliveryQueues {
         }
     }
 
-    /** A worker has taken a delivery that cannot run yet: it takes its place again, even beyond the bound, which it exceeds by one per worker at most. */
+    /**
+     * A worker has taken a delivery that cannot run yet: it takes its place again, even beyond the bound, which it exceeds by one per worker at most. A suspect loses its turn.
+     */
     void setAside(Delivery delivery) {
         lock.lock();
         try {
+            setAsideInTurn(delivery);
+            endTurn(delivery);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The same, but a suspect keeps its turn: it waits for other events to end, and not for a destination. */
+    void setAsideInTurn(Delivery delivery) {
+        lock.lock();
+        try {
             laneOf(delivery).held++;
+            endWork(delivery);
         } finally {
             lock.unlock();
         }
@@ -119,20 +167,54 @@ final class DeliveryQueues {
     void gone(Delivery delivery) {
         lock.lock();
         try {
-            if (delivery.countBytes(false)) {
-                bytes -= delivery.envelope().payloadSize();
+            Delivery.Bytes counted = delivery.countBytes(Delivery.Bytes.NOT_COUNTED);
+            if (counted != Delivery.Bytes.NOT_COUNTED) {
+                int size = delivery.envelope().payloadSize();
+                bytes -= size;
+                suspectBytes -= counted == Delivery.Bytes.OF_SUSPECT ? size : 0;
                 wakeIfColdRoom();
             }
+            endWork(delivery);
+            endTurn(delivery);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Hands a delivery that was set aside to the next taker. */
+    private void endWork(Delivery delivery) {
+        if (delivery.setAtWork(false)) {
+            atWork--;
+            if (line.isShut() && atWork == 0) {
+                someReady.signalAll();
+            }
+        }
+    }
+
+    private void endTurn(Delivery delivery) {
+        if (line.endTurn(delivery)) {
+            someReady.signalAll();
+        }
+    }
+
+    /** Whether the delivery is the suspect that may run. */
+    boolean hasTurn(Delivery delivery) {
+        lock.lock();
+        try {
+            return line.hasTurn(delivery);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Hands a delivery that was set aside to the next taker; a suspect when it has its turn. */
     void resume(Delivery delivery) {
         lock.lock();
         try {
-            resumed.add(delivery);
+            if (delivery.isSuspect()) {
+                line.resume(delivery);
+            } else {
+                resumed.add(delivery);
+            }
             someReady.signal();
         } finally {
             lock.unlock();
@@ -144,10 +226,15 @@ final class DeliveryQueues {
     Delivery take() throws InterruptedException {
         lock.lockInterruptibly();
         try {
-            Delivery next = nextInTurn();
+            Delivery next = nextInTurn(true);
             while (next == null && wakeUps == 0) {
-                someReady.await();
-                next = nextInTurn();
+                long quietLimit = line.nanosToQuietLimit();
+                if (quietLimit > 0) {
+                    someReady.awaitNanos(quietLimit);
+                } else {
+                    someReady.await();
+                }
+                next = nextInTurn(true);
             }
             if (next == null) {
                 wakeUps--;
@@ -158,32 +245,62 @@ final class DeliveryQueues {
         }
     }
 
-    /** The next delivery, or null if none is ready. */
+    /** The next delivery that may run together with others, or null if none is ready. */
     @Nullable
     Delivery takeNow() {
         lock.lock();
         try {
-            return nextInTurn();
+            return nextInTurn(false);
         } finally {
             lock.unlock();
         }
     }
 
-    private @Nullable Delivery nextInTurn() {
-        Delivery next = resumed.poll();
-        if (next == null) {
-            boolean hotFirst = turn < 2;
-            next = (hotFirst ? hot : cold).ready.poll();
+    private @Nullable Delivery nextInTurn(boolean withSuspects) {
+        Delivery next;
+        if (line.isShut()) {
+            next = withSuspects ? line.poll(atWork, true) : null;
+        } else {
+            next = resumed.poll();
             if (next == null) {
-                next = (hotFirst ? cold : hot).ready.poll();
+                next = ofQueues(withSuspects);
             }
-            if (next == null) {
-                return null;
-            }
-            turn = (turn + 1) % 3;
         }
-        leave(next);
+        if (next != null) {
+            leave(next);
+            next.setAtWork(true);
+            atWork++;
+        }
         return next;
+    }
+
+    private @Nullable Delivery ofQueues(boolean withSuspects) {
+        int now = turn;
+        Delivery next = null;
+        if (now == TURNS - 1 && withSuspects && !inOrder) {
+            next = line.poll(atWork, !hot.ready.isEmpty() || !cold.ready.isEmpty());
+        }
+        boolean coldFirst = now == 2;
+        if (next == null && !line.isShut()) {
+            next = coldFirst ? nextCold(withSuspects) : hot.ready.poll();
+        }
+        if (next == null && !line.isShut()) {
+            next = coldFirst ? hot.ready.poll() : nextCold(withSuspects);
+        }
+        if (next == null && withSuspects) {
+            next = line.poll(atWork, false);
+        }
+        if (next != null) {
+            turn = (now + 1) % (line.isEmpty() || inOrder ? TURNS - 1 : TURNS);
+        }
+        return next;
+    }
+
+    private @Nullable Delivery nextCold(boolean withSuspects) {
+        if (inOrder && line.isBefore(cold.ready.oldestArrival())) {
+            return withSuspects ? line.poll(atWork, false) : null;
+        }
+        return cold.ready.poll();
     }
 
     private void leave(Delivery delivery) {
@@ -192,8 +309,11 @@ final class DeliveryQueues {
     }
 
     private void wakeIfColdRoom() {
-        if (coldRoomWanted && hasMuchColdRoom()) {
-            coldRoomWanted = false;
+        boolean wake = coldRoomWanted && hasMuchColdRoom();
+        boolean wakeForSuspects = suspectRoomWanted && hasMuchSuspectRoom();
+        coldRoomWanted &= !wake;
+        suspectRoomWanted &= !wakeForSuspects;
+        if (wake || wakeForSuspects) {
             onColdRoom.run();
         }
     }
@@ -203,7 +323,11 @@ final class DeliveryQueues {
         return cold.held <= cold.capacity / 2 && bytes <= maxBytes / 2;
     }
 
-    /** Called when the cold queue has room again, after somebody asked for it and was answered none. Must not wait. */
+    private boolean hasMuchSuspectRoom() {
+        return suspects.held <= suspects.capacity / 2 && suspectBytes <= maxBytes / 8;
+    }
+
+    /** Called when the cold queue, or the room of suspects, has room again, after somebody asked for it and was answered none. Must not wait. */
     void onColdRoom(Runnable wake) {
         onColdRoom = wake;
     }
@@ -219,14 +343,33 @@ final class DeliveryQueues {
         }
     }
 
+    /** How many more suspects can be taken, or 0 if their room is more than half full. */
+    int muchSuspectRoom() {
+        lock.lock();
+        try {
+            if (inOrder) {
+                return Integer.MAX_VALUE; // they take the room of the cold queue
+            }
+            suspectRoomWanted = !hasMuchSuspectRoom();
+            return suspectRoomWanted ? 0 : suspects.capacity - suspects.held;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Takes out everything that is ready. */
     List<Delivery> drain() {
         lock.lock();
         try {
-            List<Delivery> drained = new ArrayList<>();
-            for (Delivery next = nextInTurn(); next != null; next = nextInTurn()) {
-                drained.add(next);
+            List<Delivery> drained = new ArrayList<>(resumed);
+            resumed.clear();
+            line.drainTo(drained);
+            for (Lane lane : List.of(hot, cold)) {
+                for (Delivery next = lane.ready.poll(); next != null; next = lane.ready.poll()) {
+                    drained.add(next);
+                }
             }
+            drained.forEach(this::leave);
             return drained;
         } finally {
             lock.unlock();
@@ -248,7 +391,7 @@ final class DeliveryQueues {
     boolean isEmpty() {
         lock.lock();
         try {
-            return hot.held == 0 && cold.held == 0;
+            return hot.held == 0 && cold.held == 0 && suspects.held == 0;
         } finally {
             lock.unlock();
         }
@@ -258,7 +401,7 @@ final class DeliveryQueues {
     int depth(Source source) {
         lock.lock();
         try {
-            return laneOf(source).held;
+            return laneOf(source).held + (source == Source.COLD && !inOrder ? suspects.held : 0);
         } finally {
             lock.unlock();
         }
@@ -298,7 +441,7 @@ final class DeliveryQueues {
     }
 
     private Lane laneOf(Delivery delivery) {
-        return laneOf(delivery.source());
+        return delivery.isSuspect() ? suspects : laneOf(delivery.source());
     }
 
     private Lane laneOf(Source source) {

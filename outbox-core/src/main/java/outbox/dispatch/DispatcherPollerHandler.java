@@ -41,6 +41,11 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
     }
 
     @Override
+    public int suspectRoom() {
+        return dispatcher.suspectRoom();
+    }
+
+    @Override
     public Ordering ordering() {
         return dispatcher.ordering();
     }

@@ -75,6 +75,14 @@ final class EventRun implements Worker.Deliverer {
                     e);
             delivery.start(null);
             giveBack(delivery);
+            drop(delivery);
+        }
+    }
+
+    /** One that was given up while it waited is gone, but a worker has taken it since. */
+    private void drop(Delivery delivery) {
+        if (delivery.state() == Delivery.State.GIVEN_UP) {
+            queues.gone(delivery);
         }
     }
 
@@ -85,6 +93,7 @@ final class EventRun implements Worker.Deliverer {
             return;
         }
         if (!admission.letsIn(delivery)) {
+            drop(delivery);
             return;
         }
         EventListener listener = chain.listenerOf(delivery.envelope());
@@ -127,6 +136,7 @@ final class EventRun implements Worker.Deliverer {
         boolean ours = isStarted(worker, delivery);
         if (!ours) {
             admission.abandon(delivery);
+            drop(delivery);
         }
         return ours;
     }
@@ -167,6 +177,10 @@ final class EventRun implements Worker.Deliverer {
             return false;
         }
         if (delivery.isSuspect()) {
+            if (!queues.hasTurn(delivery)) {
+                awaitTurn(delivery);
+                return false;
+            }
             if (policy.isExhausted(delivery)) {
                 marker.settle(delivery, policy.exhausted(delivery));
                 return false;
@@ -178,6 +192,16 @@ final class EventRun implements Worker.Deliverer {
             }
         }
         return true;
+    }
+
+    /** The claim has shown that the event is a suspect: it waits for its turn. */
+    private void awaitTurn(Delivery delivery) {
+        delivery.setRunsAlone(policy.mustRunAlone(delivery));
+        held.leaveFlight(delivery);
+        if (delivery.requeue()) {
+            queues.setAside(delivery);
+            queues.resume(delivery);
+        }
     }
 
     private boolean enterListener(Delivery delivery) {
@@ -192,6 +216,15 @@ final class EventRun implements Worker.Deliverer {
     private void settle(Delivery delivery, @Nullable Throwable failure) {
         if (failure != null && delivery.isCutShort()) {
             giveBack(delivery); // not by a fault of its own, so it costs no attempt
+        } else if (failure instanceof OutOfMemoryError && !delivery.isRunRecorded() && store.knowsSuspects()) {
+            LOG.log(
+                    Level.WARNING,
+                    "The listener of event " + delivery.eventId()
+                            + " ran out of memory; another event may have used it up, so no attempt is lost, and the"
+                            + " event runs again as a suspect",
+                    failure);
+            delivery.accuse();
+            giveBack(delivery);
         } else {
             marker.settle(delivery, policy.outcome(delivery, failure, admission.leave(delivery, failure)));
         }
@@ -218,7 +251,8 @@ final class EventRun implements Worker.Deliverer {
 
     private void deliverBatch(Worker worker, Delivery first, BatchEventListener listener, int limit) {
         List<Delivery> batch = new ArrayList<>();
-        for (Delivery next = first; next != null; next = batch.size() < limit ? nextFor(listener) : null) {
+        int most = first.isSuspect() ? 1 : limit;
+        for (Delivery next = first; next != null; next = batch.size() < most ? nextFor(listener) : null) {
             if (isOurs(worker, next)) {
                 batch.add(next);
             }
@@ -258,6 +292,7 @@ final class EventRun implements Worker.Deliverer {
             if (admission.letsIn(next)) {
                 return next;
             }
+            drop(next);
         }
         return null;
     }

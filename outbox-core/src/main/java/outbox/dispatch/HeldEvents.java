@@ -54,8 +54,20 @@ final class HeldEvents {
             }
             return false;
         }
-        delivery.setInFlight();
+        delivery.setInFlight(true);
         return true;
+    }
+
+    /** The tracker forgets the run, which is over or was put off. */
+    void leaveFlight(Delivery delivery) {
+        try {
+            if (delivery.isInFlight()) {
+                delivery.setInFlight(false);
+                inFlight.release(delivery.eventId());
+            }
+        } catch (RuntimeException | Error e) { // of a tracker of the user's: it must not stop the writing of outcomes
+            trouble.log(Level.ERROR, "The in-flight tracker failed to release event " + delivery.eventId(), e);
+        }
     }
 
     /**
@@ -74,13 +86,7 @@ final class HeldEvents {
      * lease to end. The tracker comes first: the next holder of the event must find it free.
      */
     void letGo(Delivery delivery, String token) {
-        try {
-            if (delivery.isInFlight()) {
-                inFlight.release(delivery.eventId());
-            }
-        } catch (RuntimeException | Error e) { // of a tracker of the user's: it must not stop the writing of outcomes
-            trouble.log(Level.ERROR, "The in-flight tracker failed to release event " + delivery.eventId(), e);
-        }
+        leaveFlight(delivery);
         byId.remove(delivery.eventId(), delivery); // from here on it is handed no more claims
         gone.accept(delivery);
         if (!delivery.token().equals(token)) {

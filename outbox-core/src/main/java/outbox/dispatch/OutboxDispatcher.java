@@ -105,7 +105,8 @@ public final class OutboxDispatcher implements AutoCloseable {
         ListenerNames names = new ListenerNames(chain);
         policy = new OutcomePolicy(
                 builder.retryPolicy, builder.maxAttempts, builder.retryRules, names, builder.errorText);
-        queues = new DeliveryQueues(builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes);
+        queues = new DeliveryQueues(
+                builder.hotQueueCapacity, builder.coldQueueCapacity, builder.maxQueuedBytes, builder.workerCount == 1);
         term = new Term(builder.leadership, this::endTerm);
         marker = new Marker(store, reports, term, Threads.named(name, "marker"), ordering.isOn());
         order = ordering.isOn() ? new OrderGate(store, ordering, new GateOutlet()) : null;
@@ -203,7 +204,15 @@ public final class OutboxDispatcher implements AutoCloseable {
             admission.gone(delivery);
             return delivery.claim() != null || queues.room(delivery.source()) > 0;
         }
+        if (delivery.isSuspect()) {
+            delivery.setRunsAlone(policy.mustRunAlone(delivery));
+        }
         if (!letIn(delivery)) {
+            if (delivery.isSuspect() && delivery.giveUp()) { // for the table; events that are none have their own room
+                delivery.setWithheld();
+                held.release(delivery);
+                return true;
+            }
             held.letGo(delivery, token);
             return false;
         }
@@ -233,6 +242,11 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** How many events a poller should bring now; none while leases cannot be renewed, or while the queue is more than half full. */
     int coldRoom() {
         return isTaking() ? Math.min(queues.muchColdRoom(), admission.claimRoom()) : 0;
+    }
+
+    /** How many suspects a poller should bring now. */
+    int suspectRoom() {
+        return queues.muchSuspectRoom();
     }
 
     private boolean isTaking() {

@@ -88,6 +88,13 @@ final class OutcomePolicy {
         return delivery.attempts() >= maxAttempts(delivery, null);
     }
 
+    /** Whether a crash during the next run of this suspect may cost more than its first attempt: then it must be alone, so that the crash is its own. */
+    boolean mustRunAlone(Delivery delivery) {
+        int most = maxAttempts(delivery, null);
+        int attempts = delivery.attempts();
+        return attempts < most && (attempts > 0 || most == 1);
+    }
+
     Mark exhausted(Delivery delivery) {
         return Mark.dead(
                 delivery.eventId(),

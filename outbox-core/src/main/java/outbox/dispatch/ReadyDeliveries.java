@@ -25,7 +25,7 @@ final class ReadyDeliveries {
     }
 
     void add(Delivery delivery) {
-        delivery.arrived(arrivals++);
+        delivery.arrived(nextArrival());
         int priority = Math.min(delivery.envelope().priority(), EventEnvelope.MAX_PRIORITY); // of a foreign writer
         if (priority <= 0) {
             plain.add(delivery);
@@ -51,6 +51,20 @@ final class ReadyDeliveries {
             urgentCount--;
         }
         return from.poll();
+    }
+
+    /** The place of one that arrives now. */
+    long nextArrival() {
+        return arrivals++;
+    }
+
+    /** The place of the one that has waited longest; a very large number if none waits. */
+    long oldestArrival() {
+        return arrivalOf(oldest());
+    }
+
+    boolean isEmpty() {
+        return urgentCount == 0 && plain.isEmpty();
     }
 
     private ArrayDeque<Delivery> mostUrgent() {

@@ -6,15 +6,17 @@ package outbox.dispatch;
  *
  * @param token the claim to end; empty if the event has none
  * @param suspect whether the event stays a suspect
+ * @param recorded whether its run was recorded, which is taken back
  * @param wakes whether to wake the poller for it
  */
-record Release(String eventId, String token, boolean suspect, boolean wakes) {
+record Release(String eventId, String token, boolean suspect, boolean recorded, boolean wakes) {
 
     static Release of(Delivery delivery) {
         boolean neverStarted = delivery.state() != Delivery.State.SETTLED;
         boolean wakes = neverStarted
                 && delivery.number() == 0
                 && !delivery.isWithheld(); // the others wait for the next poll, or they would come back in a loop
-        return new Release(delivery.eventId(), delivery.token(), delivery.staysSuspect(), wakes);
+        return new Release(
+                delivery.eventId(), delivery.token(), delivery.staysSuspect(), delivery.isRunRecorded(), wakes);
     }
 }

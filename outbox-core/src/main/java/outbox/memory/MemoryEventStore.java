@@ -436,6 +436,12 @@ public final class MemoryEventStore
     }
 
     @Override
+    public boolean forgetRun(Connection conn, String token, String eventId) {
+        return !changeAll(conn, List.of(eventId), state -> state.isHeldBy(token), RowState::uncounted)
+                .isEmpty();
+    }
+
+    @Override
     public Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now) {
         return changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, now));
     }

@@ -90,13 +90,21 @@ record RowState(
     }
 
     RowState counted() {
+        return withAttempts(attempts + 1);
+    }
+
+    RowState uncounted() {
+        return withAttempts(Math.max(0, attempts - 1));
+    }
+
+    private RowState withAttempts(int attempts) {
         return new RowState(
                 event,
                 number,
                 createdAt,
                 availableAt,
                 status,
-                attempts + 1,
+                attempts,
                 doneAt,
                 expiresAt,
                 headersJson,

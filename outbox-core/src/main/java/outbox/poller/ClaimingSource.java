@@ -29,6 +29,7 @@ import java.util.Set;
 final class ClaimingSource implements EventSource {
 
     private static final int MAX_EXPIRED = 100; // of each reason
+    private static final Instant NO_LEASE_HAS_ENDED = Instant.EPOCH; // earlier than any lease, of released suspects too
     private static final Duration EXPIRY_INTERVAL = Duration.ofSeconds(5);
     private static final Duration SETTLING = Duration.ofSeconds(5); // of a new leader
     private static final Duration LOCK_PAUSE = Duration.ofMillis(20);
@@ -65,7 +66,7 @@ final class ClaimingSource implements EventSource {
     }
 
     @Override
-    public Batch next(int limit) {
+    public Batch next(int limit, boolean suspects) {
         Withheld withheld = handler.withheld();
         mayRepeat = !withheld.isNothing() && !(store instanceof WithholdingEventStore);
         return access.inTransaction("claim events", connection -> {
@@ -81,7 +82,8 @@ final class ClaimingSource implements EventSource {
             if (late && expired.size() < MAX_EXPIRED && untaken.size() < MAX_EXPIRED) { // else there may be more
                 nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
             }
-            List<Found> found = claim(connection, claim, now, expiry, limit, withheld).stream()
+            Instant lockExpiry = suspects ? expiry : NO_LEASE_HAS_ENDED;
+            List<Found> found = claim(connection, claim, now, lockExpiry, limit, withheld).stream()
                     .map(event -> new Found(event.event(), event.claim(), event.suspect()))
                     .toList();
             Duration untilNext = found.size() < limit ? untilNext(connection, now) : null;

@@ -48,9 +48,18 @@ interface EventSource {
         Batch(List<Found> events, Instant now) {
             this(events, now, Duration.ZERO, null, List.of(), List.of());
         }
+
+        boolean hasSuspects() {
+            return events.stream().anyMatch(Found::suspect);
+        }
     }
 
-    Batch next(int limit);
+    /**
+     * Looks for events.
+     *
+     * @param suspects whether events whose lease ran out may be among them
+     */
+    Batch next(int limit, boolean suspects);
 
     /**
      * This node leads, since the given moment of {@link System#nanoTime()}: what the leader before it had claimed is

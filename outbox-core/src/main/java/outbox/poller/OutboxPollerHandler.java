@@ -34,6 +34,14 @@ public interface OutboxPollerHandler {
         return Long.MAX_VALUE;
     }
 
+    /**
+     * How many suspects, that is events whose lease ran out, the poller may bring now. It claims none while there is no room for one. A handler may return 0 until it has room
+     * for many, and wake the poller then.
+     */
+    default int suspectRoom() {
+        return Integer.MAX_VALUE;
+    }
+
     /** Which events must be delivered in order: the poller leaves alone what cannot be started yet. */
     default Ordering ordering() {
         return Ordering.off();

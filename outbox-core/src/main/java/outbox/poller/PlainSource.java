@@ -29,7 +29,7 @@ final class PlainSource implements EventSource {
     }
 
     @Override
-    public Batch next(int limit) {
+    public Batch next(int limit, boolean suspects) {
         return access.inTransaction("read pending events", connection -> {
             Instant now = access.now(connection);
             List<OutboxEvent> rows = lock == null

@@ -39,6 +39,7 @@ final class PollCycle {
     private boolean backlog; // whether the last batch was full; guarded by the poller's lock
     private @Nullable Duration untilNext; // of the last look; guarded by the poller's lock
     private boolean leads; // guarded by the poller's lock
+    private boolean suspectsAround; // whether the last look that could find suspects did; guarded by the poller's lock
 
     PollCycle(
             EventSource source,
@@ -84,12 +85,14 @@ final class PollCycle {
         backlog = false;
         int left = wanted;
         for (boolean first = true; left > 0; first = false) {
-            int limit = limit(left);
+            int suspectRoom = handler.suspectRoom();
+            int limit = limit(suspectsAround && suspectRoom > 0 ? Math.min(left, suspectRoom) : left);
             if (limit == 0) {
                 backlog = true; // most likely: it comes back when there is room
                 break;
             }
-            Batch batch = source.next(limit);
+            Batch batch = source.next(limit, suspectRoom > 0);
+            suspectsAround = suspectRoom > 0 ? batch.hasSuspects() : suspectsAround;
             if (first) {
                 metrics.recordOldestLagMs(oldestLag(batch));
             }

@@ -43,10 +43,13 @@ public interface LeasingEventStore extends EventStore {
     /** Counts an attempt before its run starts; false if the claim no longer holds the event. */
     boolean recordRun(Connection conn, String token, String eventId);
 
+    /** Takes back an attempt that {@link #recordRun} counted, because the process outlived the run and its outcome does not count; false if the claim no longer holds the event. */
+    boolean forgetRun(Connection conn, String token, String eventId);
+
     /** Starts the lease of the events anew at {@code now}; answers those that the claim still holds. */
     Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now);
 
-    /** Gives back events without counting an attempt, apart from one that was recorded; answers how many the claim still held. */
+    /** Gives back events without counting an attempt; answers how many the claim still held. */
     int release(Connection conn, String token, Collection<String> eventIds);
 
     /**

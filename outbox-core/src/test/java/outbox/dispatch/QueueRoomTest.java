@@ -35,7 +35,10 @@ class QueueRoomTest {
             queues.offer(delivery(Source.COLD));
         }
 
-        List<Source> taken = queues.drain().stream().map(Delivery::source).toList();
+        List<Source> taken = new ArrayList<>();
+        for (Delivery next = queues.takeNow(); next != null; next = queues.takeNow()) {
+            taken.add(next.source());
+        }
 
         Source hot = Source.HOT;
         Source cold = Source.COLD;

@@ -207,7 +207,7 @@ class PollCycleTest {
         private List<String> expired = List.of();
 
         @Override
-        public Batch next(int limit) {
+        public Batch next(int limit, boolean suspects) {
             limits.add(limit);
             int found = Math.min(limit, waiting);
             waiting -= takes ? found : 0;

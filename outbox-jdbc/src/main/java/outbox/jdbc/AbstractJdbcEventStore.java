@@ -808,6 +808,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
+    public boolean forgetRun(Connection conn, String token, String eventId) {
+        return held.forgetRun(conn, token, eventId);
+    }
+
+    @Override
     public Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now) {
         return held.renew(conn, token, eventIds, now);
     }

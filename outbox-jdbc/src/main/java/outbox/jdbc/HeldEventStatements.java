@@ -31,17 +31,32 @@ final class HeldEventStatements {
 
     boolean recordRun(Connection conn, String token, String eventId) {
         // Binds: event_id, token.
-        String sql = """
+        return changeAttempts(conn, "record a run of event " + eventId, """
                 UPDATE %s
                    SET attempts = attempts + 1
                  WHERE event_id = ?
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
-                """.formatted(store.table());
+                """, token, eventId);
+    }
+
+    boolean forgetRun(Connection conn, String token, String eventId) {
+        // Binds: event_id, token.
+        return changeAttempts(conn, "forget a run of event " + eventId, """
+                UPDATE %s
+                   SET attempts = attempts - 1
+                 WHERE event_id = ?
+                   AND locked_by = ?
+                   AND status + 0 IN (0, 2)
+                   AND attempts > 0
+                """, token, eventId);
+    }
+
+    private boolean changeAttempts(Connection conn, String what, String sql, String token, String eventId) {
         return store.update(
                         conn,
-                        "record a run of event " + eventId,
-                        sql,
+                        what,
+                        sql.formatted(store.table()),
                         binder -> binder.text(eventId).text(token))
                 > 0;
     }

@@ -627,15 +627,17 @@ public final class LayoutEventStore extends JdbcTable
 
     @Override
     public boolean recordRun(Connection conn, String token, String eventId) {
+        return changeAttempts(conn, "record a run of event " + eventId, " + 1", token, eventId);
+    }
+
+    @Override
+    public boolean forgetRun(Connection conn, String token, String eventId) {
+        return changeAttempts(conn, "forget a run of event " + eventId, " - 1", token, eventId);
+    }
+
+    private boolean changeAttempts(Connection conn, String what, String by, String token, String eventId) {
         String attempts = sql.column(LayoutColumn.ATTEMPTS);
-        return updateHeld(
-                        conn,
-                        "record a run of event " + eventId,
-                        attempts + " = " + attempts + " + 1",
-                        binder -> {},
-                        token,
-                        List.of(eventId))
-                > 0;
+        return updateHeld(conn, what, attempts + " = " + attempts + by, binder -> {}, token, List.of(eventId)) > 0;
     }
 
     @Override

@@ -698,6 +698,20 @@ public abstract class EventStoreContract {
         assertThat(db.row(event.eventId()).attempts()).isEqualTo(1);
     }
 
+    @Test
+    void a_run_is_forgotten_only_for_who_holds_the_event() {
+        EventEnvelope event = givenClaimed(OURS);
+        db.inTransaction(connection -> store.recordRun(connection, OURS.token(), event.eventId()));
+
+        assertThat(db.<Boolean>call(connection -> store.forgetRun(connection, THEIRS.token(), event.eventId())))
+                .isFalse();
+        assertThat(db.row(event.eventId()).attempts()).isEqualTo(1);
+        assertThat(db.<Boolean>call(connection -> store.forgetRun(connection, OURS.token(), event.eventId())))
+                .isTrue();
+
+        assertThat(db.row(event.eventId()).attempts()).isZero();
+    }
+
     // ---- leases ----
 
     @Test

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class H2SuspectTest extends SuspectContract {
+
+    H2SuspectTest() {
+        super(Databases.H2);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbCrashLoopTest extends CrashLoopContract {
+
+    MariaDbCrashLoopTest() {
+        super(Databases.MARIADB);
+    }
+}

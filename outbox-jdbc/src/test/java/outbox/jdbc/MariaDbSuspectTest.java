@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MariaDbSuspectTest extends SuspectContract {
+
+    MariaDbSuspectTest() {
+        super(Databases.MARIADB);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class MySqlSuspectTest extends SuspectContract {
+
+    MySqlSuspectTest() {
+        super(Databases.MYSQL);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresCrashLoopTest extends CrashLoopContract {
+
+    PostgresCrashLoopTest() {
+        super(Databases.POSTGRES);
+    }
+}

@@ -1,0 +1,8 @@
+package outbox.jdbc;
+
+class PostgresSuspectTest extends SuspectContract {
+
+    PostgresSuspectTest() {
+        super(Databases.POSTGRES);
+    }
+}
