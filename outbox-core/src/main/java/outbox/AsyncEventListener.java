@@ -20,6 +20,15 @@ public interface AsyncEventListener extends EventListener {
         return 256;
     }
 
+    /**
+     * Called when the dispatcher closes, or has lost the lease, before the stage has ended. Returns whether this run of
+     * the event has had no effect and, after this call, never will: then the event is released at once. False, the
+     * default, is always safe: the event is delivered again after the end of its lease.
+     */
+    default boolean withdraw(EventEnvelope event) {
+        return false;
+    }
+
     /** Waits for the stage. The dispatcher does not call this; it is for code that knows plain listeners only. */
     @Override
     @SuppressWarnings("FunctionalInterfaceMethodChanged") // the dispatcher never calls it by the superinterface

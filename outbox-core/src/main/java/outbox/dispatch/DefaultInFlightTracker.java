@@ -14,7 +14,7 @@ public final class DefaultInFlightTracker implements InFlightTracker {
         this.ttlNanos = Long.MAX_VALUE;
     }
 
-    /** An entry older than the given time can be taken over. */
+    /** An entry older than the given time can be taken over; a dispatcher gives up its run, see {@link #hasExpired}. */
     public DefaultInFlightTracker(long ttlMs) {
         if (ttlMs <= 0) {
             throw new IllegalArgumentException("ttlMs must be positive: " + ttlMs);
@@ -27,6 +27,12 @@ public final class DefaultInFlightTracker implements InFlightTracker {
         long now = System.nanoTime();
         Long since = sinceNanos.putIfAbsent(eventId, now);
         return since == null || now - since > ttlNanos && sinceNanos.replace(eventId, since, now);
+    }
+
+    @Override
+    public boolean hasExpired(String eventId) {
+        Long since = sinceNanos.get(eventId);
+        return since != null && System.nanoTime() - since > ttlNanos;
     }
 
     @Override

@@ -332,7 +332,14 @@ final class EventRun implements Worker.Deliverer {
         private void cancel(CompletionStage<?> stage) {
             if (delivery.isCutShort()) {
                 Exception why = new CancellationException("The dispatcher closes, or the lease was lost");
-                end(why, () -> leaveToItsLease(delivery));
+                boolean withdrawn = isWithdrawn();
+                end(why, () -> {
+                    if (withdrawn) {
+                        giveBack(delivery);
+                    } else {
+                        leaveToItsLease(delivery);
+                    }
+                });
             } else {
                 end(new TimeoutException("The asynchronous listener did not complete within its time limit"));
             }
@@ -340,6 +347,15 @@ final class EventRun implements Worker.Deliverer {
                 stage.toCompletableFuture().cancel(true);
             } catch (RuntimeException | Error e) { // a stage need not be a future
                 LOG.log(Level.DEBUG, "The stage of event " + delivery.eventId() + " cannot be cancelled", e);
+            }
+        }
+
+        private boolean isWithdrawn() {
+            try {
+                return listener.withdraw(delivery.envelope());
+            } catch (RuntimeException | Error e) {
+                LOG.log(Level.ERROR, "The listener failed to withdraw event " + delivery.eventId(), e);
+                return false;
             }
         }
 

@@ -58,6 +58,16 @@ final class HeldEvents {
         return true;
     }
 
+    /** Whether the run is longer in flight than the tracker allows. */
+    boolean hasExpired(Delivery delivery) {
+        try {
+            return delivery.isInFlight() && inFlight.hasExpired(delivery.eventId());
+        } catch (RuntimeException | Error e) { // of a tracker of the user's: it must not stop the keeper
+            trouble.log(Level.ERROR, "The in-flight tracker failed for event " + delivery.eventId(), e);
+            return false;
+        }
+    }
+
     /** The tracker forgets the run, which is over or was put off. */
     void leaveFlight(Delivery delivery) {
         try {

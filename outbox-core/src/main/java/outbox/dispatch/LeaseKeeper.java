@@ -24,8 +24,8 @@ final class LeaseKeeper implements Runnable {
         /** Another node may have the event by now. */
         void leaseLost(Delivery delivery);
 
-        /** A listener neither returned within its time limit nor reacted to the interrupt. */
-        void stuck(Delivery delivery);
+        /** A listener is not waited for any longer: its attempt has failed, and its event may be delivered again. */
+        void stuck(Delivery delivery, String why);
 
         void tick();
     }
@@ -113,12 +113,18 @@ final class LeaseKeeper implements Runnable {
             Duration time = delivery.listenerTime();
             Duration timeLimit = delivery.timeLimit();
             if (time.compareTo(timeLimit.plus(reaction)) > 0) {
-                listener.stuck(delivery);
+                listener.stuck(
+                        delivery,
+                        "The listener ran longer than its time limit of " + timeLimit
+                                + " and did not react to the interrupt");
             } else if (time.compareTo(timeLimit) > 0 && delivery.cancel(Delivery.Cancel.TIME_LIMIT)) {
                 LOG.log(
                         Level.WARNING,
                         "The listener of event " + delivery.eventId() + " was interrupted after " + time
                                 + "; its time limit is " + timeLimit);
+            } else if (!time.isZero() && held.hasExpired(delivery)) {
+                delivery.cancel(Delivery.Cancel.TIME_LIMIT);
+                listener.stuck(delivery, "The event was in flight longer than the in-flight tracker allows");
             }
         }
     }

@@ -570,10 +570,9 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
 
         @Override
-        public void stuck(Delivery delivery) {
+        public void stuck(Delivery delivery, String why) {
             if (delivery.state() == Delivery.State.RUNNING) {
-                TimeoutException failure = new TimeoutException("The listener ran longer than its time limit of "
-                        + delivery.timeLimit() + " and did not react to the interrupt");
+                TimeoutException failure = new TimeoutException(why);
                 Mark mark = policy.outcome(delivery, failure, admission.leave(delivery, failure));
                 metrics.incrementStuckListeners();
                 LOG.log(

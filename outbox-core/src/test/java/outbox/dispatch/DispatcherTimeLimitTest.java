@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -97,6 +98,35 @@ class DispatcherTimeLimitTest {
         }
         assertThat(rig.metrics.count("incrementStuckListeners")).isEqualTo(1);
         assertThat(rig.store.row(stuck.envelope().eventId()).error()).contains("TimeoutException", "time limit");
+    }
+
+    @Test
+    void an_event_in_flight_longer_than_its_tracker_allows_is_failed_and_delivered_again() {
+        CountDownLatch gate = rig.gate();
+        AtomicInteger runs = new AtomicInteger();
+        rig.on("stuck", event -> {
+            if (runs.incrementAndGet() == 1) {
+                DispatcherRig.passUninterruptibly(gate);
+            }
+        });
+        QueuedEvent stuck = rig.hot("stuck");
+        OutboxDispatcher dispatcher = rig.start(builder -> builder.workerCount(1)
+                .leaseDuration(Duration.ofSeconds(1)) // looks ten times in a lease
+                .inFlightTracker(new DefaultInFlightTracker(200)));
+        dispatcher.enqueueHot(stuck);
+        eventually(() -> assertStatus(stuck, EventStatus.RETRY));
+        assertThat(rig.store.row(stuck.envelope().eventId()).error()).contains("in-flight tracker");
+        assertThat(rig.metrics.count("incrementStuckListeners")).isEqualTo(1);
+
+        eventually(() -> {
+            if (runs.get() == 1) { // it is taken once its first delivery is let go
+                dispatcher.enqueueCold(DispatcherRig.cold(stuck.envelope(), 1));
+            }
+            assertStatus(stuck, EventStatus.DONE);
+        });
+        gate.countDown();
+
+        assertThat(runs.get()).isEqualTo(2);
     }
 
     @Test

@@ -11,6 +11,7 @@ import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.EventRef;
+import outbox.dispatch.DefaultInFlightTracker;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
 import outbox.testing.StoreFixture;
@@ -21,10 +22,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -86,6 +89,74 @@ abstract class KindsContract {
         try (JdbcTransactionManager.Transaction tx = other.transactions.begin()) {
             assertThat(other.writer.cancel(EventRef.id(event.eventId()))).isEqualTo(Change.TOO_LATE);
             tx.commit();
+        }
+    }
+
+    @Test
+    void an_event_that_its_listener_withdraws_at_the_close_is_free_at_once() {
+        AsyncEventListener withdrawing = new AsyncEventListener() {
+            @Override
+            public CompletionStage<?> onEventAsync(EventEnvelope event) throws Exception {
+                return async.onEventAsync(event);
+            }
+
+            @Override
+            public boolean withdraw(EventEnvelope event) {
+                return event.payloadJson().equals("\"not sent\"");
+            }
+        };
+        Node node = new Node(
+                db.dataSource(), db.store(), listening(withdrawing).andThen(d -> d.drainTimeoutMs(100)), p -> {});
+        EventEnvelope sent = node.write("\"sent\"");
+        EventEnvelope notSent = node.write("\"not sent\"");
+        await().until(() -> stages.size() == 2);
+
+        node.close();
+
+        assertThat(db.row(notSent.eventId())).isEqualTo(UNTOUCHED);
+        assertThat(db.row(sent.eventId()).lockedBy()).isNotNull();
+    }
+
+    @Test
+    void an_event_that_is_stuck_in_flight_is_delivered_again_and_its_first_run_changes_nothing() throws Exception {
+        CountDownLatch gate = new CountDownLatch(1);
+        CountDownLatch ended = new CountDownLatch(1);
+        AtomicInteger runs = new AtomicInteger();
+        EventListener stuckAtFirst = event -> {
+            if (runs.incrementAndGet() == 1) {
+                awaitUninterruptibly(gate);
+                ended.countDown();
+                throw new IllegalStateException("the first run");
+            }
+        };
+        Node node = started(new Node(
+                db.dataSource(),
+                db.store(),
+                listening(stuckAtFirst).andThen(d -> d.inFlightTracker(new DefaultInFlightTracker(300))),
+                p -> p.lockTimeout(Duration.ofSeconds(2))));
+        EventEnvelope event = node.write("{}");
+
+        node.poller.start();
+        await().atMost(30, TimeUnit.SECONDS).until(() -> db.row(event.eventId()).status() == EventStatus.DONE);
+        Row done = db.row(event.eventId());
+        gate.countDown();
+        assertThat(ended.await(30, TimeUnit.SECONDS)).isTrue();
+        node.close();
+
+        assertThat(runs).hasValue(2);
+        assertThat(done.attempts()).isEqualTo(1); // the run that was given up
+        assertThat(db.row(event.eventId())).isEqualTo(done);
+        assertThat(node.counts.stuck).hasValue(1);
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch gate) {
+        while (true) {
+            try {
+                gate.await();
+                return;
+            } catch (InterruptedException e) {
+                // ignored: it is stuck
+            }
         }
     }
 

@@ -73,7 +73,10 @@ final class Outlet {
         if (!tracker.add(tag, publish)) {
             return false;
         }
-        publish.sending(System.nanoTime());
+        if (!publish.sending(System.nanoTime())) {
+            tracker.settle(tag, false); // its dispatcher has ended it; the tag is for the next one
+            return true;
+        }
         RabbitRoute route = publish.route();
         RabbitMessage message = publish.message();
         try {

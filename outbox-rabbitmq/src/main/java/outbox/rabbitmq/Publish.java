@@ -8,9 +8,17 @@ import outbox.RetryLaterException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** One event on its way to the broker, and the stage that its dispatcher waits for, which ends once; whatever is said later has no effect. Any thread may end it. */
 final class Publish {
+
+    /** Decided once, so that what was withdrawn is never sent, and what may have been sent is never withdrawn. */
+    private enum Fate {
+        WAITING,
+        SENT,
+        WITHDRAWN
+    }
 
     private final EventEnvelope event;
     private final RabbitRoute route;
@@ -19,6 +27,7 @@ final class Publish {
     private final long startedNanos;
     private final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
     private final AtomicBoolean decided = new AtomicBoolean(); // its end is on its way to the executor
+    private final AtomicReference<Fate> fate = new AtomicReference<>(Fate.WAITING);
     private volatile boolean sent;
     private volatile long sentNanos; // written before sent
     private volatile boolean suspected;
@@ -63,9 +72,19 @@ final class Publish {
         return sent;
     }
 
-    void sending(long nowNanos) {
+    /** It is about to be handed to a channel; false if it must not be. */
+    boolean sending(long nowNanos) {
+        if (!fate.compareAndSet(Fate.WAITING, Fate.SENT) && fate.get() == Fate.WITHDRAWN) {
+            return false;
+        }
         sentNanos = nowNanos;
         sent = true;
+        return true;
+    }
+
+    /** Keeps it from being sent; false if it may have been, on whichever channel. */
+    boolean withdraw() {
+        return fate.compareAndSet(Fate.WAITING, Fate.WITHDRAWN) || fate.get() == Fate.WITHDRAWN;
     }
 
     /** When it was handed to a channel last. */

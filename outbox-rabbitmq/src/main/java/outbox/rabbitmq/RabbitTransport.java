@@ -101,6 +101,15 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         return publish(event, route);
     }
 
+    /** An event that was not handed to a channel yet never will be: its dispatcher may release it. */
+    @Override
+    public boolean withdraw(EventEnvelope event) {
+        List<Publish> own = inFlight.stream()
+                .filter(publish -> publish.eventId().equals(event.eventId()))
+                .toList();
+        return !own.isEmpty() && own.stream().allMatch(Publish::withdraw);
+    }
+
     /**
      * A listener by the same name that publishes over this transport, with its connection and its limits, but takes its ways from here. For several outboxes, or registries that know more
      * than the event says.

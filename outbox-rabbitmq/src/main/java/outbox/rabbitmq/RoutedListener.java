@@ -24,6 +24,11 @@ final class RoutedListener implements AsyncEventListener {
     }
 
     @Override
+    public boolean withdraw(EventEnvelope event) {
+        return transport.withdraw(event);
+    }
+
+    @Override
     public String listenerName() {
         return transport.listenerName();
     }

@@ -1,6 +1,8 @@
 package outbox.rabbitmq;
 
 import com.rabbitmq.client.BuiltinExchangeType;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import org.jspecify.annotations.Nullable;
@@ -229,6 +231,50 @@ class OutboxToRabbitTest {
             assertThat(row.attempts()).isEqualTo(2);
             assertThat(row.lastError()).contains(id, reason);
         });
+    }
+
+    @Test
+    void a_close_during_an_alarm_releases_all_that_was_not_sent() throws Exception {
+        Rabbit rabbit = new Rabbit(node);
+        rabbit.topology(
+                RabbitTopology.builder().queue(RabbitQueue.named("alarmed")).build());
+        RabbitTransport transport = RabbitTransport.builder()
+                .connectionFactory(rabbit.factory())
+                .route(event -> new RabbitRoute("", "alarmed"))
+                .build();
+        start(transport, settings -> settings.drainTimeoutMs(100));
+        node.raiseMemoryAlarm();
+        try {
+            String sent = write("first"); // the broker tells only who publishes that it is blocked
+            await().atMost(TRUTH).until(() -> transport.health().blocked() != null);
+            try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
+                for (int i = 0; i < 20; i++) {
+                    requireNonNull(writer).write(EventEnvelope.ofJson("next", "{}"));
+                }
+                tx.commit();
+            }
+            await().pollInterval(Duration.ofMillis(5))
+                    .atMost(TRUTH)
+                    .until(() -> transport.health().inFlight() == 21);
+
+            closeNode();
+
+            assertThat(db.row(sent).lockedBy()).isNotNull(); // it may arrive once the alarm is over
+            assertThat(db.count("status = 0 AND attempts = 0 AND locked_by IS NULL"))
+                    .isEqualTo(20);
+        } finally {
+            node.clearMemoryAlarm();
+        }
+        try (Connection connection = rabbit.factory().newConnection();
+                Channel channel = connection.createChannel()) {
+            assertThat(channel.messageCount("alarmed")).isLessThanOrEqualTo(1); // what was withdrawn was never sent
+        }
+    }
+
+    /** Closes poller and dispatcher, and leaves the transport. */
+    private void closeNode() throws Exception {
+        open.remove(open.size() - 1).close();
+        open.remove(open.size() - 1).close();
     }
 
     @Test

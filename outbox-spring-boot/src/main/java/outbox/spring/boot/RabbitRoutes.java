@@ -93,6 +93,11 @@ final class RabbitRoutes implements ListenerSource, SmartInitializingSingleton {
         }
 
         @Override
+        public boolean withdraw(EventEnvelope event) {
+            return listener.withdraw(event);
+        }
+
+        @Override
         public @Nullable String listenerName() {
             return listener.listenerName();
         }
