@@ -12,6 +12,7 @@ import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.TxContext;
+import outbox.spi.TxContext.Visibility;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -186,7 +187,7 @@ public final class OutboxWriter {
         EventRules.checkTime("availableAt", availableAt);
         Change change = change(event, (store, connection, found) -> store.reschedule(connection, found, availableAt));
         AfterCommitHook hook = afterCommitHook;
-        if (change == Change.MADE && hook != null) {
+        if (change == Change.MADE && hook != null && txContext.visibility() != Visibility.NONE) {
             txContext.afterCommit(() -> tellScheduled(hook, availableAt));
         }
         return change;
@@ -309,25 +310,44 @@ public final class OutboxWriter {
         }
     }
 
-    /** Answers, for each event that was left out, who has its key. */
+    /**
+     * Inserts events, and arranges for the hook to hear of them after the commit. If nobody can tell when this
+     * transaction commits, the events are not leased and the hook hears nothing: a poller delivers them.
+     *
+     * @return for each event that was left out, who has its key
+     */
     private Map<String, String> insert(Connection connection, List<EventEnvelope> events, boolean keyed) {
+        boolean told = txContext.visibility() != Visibility.NONE;
         if (!(eventStore instanceof LeasingEventStore leasing)) {
             events.forEach(event -> eventStore.insertNew(connection, event));
-            tellHookAfterCommit(connection, events, null);
+            if (told) {
+                tellHookAfterCommit(connection, events, null, true);
+            }
             return Map.of();
         }
-        Claim birth = afterCommitHook == null ? null : written.birthClaim(connection, afterCommitHook, events);
+        Claim birth = afterCommitHook == null || !told ? null : written.birthClaim(connection, afterCommitHook, events);
+        Map<String, String> leftOut = Map.of();
+        boolean lasting = false;
         if (!keyed || refusesDuplicates) {
-            leasing.insertAll(connection, events, birth);
-            tellHookAfterCommit(connection, kept(connection, events), birth);
-            return Map.of();
+            lasting = leasing.insertAll(connection, events, birth);
+        } else {
+            leftOut = controlled("A dedupKey").insertUnlessTaken(connection, events, birth);
         }
-        Map<String, String> leftOut = controlled("A dedupKey").insertUnlessTaken(connection, events, birth);
-        List<EventEnvelope> written = events.stream()
-                .filter(event -> !leftOut.containsKey(event.eventId()))
-                .toList();
-        tellHookAfterCommit(connection, kept(connection, written), birth);
+        List<EventEnvelope> inserted = without(leftOut, events);
+        written.forget(connection, inserted);
+        if (told) {
+            lasting |= txContext.visibility() == Visibility.COMPLETE;
+            tellHookAfterCommit(connection, kept(connection, inserted), birth, lasting);
+        }
         return leftOut;
+    }
+
+    private static List<EventEnvelope> without(Map<String, String> leftOut, List<EventEnvelope> events) {
+        return leftOut.isEmpty()
+                ? events
+                : events.stream()
+                        .filter(event -> !leftOut.containsKey(event.eventId()))
+                        .toList();
     }
 
     /** What the store has dropped is neither counted nor delivered. */
@@ -378,7 +398,14 @@ public final class OutboxWriter {
         }
     }
 
-    private void tellHookAfterCommit(Connection connection, List<EventEnvelope> events, @Nullable Claim birth) {
+    /**
+     * Tells the hook about the events after the commit.
+     *
+     * @param lasting no rollback to a savepoint can undo the insert unseen; otherwise the table is asked before the
+     *     commit which events are still there
+     */
+    private void tellHookAfterCommit(
+            Connection connection, List<EventEnvelope> events, @Nullable Claim birth, boolean lasting) {
         countAfterCommit(events);
         AfterCommitHook hook = afterCommitHook;
         if (hook == null || hook == AfterCommitHook.NOOP || events.isEmpty()) {
@@ -389,17 +416,21 @@ public final class OutboxWriter {
             return;
         }
         WrittenEvents.Tx tx = written.add(connection, events, birth);
+        if (!lasting && eventStore instanceof LeasingEventStore leasing) {
+            tx.doubt(events);
+            txContext.beforeCommit(() -> tx.look(leasing));
+        }
         txContext.afterCommit(() -> {
             written.ended(tx);
             for (EventEnvelope event : events) {
                 Instant due = event.availableAt();
-                if (tx.isChanged(event)) {
-                    continue; // cancelled, or told about by whoever made it due at another time
+                if (tx.isChanged(event) || tx.isGone(event)) {
+                    continue; // or the change told about it
                 }
-                if (due == null) {
-                    tell(hook, event, tx.claimOf(event, birth));
-                } else {
+                if (due != null) {
                     tellScheduled(hook, due);
+                } else if (birth != null || !tx.isDoubtful(event)) { // a hook without claims cannot ask for the row
+                    tell(hook, event, tx.claimOf(event, birth));
                 }
             }
         });

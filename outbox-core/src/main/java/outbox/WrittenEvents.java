@@ -3,6 +3,7 @@ package outbox;
 import org.jspecify.annotations.Nullable;
 import outbox.spi.Claim;
 import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.TxContext;
 
 import java.sql.Connection;
@@ -23,11 +24,16 @@ final class WrittenEvents {
     private static final int MAX_SUSPENDED =
             8; // transactions around the current one; and what is left of those whose end nobody told
 
+    /** An event as it was last written, and the token that it was born with, or "". */
+    private record Written(EventEnvelope event, String token) {}
+
     /** The events of one transaction. Used by its thread only. */
     static final class Tx {
 
         private final Connection connection;
-        private final Map<String, String> tokens = new HashMap<>(); // event id → token that it was born with, or ""
+        private final Map<String, Written> events = new HashMap<>(); // by id
+        private final Set<String> doubtful = new HashSet<>(); // perhaps undone: the table was not asked yet
+        private final Set<String> gone = new HashSet<>(); // undone by a rollback to a savepoint that nobody told of
         private final Set<String> touched = new HashSet<>(); // changed, but perhaps before a rollback to a savepoint
         private final Set<String> changed = new HashSet<>(); // what the hook must not hear of
 
@@ -42,10 +48,39 @@ final class WrittenEvents {
             return changed.contains(event.eventId());
         }
 
-        /** The claim to hand over with the event. If the event may have been changed after all, only the row knows: a claim whose lease has ended makes the receiver ask for it. */
+        /** A rollback to a savepoint may have undone the insert of the events, and nobody told. */
+        void doubt(List<EventEnvelope> written) {
+            written.forEach(event -> doubtful.add(event.eventId()));
+        }
+
+        /** Asks the table, just before the commit, which of the doubtful events are still there. */
+        void look(LeasingEventStore store) {
+            if (!doubtful.isEmpty()) {
+                gone.addAll(doubtful);
+                gone.removeAll(store.existing(connection, Set.copyOf(doubtful)));
+                doubtful.clear();
+            }
+        }
+
+        /** Whether the event does not exist, at least not as it was given here. */
+        @SuppressWarnings("ReferenceEquality") // of two equal writes the first was undone
+        boolean isGone(EventEnvelope event) {
+            Written last = events.get(event.eventId());
+            return gone.contains(event.eventId()) || last == null || last.event != event;
+        }
+
+        /** Whether the transaction ended without a look at the table. */
+        boolean isDoubtful(EventEnvelope event) {
+            return doubtful.contains(event.eventId());
+        }
+
+        /**
+         * The claim to hand over with the event. If the event may have been changed or undone after all, only the row
+         * knows: a claim whose lease has ended makes the receiver ask for it.
+         */
         @Nullable
         Claim claimOf(EventEnvelope event, @Nullable Claim birth) {
-            return birth != null && touched.contains(event.eventId())
+            return birth != null && (touched.contains(event.eventId()) || isDoubtful(event))
                     ? Claim.startingNow(birth.token(), Duration.ZERO)
                     : birth;
         }
@@ -85,13 +120,24 @@ final class WrittenEvents {
             tx = open(connection);
         }
         for (EventEnvelope event : events) {
-            tx.tokens.put(event.eventId(), birth == null ? "" : birth.token());
+            tx.events.put(event.eventId(), new Written(event, birth == null ? "" : birth.token()));
             if (birth != null && event.availableAt() == null) {
                 tx.leased++;
                 tx.leasedBytes += event.payloadSize();
             }
         }
         return tx;
+    }
+
+    /** The events were written again, so a former write of this transaction was undone. */
+    void forget(Connection connection, List<EventEnvelope> events) {
+        Tx tx = of(connection);
+        if (tx != null) {
+            for (EventEnvelope event : events) {
+                tx.events.remove(event.eventId());
+                tx.doubtful.remove(event.eventId());
+            }
+        }
     }
 
     private Tx open(Connection connection) {
@@ -120,13 +166,14 @@ final class WrittenEvents {
     /** Whether the event is as this very transaction wrote it. */
     boolean isOurs(Connection connection, Pending event) {
         Tx tx = of(connection);
-        return tx != null && event.lockedBy() != null && event.lockedBy().equals(tx.tokens.get(event.eventId()));
+        Written written = tx == null ? null : tx.events.get(event.eventId());
+        return written != null && written.token.equals(event.lockedBy());
     }
 
     /** The event was changed by this transaction. A rollback to a savepoint takes that back, as long as there is a moment before the commit. */
     void changed(Connection connection, String eventId) {
         Tx tx = of(connection);
-        if (tx != null && tx.tokens.containsKey(eventId)) {
+        if (tx != null && tx.events.containsKey(eventId)) {
             tx.touched.add(eventId);
             if (!txContext.beforeCommit(() -> tx.changed.add(eventId))) {
                 tx.changed.add(eventId);

@@ -1,6 +1,7 @@
 package outbox.memory;
 
 import org.jspecify.annotations.Nullable;
+import outbox.TransactionStateException;
 import outbox.internal.QuietLog;
 import outbox.spi.TxContext;
 
@@ -56,6 +57,11 @@ final class JoinedTx {
 
     /** The transaction has changed something, beyond what it had done before. */
     void changed(Connection connection, MemoryTx tx, int before) {
+        if (context.visibility() == TxContext.Visibility.NONE) { // before anything is kept for an end that nobody tells
+            throw new TransactionStateException(
+                    "An event in memory cannot join this transaction, because its end cannot be told from that of"
+                            + " another one on this thread. Write it outside of the inner transaction.");
+        }
         if (open.size() > MANY) {
             open.values().removeIf(MemoryTx::isEnded); // whose own end nobody told
         }

@@ -187,8 +187,21 @@ public final class MemoryEventStore
     }
 
     @Override
-    public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+    public boolean insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
         insert(conn, events, birth, true);
+        return true; // a savepoint of a database that nobody tells of takes back nothing here
+    }
+
+    @Override
+    public Set<String> existing(Connection conn, Collection<String> eventIds) {
+        return in(
+                conn,
+                tx -> eventIds.stream()
+                        .filter(id -> {
+                            Row row = table.row(id);
+                            return row != null && row.seenBy(tx) != null;
+                        })
+                        .collect(Collectors.toUnmodifiableSet()));
     }
 
     @Override

@@ -26,8 +26,16 @@ public interface LeasingEventStore extends EventStore {
     /** Makes a connection ready for a transaction of the framework itself, such as choosing its isolation; it lasts for that transaction only. */
     void prepare(Connection conn) throws SQLException;
 
-    /** Inserts all events or none, as NEW, leased to {@code birth} from the start if it is given. */
-    void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth);
+    /**
+     * Inserts all events or none, as NEW, leased to {@code birth} from the start if it is given.
+     *
+     * @return true if only the end of the transaction can undo the insert; false if a rollback to a savepoint might,
+     *     or if the store cannot tell
+     */
+    boolean insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth);
+
+    /** Returns those of the events that the transaction of the connection sees. */
+    Set<String> existing(Connection conn, Collection<String> eventIds);
 
     /** Refuses, before its commit, a transaction with events of which the database has already given up a part; such a commit may look like a success. */
     void checkCommit(Connection conn);

@@ -50,7 +50,11 @@ public interface MetricsExporter {
     /** How many pauses are in force, every now and then. */
     default void recordPauses(int pauses) {}
 
-    /** An event of this type was written, and its transaction has committed. Told by writers that are {@link outbox.OutboxWriter#countedBy counted}. */
+    /**
+     * An event of this type was written, and its transaction has committed. Told by writers that are
+     * {@link outbox.OutboxWriter#countedBy counted}; not where nobody can tell when the transaction commits, see
+     * {@link TxContext.Visibility#NONE}.
+     */
     default void recordEnqueued(String eventType) {}
 
     /**

@@ -14,6 +14,21 @@ import java.sql.SQLException;
  */
 public interface TxContext {
 
+    /** How much of the fate of the current transaction its callbacks follow. */
+    enum Visibility {
+        /** Its end, and each rollback to a savepoint. */
+        COMPLETE,
+        /** Its end. A rollback to a savepoint may not be seen, so an event may be gone although its callback runs. */
+        END_ONLY,
+        /** Nothing: a callback that is registered now would follow another transaction, so none is accepted. */
+        NONE
+    }
+
+    /** What callbacks that are registered now can be trusted with. Asked inside an active transaction. */
+    default Visibility visibility() {
+        return Visibility.COMPLETE;
+    }
+
     /** Whether this thread is inside a transaction into which an event can be written now; no longer true once the commit has begun. */
     boolean isTransactionActive();
 

@@ -309,11 +309,17 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
-    public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
-        run("insert events", () -> {
-            new EventInsert(this, shapeFor(conn, events)).insert(conn, List.copyOf(events), birth, true);
-            return events.size();
+    public boolean insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+        return run("insert events", () -> {
+            EventInsert insert = new EventInsert(this, shapeFor(conn, events));
+            insert.insert(conn, List.copyOf(events), birth, true);
+            return insert.isLasting();
         });
+    }
+
+    @Override
+    public Set<String> existing(Connection conn, Collection<String> eventIds) {
+        return run("look for events", () -> present(conn, table().value(), eventIds));
     }
 
     @Override
@@ -362,12 +368,14 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
      * Inserts the rows of one statement, all or none; an id that exists is a {@link DuplicateEventException}, and the transaction can go on.
      *
      * @param fresh no row can have one of the ids, unless somebody gave the id of such an event to another one; PostgreSQL's transaction cannot go on then
+     * @return whether it is certain that no savepoint is set, so that only the end of the transaction can undo this
      */
-    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
+    boolean insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
             throws SQLException {
         try (PreparedStatement insert = conn.prepareStatement(sql)) {
             binding.bind(insert);
             insert.executeUpdate();
+            return false;
         } catch (SQLException e) {
             if (isDuplicateKey(e)) {
                 throw duplicate(existing(conn, events), e);

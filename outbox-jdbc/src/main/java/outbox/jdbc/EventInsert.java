@@ -35,6 +35,7 @@ final class EventInsert {
 
     private final AbstractJdbcEventStore store;
     private final TableShape shape;
+    private boolean lasting = true; // used by one thread, for one insert
 
     EventInsert(AbstractJdbcEventStore store, TableShape shape) {
         this.store = store;
@@ -88,6 +89,11 @@ final class EventInsert {
         return leftOut;
     }
 
+    /** Whether it is certain that no savepoint is set, so that only the end of the transaction can undo the insert. */
+    boolean isLasting() {
+        return lasting;
+    }
+
     /** Of two tables that make one, each knows its own ids only. */
     private void refuseElsewhere(Connection connection, List<EventEnvelope> events, TableName controlTable)
             throws SQLException {
@@ -110,13 +116,14 @@ final class EventInsert {
     private void insertUnkeyed(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth, boolean fresh)
             throws SQLException {
         Kind kind = Kind.of(chunk.get(0), birth, fresh);
-        store.insertChunk(
+        lasting &= store.insertChunk(
                 connection, sql(chunk.size(), kind), chunk, fresh, statement -> bind(statement, chunk, birth, kind));
     }
 
     /** Answers who has the key; null if this event has it now. */
     private @Nullable String insertKeyed(Connection connection, EventEnvelope event, @Nullable Claim birth)
             throws SQLException {
+        lasting = false; // its statement does not tell
         Kind kind = Kind.of(event, birth, false);
         String sql = sql(1, kind);
         return store.control()

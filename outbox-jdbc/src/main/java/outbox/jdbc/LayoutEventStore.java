@@ -325,14 +325,25 @@ public final class LayoutEventStore extends JdbcTable
     }
 
     @Override
-    public void insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+    public boolean insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
         if (birth != null) {
             layout.require(LayoutFeature.BORN_LEASED, "take events that are born leased");
         }
-        run("insert " + events.size() + " events", () -> {
+        return run("insert " + events.size() + " events", () -> {
             new LayoutInsert(this, layout, shape(conn)).insert(conn, events, birth);
-            return events.size();
+            return false;
         });
+    }
+
+    @Override
+    public Set<String> existing(Connection conn, Collection<String> eventIds) {
+        return run(
+                "look for events",
+                () -> queryIds(
+                        conn,
+                        "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s WHERE %2$s",
+                        possible(conn, eventIds),
+                        binder -> {}));
     }
 
     // ---- marks of the specification: by event id ----

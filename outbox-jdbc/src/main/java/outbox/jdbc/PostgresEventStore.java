@@ -108,25 +108,41 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return "ON CONFLICT (event_id) DO NOTHING" + (rows == 1 ? "" : " RETURNING event_id");
     }
 
-    /** Also looks for the table of events that use delivery control. Its name comes from the catalogs of this moment, its parent from those that the transaction sees: if they disagree, it is too early to tell. */
+    /**
+     * Also looks for the table of events that use delivery control, and whether rows tell who wrote them. The name of
+     * that table comes from the catalogs of this moment, its parent from those that the transaction sees: if they
+     * disagree, it is too early to tell.
+     */
     @Override
     TableShape readShape(Connection conn) throws SQLException {
         TableShape shape = super.readShape(conn);
         String beside = besideFor(table(), "control");
-        if (beside.length() - beside.indexOf('.') > MAX_NAME) { // it would be cut, and mean another
-            return shape;
-        }
-        // Binds: name of the table beside, names of both.
+        boolean isCut = beside.length() - beside.indexOf('.') > MAX_NAME; // it would mean another table
+        // Binds: name of the table beside, names of both, name of the table.
         String sql = """
                 SELECT to_regclass(?) IS NOT NULL,
-                       EXISTS (SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?))
+                       EXISTS (SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?)),
+                       EXISTS (SELECT 1
+                                 FROM pg_class c
+                                 JOIN pg_am a ON a.oid = c.relam
+                                WHERE c.oid = to_regclass(?)
+                                  AND c.relkind = 'r'
+                                  AND NOT c.relhasrules
+                                  AND a.amname = 'heap')
                 """;
         try (PreparedStatement select = conn.prepareStatement(sql)) {
             select.setString(1, beside);
             select.setString(2, table().value());
             select.setString(3, beside);
+            select.setString(4, table().value());
             try (ResultSet row = select.executeQuery()) {
                 row.next();
+                if (row.getBoolean(3)) {
+                    shape = shape.withWriters();
+                }
+                if (isCut) {
+                    return shape;
+                }
                 if (row.getBoolean(2)) {
                     return shape.withControlTable(new TableName(beside));
                 }
@@ -146,27 +162,43 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return table.value() + "_" + what;
     }
 
-    /** An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. Where no row can exist, that would only cost time. */
+    /**
+     * An error would abort the caller's transaction, so a row that exists is passed over and missed in the answer
+     * instead. Where no row can exist, that would only cost time.
+     *
+     * <p>A transaction of {@link JdbcTransactionManager} sees its savepoints. In any other one each row returns whether
+     * the transaction itself wrote it, or a part of it that began with a savepoint: such a part has an id of its own.
+     */
     @Override
-    void insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
+    boolean insertChunk(Connection conn, String sql, List<EventEnvelope> events, boolean fresh, Binding binding)
             throws SQLException {
-        if (fresh) {
-            if (!travelsWithCommit(conn, sql, events.size(), binding)) {
-                insertFresh(conn, sql, events, binding);
-            }
-            return;
+        if (fresh && travelsWithCommit(conn, sql, events.size(), binding)) {
+            return false;
         }
+        boolean tells = TxScope.of(conn) == null && shape(conn).tellsWriters();
+        if (fresh) {
+            return insertFresh(conn, tells ? returning(conn, sql, events.size(), " RETURNING ") : sql, events, binding);
+        }
+        return insertGiven(conn, sql, events, tells, binding);
+    }
+
+    private boolean insertGiven(Connection conn, String sql, List<EventEnvelope> events, boolean tells, Binding binding)
+            throws SQLException {
+        boolean one = events.size() == 1;
+        String text = tells ? returning(conn, sql, events.size(), one ? " RETURNING event_id, " : ", ") : sql;
         List<String> inserted = new ArrayList<>();
-        try (PreparedStatement insert = conn.prepareStatement(sql)) {
+        boolean lasting = tells;
+        try (PreparedStatement insert = conn.prepareStatement(text)) {
             binding.bind(insert);
-            if (events.size() == 1) {
-                if (insert.executeUpdate() == 1) { // the usual case, and the count costs less than an answer
-                    return;
+            if (one && !tells) {
+                if (insert.executeUpdate() == 1) { // the count costs less than an answer
+                    return false;
                 }
             } else {
                 try (ResultSet rows = insert.executeQuery()) {
                     while (rows.next()) {
                         inserted.add(rows.getString(1));
+                        lasting &= tells && rows.getBoolean(2);
                     }
                 }
             }
@@ -182,19 +214,40 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                             .toList(),
                     null);
         }
+        return lasting;
     }
 
-    private void insertFresh(Connection conn, String sql, List<EventEnvelope> events, Binding binding)
+    private boolean insertFresh(Connection conn, String sql, List<EventEnvelope> events, Binding binding)
             throws SQLException {
         try (PreparedStatement insert = conn.prepareStatement(sql)) {
             binding.bind(insert);
-            insert.executeUpdate();
+            if (!insert.execute()) {
+                return false;
+            }
+            int lasting = 0;
+            try (ResultSet rows = insert.getResultSet()) {
+                while (rows.next()) {
+                    lasting += rows.getBoolean(1) ? 1 : 0;
+                }
+            }
+            return lasting == events.size();
         } catch (SQLException e) {
             if (isDuplicateKey(e)) { // of which event cannot be asked: the transaction has failed
                 throw duplicate(events.stream().map(EventEnvelope::eventId).toList(), e);
             }
             throw e;
         }
+    }
+
+    private record Returning(String sql) {}
+
+    /** The INSERT, which also returns whether the transaction itself wrote the row; a row has the lower half of its id. */
+    private String returning(Connection conn, String sql, int rows, String with) throws SQLException {
+        return rows == 1 ? shape(conn).text(new Returning(sql), () -> returning(sql, with)) : returning(sql, with);
+    }
+
+    private static String returning(String sql, String with) {
+        return sql.stripTrailing() + with + "xmin::text = (txid_current() & 4294967295)::text";
     }
 
     /** Nothing depends on the answer, so in a transaction of {@link JdbcTransactionManager} the insert need not cost a round trip of its own. */

@@ -46,18 +46,24 @@ final class TableShape {
             "locked_at");
 
     /** Of a table that is not there. */
-    static final TableShape NONE = new TableShape(Map.of(), Map.of(), null);
+    static final TableShape NONE = new TableShape(Map.of(), Map.of(), null, false);
 
     private final Map<String, String> typeNames; // column → type name of the database, both in lower case
     private final Map<String, Boolean> zoned;
     private final @Nullable TableName controlTable;
+    private final boolean tellsWriters;
     private final Map<Object, String> texts =
             new ConcurrentHashMap<>(); // few: a key says which statement, and for how many rows
 
-    private TableShape(Map<String, String> typeNames, Map<String, Boolean> zoned, @Nullable TableName controlTable) {
+    private TableShape(
+            Map<String, String> typeNames,
+            Map<String, Boolean> zoned,
+            @Nullable TableName controlTable,
+            boolean tellsWriters) {
         this.typeNames = typeNames;
         this.zoned = zoned;
         this.controlTable = controlTable;
+        this.tellsWriters = tellsWriters;
     }
 
     /** Reads the shape with a query that answers no row: it finds the table by the same rules as every later statement. */
@@ -93,12 +99,21 @@ final class TableShape {
                         name, columns.getColumnType(i) == Types.TIMESTAMP_WITH_TIMEZONE || type.equals("timestamptz"));
             }
         }
-        return new TableShape(typeNames, zoned, null);
+        return new TableShape(typeNames, zoned, null, false);
     }
 
     /** The same, where events that use delivery control have a table of their own. */
     TableShape withControlTable(TableName table) {
-        return new TableShape(typeNames, zoned, table);
+        return new TableShape(typeNames, zoned, table, tellsWriters);
+    }
+
+    /** The same, where an INSERT can return which transaction wrote each row. */
+    TableShape withWriters() {
+        return new TableShape(typeNames, zoned, controlTable, true);
+    }
+
+    boolean tellsWriters() {
+        return tellsWriters;
     }
 
     /** The table that has the events which use delivery control, and whose rows are those of the outbox table too; null where they share it. */

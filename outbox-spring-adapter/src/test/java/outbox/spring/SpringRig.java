@@ -6,10 +6,14 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
+import outbox.AfterCommitHook;
+import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.jdbc.H2EventStore;
 import outbox.jdbc.OutboxSchema;
+import outbox.spi.Claim;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -53,7 +57,7 @@ final class SpringRig implements AutoCloseable {
         manager = new DataSourceTransactionManager(pool);
         tx = new TransactionTemplate(manager);
         context = new SpringTxContext(pool);
-        OutboxWriter inserting = new OutboxWriter(context, store, event -> told.add(event.eventType()));
+        OutboxWriter inserting = new OutboxWriter(context, store, new Hook());
         writer = gathering ? inserting.gathering() : inserting;
     }
 
@@ -82,5 +86,19 @@ final class SpringRig implements AutoCloseable {
     @Override
     public void close() {
         pool.close();
+    }
+
+    /** Events are born leased, as with a dispatcher. */
+    private final class Hook implements AfterCommitHook {
+
+        @Override
+        public Claim birthClaim(int events, long bytes) {
+            return Claim.startingNow("rig", Duration.ofMinutes(1));
+        }
+
+        @Override
+        public void onCommit(EventEnvelope event) {
+            told.add(event.eventType());
+        }
     }
 }

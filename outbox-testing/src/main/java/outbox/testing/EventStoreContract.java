@@ -285,6 +285,22 @@ public abstract class EventStoreContract {
     }
 
     @Test
+    void a_transaction_sees_the_events_that_it_wrote_and_kept() throws SQLException {
+        List<EventEnvelope> events = givenEvents(3);
+        List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
+        try (Connection business = db.open()) {
+            store.insertAll(business, events.subList(0, 2), null);
+            assertThat(store.existing(business, ids)).containsExactlyInAnyOrder(ids.get(0), ids.get(1));
+            db.inTransaction(other -> assertThat(store.existing(other, ids)).isEmpty());
+
+            store.insertAll(business, events.subList(2, 3), null);
+            business.rollback();
+        }
+
+        db.inTransaction(other -> assertThat(store.existing(other, ids)).isEmpty());
+    }
+
+    @Test
     void ten_thousand_events_are_inserted_in_one_call() {
         List<EventEnvelope> events = givenEvents(10_000);
         db.inTransaction(connection -> store.insertAll(connection, events, null));

@@ -144,8 +144,8 @@ final class OutboxEngine {
     /** Makes and starts what delivers, and gets the listeners before the first time. */
     void start() {
         stopping.set(false);
-        if (instance.writer() != null && instance.txContext() instanceof SpringTxContext) {
-            transactions.require(name, settings, instance.dataSource());
+        if (instance.writer() != null && instance.txContext() instanceof SpringTxContext context) {
+            transactions.tell(transactions.require(name, settings, instance.dataSource()), context);
         }
         if (!relays()) {
             return; // and needs no listeners, some of which connect

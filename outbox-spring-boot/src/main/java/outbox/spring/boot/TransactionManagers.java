@@ -3,8 +3,10 @@ package outbox.spring.boot;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.ResourceTransactionManager;
+import outbox.spring.SpringTxContext;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -67,6 +69,18 @@ final class TransactionManagers {
             throw MissingTransactionManagerException.several(outbox, settings, names);
         }
         return possible.get(0);
+    }
+
+    /**
+     * Makes the begin of each transaction known to the context, if the manager of the outbox can tell. All managers
+     * do, since JDBC and JPA may each have one for the same data source.
+     */
+    void tell(PlatformTransactionManager manager, SpringTxContext context) {
+        if (manager instanceof ConfigurableTransactionManager) {
+            beans.getBeansOfType(PlatformTransactionManager.class).values().stream()
+                    .filter(ConfigurableTransactionManager.class::isInstance)
+                    .forEach(known -> context.listenTo((ConfigurableTransactionManager) known));
+        }
     }
 
     /** By name, since none of them need be on the class path. */
