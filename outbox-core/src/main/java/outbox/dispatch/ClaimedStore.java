@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -51,10 +52,11 @@ final class ClaimedStore {
             EventStore store,
             @Nullable String ownerId,
             Duration lease,
+            @Nullable Duration databaseTimeout,
             boolean deleteDone) {
         this.store = store;
         this.leasing = store instanceof LeasingEventStore able ? able : null;
-        this.access = new StoreAccess(connections, store);
+        this.access = new StoreAccess(connections, store, () -> StoreAccess.timeoutWithin(lease(), databaseTimeout));
         this.tokens = new ClaimTokens(ownerId);
         this.lease = lease;
         this.deleteDone = deleteDone;
@@ -159,31 +161,66 @@ final class ClaimedStore {
         return leasing != null;
     }
 
-    /** Answers the events whose lease was renewed. */
-    Set<String> renew(String token, List<String> eventIds) {
+    /**
+     * What became of events that were to be written.
+     *
+     * @param ours those that were still ours to write, and were written
+     * @param locked those that another transaction has locked: nothing is known of them, and nothing was written
+     */
+    record Written(Set<String> ours, Set<String> locked) {}
+
+    /**
+     * Renews leases in one transaction.
+     *
+     * @param passLocked whether to leave out rows that are locked, which takes a statement more, instead of failing
+     */
+    Written renew(String token, List<String> eventIds, boolean passLocked) {
         LeasingEventStore renewing = leasing;
         return renewing == null
-                ? Set.copyOf(eventIds)
-                : access.inTransaction(
-                        "renew the leases of " + eventIds.size() + " events",
-                        connection -> renewing.renew(connection, token, eventIds, access.now(connection)));
+                ? new Written(Set.copyOf(eventIds), Set.of())
+                : access.inTransaction("renew the leases of " + eventIds.size() + " events", connection -> {
+                    Set<String> locked = passLocked ? renewing.lockFree(connection, eventIds) : Set.of();
+                    List<String> free =
+                            eventIds.stream().filter(id -> !locked.contains(id)).toList();
+                    return new Written(renewing.renew(connection, token, free, access.now(connection)), locked);
+                });
     }
 
     /**
-     * Writes outcomes and releases in one transaction; returns the events whose outcome was still ours to write.
+     * Writes outcomes and releases in one transaction.
      *
      * @param keepKey delivered events that stay in the table with their key, even where others are deleted
      * @param history what the history of attempts should know, where there is one
+     * @param passLocked whether to leave out rows that are locked, which takes a statement more, instead of failing
      */
-    Set<String> write(List<Mark> marks, List<Release> releases, Set<String> keepKey, List<EndedRun> history) {
+    Written write(
+            List<Mark> marks, List<Release> releases, Set<String> keepKey, List<EndedRun> history, boolean passLocked) {
         return access.inTransaction("write " + (marks.size() + releases.size()) + " outcomes", connection -> {
-            release(connection, releases);
-            Set<String> written = marks.isEmpty() ? Set.of() : mark(connection, marks, keepKey);
+            Set<String> locked = passLocked ? lockFree(connection, marks, releases) : Set.of();
+            release(connection, without(locked, releases, Release::eventId));
+            List<Mark> free = without(locked, marks, Mark::eventId);
+            Set<String> written = free.isEmpty() ? Set.of() : mark(connection, free, keepKey);
             if (!history.isEmpty() && keptAttempts > 0 && store instanceof AttemptEventStore keeping) {
                 remember(keeping, connection, history, written, keepKey);
             }
-            return written;
+            return new Written(written, locked);
         });
+    }
+
+    private Set<String> lockFree(Connection connection, List<Mark> marks, List<Release> releases) {
+        if (leasing == null) {
+            return Set.of();
+        }
+        Set<String> ids = new HashSet<>();
+        marks.forEach(mark -> ids.add(mark.eventId()));
+        releases.forEach(release -> ids.add(release.eventId()));
+        return leasing.lockFree(connection, ids);
+    }
+
+    private static <T> List<T> without(Set<String> locked, List<T> all, Function<T, String> id) {
+        return locked.isEmpty()
+                ? all
+                : all.stream().filter(one -> !locked.contains(id.apply(one))).toList();
     }
 
     /** Whose mark was not written, was not ours; what was deleted, needs no history. */

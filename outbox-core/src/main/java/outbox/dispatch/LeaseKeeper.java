@@ -1,17 +1,18 @@
 package outbox.dispatch;
 
 import outbox.internal.QuietLog;
+import outbox.internal.SqlErrors;
 import outbox.spi.Claim;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /**
  * Keeps the leases of everything a dispatcher holds, queued or running, and watches the time limit of listeners. One thread; it is the last to stop, so that nothing loses its
@@ -32,6 +33,7 @@ final class LeaseKeeper implements Runnable {
 
     private static final Logger LOG = System.getLogger(LeaseKeeper.class.getName());
     private static final Duration LONGEST_TICK = Duration.ofSeconds(1);
+    private static final int MAX_PORTION = 1000;
     private static final Duration SHORTEST_TICK = Duration.ofMillis(10);
 
     private final ClaimedStore store;
@@ -138,40 +140,75 @@ final class LeaseKeeper implements Runnable {
         }
     }
 
-    /** One statement per token: all hot events of this dispatcher share one. */
+    /**
+     * One statement per token, for up to a thousand: all hot events of this dispatcher share one. A portion that fails
+     * delays no other.
+     */
     private void renewLeases() {
         Duration soon = store.lease().multipliedBy(2).dividedBy(3);
-        List<Due> due = new ArrayList<>();
+        Map<String, List<Due>> byToken = new LinkedHashMap<>();
         for (Delivery delivery : held.all()) {
             Claim claim = delivery.claim();
             if (claim != null && store.remaining(claim).compareTo(soon) < 0) {
-                due.add(new Due(delivery, claim));
+                byToken.computeIfAbsent(claim.token(), token -> new ArrayList<>())
+                        .add(new Due(delivery, claim));
             }
         }
-        try {
-            due.stream()
-                    .collect(Collectors.groupingBy(one -> one.claim().token()))
-                    .forEach(this::renew);
-            failingSinceNanos = 0;
-        } catch (RuntimeException e) {
-            if (failingSinceNanos == 0) {
-                failingSinceNanos = System.nanoTime() | 1; // never 0
+        int portions = 0;
+        int failed = 0;
+        for (List<Due> due : byToken.values()) {
+            for (int start = 0; start < due.size(); start += MAX_PORTION) {
+                List<Due> portion = due.subList(start, Math.min(due.size(), start + MAX_PORTION));
+                portions++;
+                failed += renewPortion(portion) ? 0 : 1;
             }
-            trouble.log(Level.ERROR, "Cannot renew leases; trying again", e);
-            due.stream()
-                    .filter(one -> one.isCurrent() && one.claim().remaining().isNegative())
-                    .forEach(one -> lost(one.delivery()));
+        }
+        if (failed < portions || portions == 0) {
+            failingSinceNanos = 0;
+        } else if (failingSinceNanos == 0) {
+            failingSinceNanos = System.nanoTime() | 1; // never 0
         }
     }
 
-    private void renew(String token, List<Due> due) {
+    /** False if no lease of the portion could be renewed. */
+    private boolean renewPortion(List<Due> portion) {
+        try {
+            try {
+                renew(portion, false);
+            } catch (RuntimeException e) {
+                if (!SqlErrors.isLocked(e)) {
+                    throw e;
+                }
+                renew(portion, true);
+            }
+            return true;
+        } catch (RuntimeException e) {
+            if (portion.size() > 1 && SqlErrors.isRefusal(e)) { // perhaps because of one row
+                int half = portion.size() / 2;
+                boolean first = renewPortion(portion.subList(0, half));
+                boolean second = renewPortion(portion.subList(half, portion.size()));
+                return first || second;
+            }
+            trouble.log(Level.ERROR, "Cannot renew " + portion.size() + " leases; trying again", e);
+            portion.stream()
+                    .filter(one ->
+                            one.isCurrent() && store.remaining(one.claim()).isNegative())
+                    .forEach(one -> lost(one.delivery()));
+            return false;
+        }
+    }
+
+    /** Whose row is locked by a stranger, is still ours: nobody else can claim it either. */
+    private void renew(List<Due> due, boolean passLocked) {
+        String token = due.get(0).claim().token();
         Claim renewed = Claim.startingNow(token, store.lease());
-        Set<String> ours = store.renew(
-                token, due.stream().map(one -> one.delivery().eventId()).toList());
+        ClaimedStore.Written written = store.renew(
+                token, due.stream().map(one -> one.delivery().eventId()).toList(), passLocked);
         for (Due one : due) {
-            if (ours.contains(one.delivery().eventId())) {
+            String eventId = one.delivery().eventId();
+            if (written.ours().contains(eventId)) {
                 one.delivery().renewed(one.claim(), renewed);
-            } else if (one.isCurrent()) {
+            } else if (!written.locked().contains(eventId) && one.isCurrent()) {
                 lost(one.delivery());
             }
         }

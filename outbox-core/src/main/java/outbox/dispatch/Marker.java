@@ -2,13 +2,14 @@ package outbox.dispatch;
 
 import outbox.internal.QuietLog;
 import outbox.internal.SqlErrors;
-import outbox.model.EventStatus;
 import outbox.spi.Mark;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -23,8 +24,12 @@ import java.util.concurrent.locks.LockSupport;
  * outcome is written at once and at high load hundreds share a commit. Under load it waits a little for more.
  *
  * <p>A write that fails is repeated, with growing pauses, until it succeeds or the dispatcher closes: it never counts as an attempt of the event. Outcomes are fenced by their
- * claim, so a repetition, or one that comes after the lease has ended, can do no harm. If the database refuses a group for what is in it (an error text it cannot store), the
- * group is written one by one and the refused text is replaced.
+ * claim, so a repetition, or one that comes after the lease has ended, can do no harm.
+ *
+ * <p>One outcome delays no other (ADR 48). If a row of the group is locked by another transaction, the group is written
+ * without it. If the database refuses the group, it is written in parts until the refused outcomes are found. Both are
+ * set aside, each with a pause of its own, and their leases are kept. An error text that cannot be stored is replaced;
+ * no other failure changes an outcome.
  *
  * <p>Where a leader delivers alone, a mark waits while it is in doubt who leads, and becomes a release once leadership was lost: the next leader decides.
  *
@@ -55,61 +60,25 @@ final class Marker implements Runnable {
         NO
     }
 
-    /** What to write for an event. */
-    private sealed interface Outcome {
-
-        String eventId();
-
-        /** Whether somebody waits for it: for the key, the next attempt, the dead event or the released event. */
-        boolean isAwaited();
-    }
-
-    /** The outcome of a run. */
-    private record Marked(Delivery delivery, Mark mark) implements Outcome {
-
-        @Override
-        public String eventId() {
-            return mark.eventId();
-        }
-
-        @Override
-        public boolean isAwaited() {
-            return mark.status() != EventStatus.DONE || delivery.envelope().dedupKey() != null;
-        }
-
-        /** The claim may have been replaced since the outcome was decided. */
-        Marked underCurrentClaim() {
-            return new Marked(delivery, mark.withToken(delivery.token()));
-        }
-    }
-
-    /** No outcome: the event is as if it had never been claimed. */
-    private record Released(Release release) implements Outcome {
-
-        @Override
-        public String eventId() {
-            return release.eventId();
-        }
-
-        @Override
-        public boolean isAwaited() {
-            return true;
-        }
-    }
-
     private static final Logger LOG = System.getLogger(Marker.class.getName());
     private static final int MAX_GROUP = 1000;
     private static final int MAX_BACKLOG = 10_000;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
+    private static final Duration LONGEST_LOOK = Duration.ofMillis(100);
     private static final Duration LINGER =
             Duration.ofMillis(5); // under load a commit for more events costs less than two
     private static final int LINGERS = 10; // at most, while the group is small and grows
     private static final int SMALL_GROUP = 100;
+    private static final Duration LOCKED_PAUSE = Duration.ofMillis(100);
+    private static final int MAX_REFUSALS = 8; // until a person is called
+    private static final Duration REFUSED_PAUSE = Duration.ofMinutes(1); // from then on
+    private static final int MAX_SEARCH = 30; // refusals in a row after which nothing at all can be written
     private static final Duration LATE_PATIENCE = Duration.ofSeconds(5);
     private static final String REPLACEMENT_ERROR = "The error text could not be stored; see the log of the node";
 
     private final LinkedBlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
+    private final SetAside<Outcome> aside = new SetAside<>();
     private final ClaimedStore store;
     private final Listener listener;
     private final Term term;
@@ -117,6 +86,7 @@ final class Marker implements Runnable {
     private final int lingers;
     private final QuietLog trouble = new QuietLog(LOG);
     private final QuietLog refused = new QuietLog(LOG);
+    private final QuietLog locked = new QuietLog(LOG);
     private final QuietLog untold = new QuietLog(LOG);
     private final QuietLog overtaken = new QuietLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -128,6 +98,7 @@ final class Marker implements Runnable {
             hurried; // who adds an outcome sets it, the running thread clears it: somebody waits for one
     private Duration pause = FIRST_PAUSE; // of the running thread
     private boolean busy; // of the running thread: the last group had company
+    private long writes; // of the running thread: groups written so far
 
     /** @param awaited whether events wait for the outcomes of others, as they do in order */
     Marker(ClaimedStore store, Listener listener, Term term, ThreadFactory threads, boolean awaited) {
@@ -146,17 +117,17 @@ final class Marker implements Runnable {
     /** Takes over the outcome of a run; no effect if the run was settled before. */
     void settle(Delivery delivery, Mark mark) {
         if (delivery.settle()) {
-            add(new Marked(delivery, mark));
+            add(new Outcome(new Outcome.Marked(delivery, mark)));
         }
     }
 
     void release(Release release) {
-        add(new Released(release));
+        add(new Outcome(new Outcome.Released(release)));
     }
 
     private synchronized void add(Outcome outcome) {
         outcomes.add(outcome);
-        if (outcome.isAwaited()) {
+        if (outcome.what().isAwaited()) {
             hurried = true;
         }
         if (!running) { // it comes after the close
@@ -167,7 +138,7 @@ final class Marker implements Runnable {
 
     /** Whether so many outcomes wait that no more events should be accepted. */
     boolean isBehind() {
-        return outcomes.size() >= MAX_BACKLOG;
+        return outcomes.size() + aside.size() >= MAX_BACKLOG;
     }
 
     /** Ends after everything handed over so far is written, at the latest after the given time; false if something remained. */
@@ -195,7 +166,9 @@ final class Marker implements Runnable {
             gather(group);
             if (!group.isEmpty()) {
                 write(group);
+                group.clear();
             }
+            writeAside();
         } catch (Throwable e) {
             outcomes.addAll(group); // one that was written all the same changes nothing: its claim is over
             trouble.log(Level.ERROR, "The marker failed; it goes on", e);
@@ -204,9 +177,11 @@ final class Marker implements Runnable {
     }
 
     private synchronized boolean isOver() {
-        if (closing && (outcomes.isEmpty() || isOverdue())) {
-            gaveUp |= !outcomes.isEmpty(); // their events are delivered again after their lease
+        boolean empty = outcomes.isEmpty() && aside.size() == 0;
+        if (closing && (empty || isOverdue())) {
+            gaveUp |= !empty; // their events are delivered again after their lease
             outcomes.clear();
+            aside.clear();
             running = false;
         }
         return !running;
@@ -218,7 +193,8 @@ final class Marker implements Runnable {
 
     private void gather(List<Outcome> group) {
         try {
-            Outcome first = outcomes.poll(100, TimeUnit.MILLISECONDS); // looks up now and then to see a close
+            long wait = aside.untilNext(LONGEST_LOOK).toNanos();
+            Outcome first = outcomes.poll(wait, TimeUnit.NANOSECONDS); // looks up now and then to see a close
             if (first != null) {
                 group.add(first);
                 if (busy) {
@@ -252,31 +228,34 @@ final class Marker implements Runnable {
 
     /** Writes the group, however often that takes, unless the time to close is over. */
     private void write(List<Outcome> group) {
-        boolean repeated = false; // whether a try before may have been written, though it failed
+        boolean passLocked = false; // the first try is the cheapest
         List<Outcome> tried = group;
         do {
-            tried = term.isUsed() ? withoutMarksThatAreOver(tried) : tried;
+            tried = current(tried);
             if (tried.isEmpty()) {
                 return;
-            }
-            if (!repeated) { // else it must be the same try again, under the same claims
-                tried = tried.stream().map(Marker::underCurrentClaim).toList();
             }
             if (isInDoubt(tried)) {
                 LockSupport.parkNanos(FIRST_PAUSE.toNanos());
                 continue;
             }
             try {
-                writeGroup(tried, repeated);
-                pause = FIRST_PAUSE;
+                writeGroup(tried, passLocked);
                 return;
             } catch (RuntimeException | Error e) {
+                if (!passLocked && SqlErrors.isLocked(e)) {
+                    passLocked = true;
+                    continue; // at once: this try does not wait
+                }
+                passLocked = false;
                 tell(listener::markFailed);
                 if (SqlErrors.isRefusal(e)) {
-                    writeOneByOne(tried, repeated);
+                    writeParts(tried, e);
                     return;
                 }
-                repeated |= SqlErrors.isOutcomeUnknown(e);
+                if (SqlErrors.isOutcomeUnknown(e)) {
+                    tried = tried.stream().map(Outcome::again).toList();
+                }
                 trouble.log(
                         Level.ERROR, "Cannot write " + tried.size() + " outcomes; trying again, no attempt is lost", e);
             }
@@ -285,15 +264,48 @@ final class Marker implements Runnable {
         gaveUp = true;
     }
 
-    private static Outcome underCurrentClaim(Outcome outcome) {
-        return outcome instanceof Marked marked ? marked.underCurrentClaim() : outcome;
+    /** Tries again those whose pause is over. They never make others wait: a row that is locked is passed over. */
+    private void writeAside() {
+        List<Outcome> tried = current(aside.take(MAX_GROUP, closing));
+        if (tried.isEmpty()) {
+            return;
+        }
+        if (isInDoubt(tried)) {
+            tried.forEach(outcome -> aside.add(outcome, LOCKED_PAUSE));
+            return;
+        }
+        try {
+            writeGroup(tried, true);
+        } catch (RuntimeException | Error e) {
+            tell(listener::markFailed);
+            if (SqlErrors.isRefusal(e)) {
+                writeParts(tried, e);
+            } else {
+                waitAside(tried, e);
+                lengthenPause();
+            }
+        }
+    }
+
+    /** The outcomes as they are to be written now. */
+    private List<Outcome> current(List<Outcome> group) {
+        List<Outcome> left = term.isUsed() ? withoutMarksThatAreOver(group) : group;
+        return left.stream().map(Outcome::underCurrentClaim).toList();
+    }
+
+    /** The database is in trouble, not these outcomes. */
+    private void waitAside(List<Outcome> group, Throwable e) {
+        trouble.log(Level.ERROR, "Cannot write " + group.size() + " outcomes; trying again, no attempt is lost", e);
+        boolean unknown = SqlErrors.isOutcomeUnknown(e);
+        group.forEach(outcome -> aside.add(unknown ? outcome.again() : outcome, pause));
     }
 
     /** Whether marks must wait because it is not certain that this node leads. A release is always allowed. */
     private boolean isInDoubt(List<Outcome> group) {
         return term.isUsed()
                 && group.stream()
-                        .anyMatch(outcome -> outcome instanceof Marked marked && !term.covers(marked.delivery()));
+                        .anyMatch(
+                                one -> one.what() instanceof Outcome.Marked marked && !term.covers(marked.delivery()));
     }
 
     /**
@@ -303,7 +315,7 @@ final class Marker implements Runnable {
     private List<Outcome> withoutMarksThatAreOver(List<Outcome> group) {
         List<Outcome> left = new ArrayList<>();
         for (Outcome outcome : group) {
-            if (outcome instanceof Marked marked && term.isOver(marked.delivery())) {
+            if (outcome.what() instanceof Outcome.Marked marked && term.isOver(marked.delivery())) {
                 overtaken.log(
                         Level.WARNING,
                         "Leadership was lost before the outcome "
@@ -318,65 +330,112 @@ final class Marker implements Runnable {
         return left;
     }
 
-    /** Finds the outcome that the database refuses, and tries it again later, with a harmless text and at last without any. The others are written. */
-    private void writeOneByOne(List<Outcome> group, boolean repeated) {
-        boolean stuck = false;
-        for (Outcome outcome : group) {
-            if (isInDoubt(List.of(outcome))) {
-                outcomes.add(outcome);
-                continue;
-            }
+    /** Finds the outcomes of a refused group that the database refuses alone, and writes the others. */
+    private void writeParts(List<Outcome> group, Throwable refusal) {
+        long before = writes;
+        int refusals = 0;
+        Deque<List<Outcome>> parts = new ArrayDeque<>(List.of(group));
+        Throwable last = refusal;
+        boolean known = true; // that the first part is refused
+        while (!parts.isEmpty()) {
+            List<Outcome> part = parts.pop();
             try {
-                writeGroup(List.of(outcome), repeated);
-            } catch (RuntimeException | Error e) {
-                if (outcome instanceof Marked marked && !marked.mark().error().isEmpty() && SqlErrors.isRefusal(e)) {
-                    Mark mark = marked.mark();
-                    refused.log(
-                            Level.ERROR,
-                            "The database refused the outcome of event " + mark.eventId()
-                                    + "; it is written without its text: " + mark.error(),
-                            e);
-                    String harmless = mark.error().equals(REPLACEMENT_ERROR) ? "" : REPLACEMENT_ERROR;
-                    outcomes.add(new Marked(marked.delivery(), mark.withError(harmless)));
-                } else {
-                    trouble.log(
-                            Level.ERROR,
-                            "Cannot write the outcome of event " + outcome.eventId()
-                                    + "; trying again, no attempt is lost",
-                            e);
-                    outcomes.add(outcome);
-                    stuck = true;
+                if (refusals >= MAX_SEARCH && writes == before) {
+                    waitAside(part, last); // all of them are refused: it is not about one
+                    continue;
                 }
+                if (!known) {
+                    writeGroup(part, true);
+                    continue;
+                }
+            } catch (RuntimeException | Error e) {
+                if (!SqlErrors.isRefusal(e)) {
+                    waitAside(part, e);
+                    continue;
+                }
+                last = e;
             }
-            if (isOverdue()) {
-                gaveUp = true;
-                return;
+            known = false;
+            refusals++;
+            if (part.size() == 1) {
+                refused(part.get(0), last);
+            } else {
+                parts.push(part.subList(part.size() / 2, part.size()));
+                parts.push(part.subList(0, part.size() / 2));
             }
         }
-        if (stuck) {
-            pauseLonger();
+        if (writes == before) {
+            lengthenPause();
+        }
+    }
+
+    /**
+     * The database refuses this outcome. An error text that cannot be stored is replaced by a harmless one, and at
+     * last by none. Anything else is tried again later, less and less often, for
+     * as long as this node lives: its lease is kept, so that nobody delivers the event again, and it is written as
+     * soon as the cause is gone.
+     */
+    private void refused(Outcome outcome, Throwable e) {
+        if (outcome.what() instanceof Outcome.Marked marked
+                && !marked.mark().error().isEmpty()
+                && SqlErrors.isDataError(e)) {
+            Mark mark = marked.mark();
+            refused.log(
+                    Level.ERROR,
+                    "The database cannot store the error text of event " + mark.eventId()
+                            + "; the outcome is written without it: " + mark.error(),
+                    e);
+            String harmless = mark.error().equals(REPLACEMENT_ERROR) ? "" : REPLACEMENT_ERROR;
+            outcomes.add(outcome.with(new Outcome.Marked(marked.delivery(), mark.withError(harmless))));
+            return;
+        }
+        if (closing) {
+            gaveUp = true; // its event is delivered again after its lease
+            return;
+        }
+        Outcome again = outcome.refused(writes);
+        boolean forGood = again.refusals() >= MAX_REFUSALS && writes > again.writesBefore(); // others are written
+        aside.add(again, forGood ? REFUSED_PAUSE : pauseAfter(again.refusals()));
+        if (forGood) {
+            refused.log(
+                    Level.ERROR,
+                    "The database refuses the outcome of event " + outcome.eventId() + " for good and writes others; "
+                            + aside.size() + " outcomes wait. This node keeps the event and does not run it again."
+                            + " Remove the trigger, policy or constraint that refuses it: it is tried once a minute",
+                    e);
         } else {
-            pause = FIRST_PAUSE;
+            trouble.log(
+                    Level.ERROR,
+                    "Cannot write the outcome of event " + outcome.eventId() + "; trying again, no attempt is lost",
+                    e);
         }
+    }
+
+    private static Duration pauseAfter(int refusals) {
+        Duration doubled = FIRST_PAUSE.multipliedBy(1L << Math.min(refusals, 10));
+        return doubled.compareTo(LONGEST_PAUSE) < 0 ? doubled : LONGEST_PAUSE;
     }
 
     private void pauseLonger() {
         LockSupport.parkNanos(closing ? FIRST_PAUSE.toNanos() : pause.toNanos());
+        lengthenPause();
+    }
+
+    private void lengthenPause() {
         Duration longer = pause.multipliedBy(2);
         pause = longer.compareTo(LONGEST_PAUSE) < 0 ? longer : LONGEST_PAUSE;
     }
 
-    private void writeGroup(List<Outcome> group, boolean repeated) {
-        List<Delivery> deliveries = new ArrayList<>();
+    /** Writes a group in one transaction; those whose rows are locked are set aside, if they are to be passed over. */
+    private void writeGroup(List<Outcome> group, boolean passLocked) {
         List<Mark> marks = new ArrayList<>();
         List<Release> releases = new ArrayList<>();
         Set<String> keepKey = new HashSet<>();
         List<EndedRun> history = new ArrayList<>();
         for (Outcome outcome : group) {
-            if (outcome instanceof Released released) {
+            if (outcome.what() instanceof Outcome.Released released) {
                 releases.add(released.release());
-            } else if (outcome instanceof Marked marked) {
-                deliveries.add(marked.delivery());
+            } else if (outcome.what() instanceof Outcome.Marked marked) {
                 marks.add(marked.mark());
                 EndedRun run = EndedRun.of(marked.delivery(), marked.mark());
                 if (run != null) {
@@ -387,16 +446,29 @@ final class Marker implements Runnable {
                 }
             }
         }
-        Set<String> ours = store.write(marks, releases, keepKey, history);
-        for (int i = 0; i < marks.size(); i++) {
-            Delivery delivery = deliveries.get(i);
-            Mark mark = marks.get(i);
-            Written notFound = repeated ? Written.PROBABLY : Written.NO;
-            Written written = ours.contains(mark.eventId()) ? Written.YES : notFound;
-            tell(() -> listener.marked(delivery, mark, written));
+        ClaimedStore.Written written = store.write(marks, releases, keepKey, history, passLocked);
+        pause = FIRST_PAUSE;
+        writes += written.locked().size() < group.size() ? 1 : 0;
+        for (Outcome outcome : group) {
+            if (written.locked().contains(outcome.eventId())) {
+                aside.add(outcome, LOCKED_PAUSE);
+                locked.log(
+                        Level.WARNING,
+                        "The row of event " + outcome.eventId()
+                                + " is locked by another session; its outcome is written once the lock is gone",
+                        null);
+            } else {
+                tell(() -> report(outcome, written.ours().contains(outcome.eventId())));
+            }
         }
-        for (Release release : releases) {
-            tell(() -> listener.released(release));
+    }
+
+    private void report(Outcome outcome, boolean ours) {
+        if (outcome.what() instanceof Outcome.Marked marked) {
+            Written notFound = outcome.repeated() ? Written.PROBABLY : Written.NO;
+            listener.marked(marked.delivery(), marked.mark(), ours ? Written.YES : notFound);
+        } else if (outcome.what() instanceof Outcome.Released released) {
+            listener.released(released.release());
         }
     }
 

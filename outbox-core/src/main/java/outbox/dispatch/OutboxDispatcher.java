@@ -5,6 +5,7 @@ import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.internal.ClaimInHand;
 import outbox.internal.GuardedMetrics;
+import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
@@ -88,6 +89,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                 Objects.requireNonNull(builder.eventStore, "eventStore"),
                 builder.ownerId,
                 builder.leaseDuration,
+                builder.databaseTimeout,
                 builder.deleteDone);
         store.keepAttempts(builder.keepAttempts);
         ordering = builder.ordering;
@@ -657,6 +659,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private long drainTimeoutMs = 5000;
         private boolean drainQueues = true;
         private Duration leaseDuration = Duration.ofMinutes(5);
+        private @Nullable Duration databaseTimeout;
         private Duration listenerTimeLimit = Duration.ofMinutes(10);
         private final Map<String, Duration> timeLimits = new HashMap<>();
         private MetricsExporter metrics = MetricsExporter.NOOP;
@@ -790,6 +793,16 @@ public final class OutboxDispatcher implements AutoCloseable {
             return this;
         }
 
+        /**
+         * How long the dispatcher waits for an answer of the database before it gives the connection up and goes on
+         * with another; what it wanted to write is written again. Default 5 s,
+         * or half the lease if that is shorter, but at least 1 s. At most half of {@link #leaseDuration}.
+         */
+        public Builder databaseTimeout(Duration databaseTimeout) {
+            this.databaseTimeout = requirePositive(databaseTimeout, "databaseTimeout");
+            return this;
+        }
+
         /** How long a listener may run before it is interrupted and its attempt counts as failed; default 10 minutes. */
         public Builder listenerTimeLimit(Duration listenerTimeLimit) {
             this.listenerTimeLimit = requirePositive(listenerTimeLimit, "listenerTimeLimit");
@@ -867,6 +880,9 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
 
         public OutboxDispatcher build() {
+            if (databaseTimeout != null) {
+                StoreAccess.requireWithin(databaseTimeout, leaseDuration, "leaseDuration");
+            }
             return new OutboxDispatcher(this);
         }
 

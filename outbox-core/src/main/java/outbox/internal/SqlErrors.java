@@ -9,35 +9,69 @@ import java.util.Set;
 /** Reads what a database said, by SQLState and vendor code, never by the words of a message. */
 public final class SqlErrors {
 
-    private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205; // with the SQLState of a general error
-    private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
+    private static final Set<Integer> MYSQL_LOCKED = Set.of(1205, 3572); // wait was too long, no wait was wanted
+    private static final Set<String> LOCKED = Set.of("55P03", "HYT00"); // PostgreSQL, H2
+    /**
+     * Connection, transaction state, login, database, conflict, resources, locks, intervention, system, time limit.
+     */
+    private static final List<String> PASSING =
+            List.of("08", "25", "28", "3D", "3F", "40", "53", "55", "57", "58", "HYT");
+
+    /** No such table: PostgreSQL, MySQL and H2. It may be on its way to another place. */
+    private static final Set<String> NO_TABLE = Set.of("42P01", "42S02", "42S03", "42S04");
+
+    /** Disk or table full, read-only, no such database or table, no grant on all of a table. */
     private static final Set<Integer> MYSQL_PASSING =
-            Set.of(1021, 1114, 1290, 1836); // disk full, table full, read-only: general errors by their SQLState
-    private static final Set<Integer> MYSQL_LOST =
-            Set.of(1053, 2006, 2013); // the server went away; ProxySQL and MaxScale give a general SQLState
+            Set.of(1021, 1044, 1045, 1049, 1114, 1142, 1143, 1146, 1290, 1792, 1836);
+
+    /** A text that the column cannot hold; some have the SQLState of a general error. */
+    private static final Set<Integer> MYSQL_DATA = Set.of(1264, 1265, 1366, 1406, 3988);
+
+    /** The server went away; ProxySQL and MaxScale give a general SQLState. */
+    private static final Set<Integer> MYSQL_LOST = Set.of(1053, 2006, 2013);
+
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
 
     private SqlErrors() {}
 
-    /** Whether the transaction lost against another one and may simply be repeated: deadlock, serialisation failure, lock wait timeout. */
+    /**
+     * Whether the transaction lost against another one and may simply be repeated: deadlock, serialisation failure, a
+     * row that is locked.
+     */
     public static boolean isConflict(Throwable error) {
         SQLException sql = find(error);
         return sql != null
                 && (stateOf(sql).startsWith("40") && !stateOf(sql).equals("40003")
-                        || sql.getErrorCode() == MYSQL_LOCK_WAIT_TIMEOUT);
+                        || MYSQL_LOCKED.contains(sql.getErrorCode()));
+    }
+
+    /** Whether another transaction has locked something that the statement needs. */
+    public static boolean isLocked(Throwable error) {
+        SQLException sql = find(error);
+        return sql != null && (LOCKED.contains(stateOf(sql)) || MYSQL_LOCKED.contains(sql.getErrorCode()));
     }
 
     /**
-     * Whether the database understood and refused, so that repeating the same cannot help. What may pass by itself is not: connection, conflict, resources, locks, intervention.
+     * Whether the database understood and refused what it was asked, perhaps for a single row of it. What may pass by
+     * itself is not: connection, login, read-only, a missing table or
+     * grant, conflict, resources, locks, intervention.
      */
     public static boolean isRefusal(Throwable error) {
         SQLException sql = find(error);
         if (sql == null || isConflict(error) || stateOf(sql).isEmpty()) {
             return false;
         }
-        return PASSING.stream().noneMatch(stateOf(sql)::startsWith)
-                && !MYSQL_PASSING.contains(sql.getErrorCode())
-                && !MYSQL_LOST.contains(sql.getErrorCode());
+        return isDataError(error)
+                || PASSING.stream().noneMatch(stateOf(sql)::startsWith)
+                        && !NO_TABLE.contains(stateOf(sql))
+                        && !MYSQL_PASSING.contains(sql.getErrorCode())
+                        && !MYSQL_LOST.contains(sql.getErrorCode());
+    }
+
+    /** Whether a value cannot be stored: it is too long, or has characters that the column cannot hold. */
+    public static boolean isDataError(Throwable error) {
+        SQLException sql = find(error);
+        return sql != null && (stateOf(sql).startsWith("22") || MYSQL_DATA.contains(sql.getErrorCode()));
     }
 
     /** Whether the connection broke on the way, so that the transaction may have been committed all the same; not if there never was a connection. */

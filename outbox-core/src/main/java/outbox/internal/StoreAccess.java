@@ -1,5 +1,6 @@
 package outbox.internal;
 
+import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
@@ -13,6 +14,7 @@ import java.time.Instant;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 
 /**
  * Runs statements of the framework, each in a transaction of its own that is committed or rolled back before the connection goes back to its pool in the state in which it came.
@@ -22,15 +24,27 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class StoreAccess {
 
-    private static final int NETWORK_TIMEOUT_MILLIS = 30_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(5);
+    private static final Duration SHORTEST_DEFAULT = Duration.ofSeconds(1);
     private static final int CONFLICT_RETRIES = 3;
     private static final Duration ROUGH = Duration.ofMillis(20);
 
     private final ConnectionProvider connections;
     private final EventStore store;
     private final DatabaseClock clock;
+    private final Supplier<Duration> timeout;
 
     public StoreAccess(ConnectionProvider connections, EventStore store) {
+        this(connections, store, () -> PATIENCE);
+    }
+
+    /**
+     * @param timeout how long to wait for the database's answer before the connection is given up; asked for each
+     * transaction
+     */
+    public StoreAccess(ConnectionProvider connections, EventStore store, Supplier<Duration> timeout) {
+        this.timeout = timeout;
         this.connections = connections;
         this.store = store;
         this.clock = new DatabaseClock(store);
@@ -105,7 +119,7 @@ public final class StoreAccess {
     }
 
     private <T> T once(String what, Work<T> work) {
-        try (Lent lent = new Lent(connections.getConnection())) {
+        try (Lent lent = new Lent(connections.getConnection(), timeout.get())) {
             Connection connection = lent.connection;
             if (store instanceof LeasingEventStore leasing) {
                 leasing.prepare(connection);
@@ -133,11 +147,11 @@ public final class StoreAccess {
         private final int networkTimeout;
         private boolean clean; // set by once, read by close: same thread
 
-        Lent(Connection connection) throws SQLException {
+        Lent(Connection connection, Duration timeout) throws SQLException {
             this.connection = connection;
             try {
                 this.autoCommit = connection.getAutoCommit();
-                this.networkTimeout = limitNetwork(connection);
+                this.networkTimeout = limitNetwork(connection, (int) timeout.toMillis());
                 if (autoCommit) {
                     connection.setAutoCommit(false);
                 }
@@ -182,13 +196,13 @@ public final class StoreAccess {
         }
 
         /** Answers the limit to restore, or -1 where the driver knows none. */
-        private static int limitNetwork(Connection connection) throws SQLException {
+        private static int limitNetwork(Connection connection, int millis) throws SQLException {
             try {
                 int before = connection.getNetworkTimeout();
-                if (before > 0 && before <= NETWORK_TIMEOUT_MILLIS) {
+                if (before > 0 && before <= millis) {
                     return -1;
                 }
-                connection.setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
+                connection.setNetworkTimeout(Runnable::run, millis);
                 return before;
             } catch (SQLFeatureNotSupportedException | AbstractMethodError e) {
                 return -1;
@@ -204,8 +218,33 @@ public final class StoreAccess {
         }
     }
 
-    /** How long a database call of the framework may take at most before its connection is given up. */
+    /**
+     * Refuses a time limit that is too long for the lease: what is given up must be done again while the event is
+     * ours.
+     */
+    public static void requireWithin(Duration databaseTimeout, Duration lease, String leaseName) {
+        if (databaseTimeout.compareTo(lease.dividedBy(2)) > 0) {
+            throw new IllegalArgumentException("databaseTimeout must be at most half of " + leaseName + ", which is "
+                    + lease + ": " + databaseTimeout);
+        }
+    }
+
+    /**
+     * How long to wait for the database's answer under such a lease: as long as was set, else 5 s, and not longer than
+     * half the lease if that is more than a second.
+     */
+    public static Duration timeoutWithin(Duration lease, @Nullable Duration databaseTimeout) {
+        Duration wanted = databaseTimeout == null ? DEFAULT_TIMEOUT : databaseTimeout;
+        Duration half = lease.dividedBy(2);
+        Duration longest = half.compareTo(SHORTEST_DEFAULT) < 0 ? SHORTEST_DEFAULT : half;
+        return wanted.compareTo(longest) < 0 ? wanted : longest;
+    }
+
+    /**
+     * How long a database call of the framework may take before its connection is given up, where nothing else was
+     * set.
+     */
     public static Duration patience() {
-        return Duration.ofMillis(NETWORK_TIMEOUT_MILLIS);
+        return PATIENCE;
     }
 }

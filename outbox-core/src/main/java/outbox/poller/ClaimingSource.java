@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.internal.ClaimInHand;
 import outbox.internal.ClaimTokens;
 import outbox.internal.Expiry;
+import outbox.internal.SqlErrors;
 import outbox.internal.StoreAccess;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
@@ -195,12 +196,34 @@ final class ClaimingSource implements EventSource {
 
     @Override
     public void giveBack(List<Found> events) {
+        try {
+            release(events, false);
+        } catch (RuntimeException e) {
+            if (!SqlErrors.isLocked(e)) {
+                throw e;
+            }
+            release(events, true);
+        }
+    }
+
+    /**
+     * An event whose row is locked by another transaction is passed over, if that is wanted: its lease has to run out.
+     */
+    private void release(List<Found> events, boolean passLocked) {
         String token = tokenOf(events.get(0)); // a batch is one claim
         List<String> ids = ids(events, false);
         List<String> suspects = ids(events, true);
         access.inTransaction("give back " + events.size() + " events", connection -> {
-            int released = ids.isEmpty() ? 0 : store.release(connection, token, ids);
-            return released + (suspects.isEmpty() ? 0 : store.releaseSuspects(connection, token, suspects));
+            Set<String> locked = passLocked
+                    ? store.lockFree(
+                            connection,
+                            events.stream().map(event -> event.row().eventId()).toList())
+                    : Set.of();
+            List<String> free = ids.stream().filter(id -> !locked.contains(id)).toList();
+            List<String> freeSuspects =
+                    suspects.stream().filter(id -> !locked.contains(id)).toList();
+            int released = free.isEmpty() ? 0 : store.release(connection, token, free);
+            return released + (freeSuspects.isEmpty() ? 0 : store.releaseSuspects(connection, token, freeSuspects));
         });
     }
 

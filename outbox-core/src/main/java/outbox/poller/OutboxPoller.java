@@ -126,11 +126,21 @@ public final class OutboxPoller implements AutoCloseable {
         this.lockTimeout = lockTimeout;
         this.intervalMs = builder.intervalMs;
         EventStore store = Objects.requireNonNull(builder.eventStore, "eventStore");
-        this.access = new StoreAccess(Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store);
+        this.access = access(builder, store, lockTimeout);
         EventSource source = source(access, store, builder, lockTimeout);
         OutboxPollerHandler handler = handler(builder);
         this.cycle = new PollCycle(source, handler, builder.batchSize, builder.backlogBatchSize, builder.metrics);
         handler.attached(this);
+    }
+
+    private static StoreAccess access(Builder builder, EventStore store, @Nullable Duration lockTimeout) {
+        Duration lease = lockTimeout == null ? DEFAULT_LOCK_TIMEOUT : lockTimeout;
+        if (builder.databaseTimeout != null) {
+            StoreAccess.requireWithin(builder.databaseTimeout, lease, "lockTimeout");
+        }
+        Duration timeout = StoreAccess.timeoutWithin(lease, builder.databaseTimeout);
+        return new StoreAccess(
+                Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store, () -> timeout);
     }
 
     private static EventSource source(
@@ -321,6 +331,7 @@ public final class OutboxPoller implements AutoCloseable {
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private @Nullable String ownerId;
         private Duration lockTimeout = DEFAULT_LOCK_TIMEOUT;
+        private @Nullable Duration databaseTimeout;
 
         private Builder() {}
 
@@ -390,6 +401,19 @@ public final class OutboxPoller implements AutoCloseable {
                 throw new IllegalArgumentException("lockTimeout must be positive and at most a year: " + lockTimeout);
             }
             this.lockTimeout = lockTimeout == null ? DEFAULT_LOCK_TIMEOUT : lockTimeout;
+            return this;
+        }
+
+        /**
+         * How long the poller waits for an answer of the database before it gives the connection up. Default 5 s, or
+         * half of {@link #lockTimeout} if that is shorter, but at least 1 s.
+         * At most half of {@link #lockTimeout}.
+         */
+        public Builder databaseTimeout(Duration databaseTimeout) {
+            if (databaseTimeout.isZero() || databaseTimeout.isNegative()) {
+                throw new IllegalArgumentException("databaseTimeout must be positive: " + databaseTimeout);
+            }
+            this.databaseTimeout = databaseTimeout;
             return this;
         }
 

@@ -48,6 +48,16 @@ public interface LeasingEventStore extends EventStore {
     Optional<ClaimedEvent> claimOne(
             Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held);
 
+    /**
+     * Locks the rows of these events for the rest of the transaction, without waiting: a row that another transaction
+     * has locked is left out. Returns the events whose rows are
+     * left out. An event without a row is not among them.
+     *
+     * <p>The other methods may wait for a locked row, briefly, and then fail with the database's error. They never
+     * wait for a row that this method has locked.
+     */
+    Set<String> lockFree(Connection conn, Collection<String> eventIds);
+
     /** Counts an attempt before its run starts; false if the claim no longer holds the event. */
     boolean recordRun(Connection conn, String token, String eventId);
 

@@ -32,6 +32,13 @@ class DispatcherSettingsTest {
                 wrong("maxQueuedBytes", builder -> builder.maxQueuedBytes(0)),
                 wrong("drainTimeoutMs", builder -> builder.drainTimeoutMs(-1)),
                 wrong("drainTimeoutMs", builder -> builder.drainTimeoutMs(Long.MAX_VALUE)),
+                wrong("databaseTimeout", builder -> builder.databaseTimeout(Duration.ZERO)),
+                wrong(
+                        "databaseTimeout",
+                        builder -> complete(builder)
+                                .leaseDuration(Duration.ofSeconds(9))
+                                .databaseTimeout(Duration.ofSeconds(5))
+                                .build()),
                 wrong("leaseDuration", builder -> builder.leaseDuration(Duration.ZERO)),
                 wrong("leaseDuration", builder -> builder.leaseDuration(Duration.ofSeconds(-1))),
                 wrong("leaseDuration", builder -> builder.leaseDuration(Duration.ofSeconds(Long.MAX_VALUE))),

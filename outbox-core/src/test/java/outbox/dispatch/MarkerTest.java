@@ -6,6 +6,7 @@ import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.dispatch.Marker.Written;
 import outbox.fake.BrokenLog;
+import outbox.fake.CapturedLog;
 import outbox.fake.FakeConnections;
 import outbox.spi.Claim;
 import outbox.spi.LeasingEventStore;
@@ -16,14 +17,18 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.logging.Level;
 
 import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -33,7 +38,9 @@ class MarkerTest {
 
     private final Deque<Object> answers = new ArrayDeque<>(); // of the store, set before an outcome is handed over
     private final LinkedBlockingQueue<Written> told = new LinkedBlockingQueue<>();
+    private final Set<String> texts = ConcurrentHashMap.newKeySet();
     private volatile Runnable afterwards = () -> {};
+    private volatile Function<Collection<?>, Set<String>> leftOut = ids -> Set.of(); // what lockFree returns
 
     @Test
     void an_outcome_is_written_or_its_claim_was_lost() throws InterruptedException {
@@ -99,6 +106,104 @@ class MarkerTest {
         assertThat(writes).hasValueLessThan(200);
     }
 
+    @Test
+    void an_outcome_whose_row_is_locked_waits_and_the_others_are_written() throws InterruptedException {
+        CountDownLatch unlocked = new CountDownLatch(1);
+        leftOut = ids -> unlocked.getCount() > 0 && ids.contains("locked") ? Set.of("locked") : Set.of();
+        Marker marker = marker(arguments -> {
+            Set<String> ids = idsOf(arguments);
+            if (unlocked.getCount() > 0 && ids.contains("locked")) {
+                throw new OutboxException("locked", new SQLException("locked", "55P03"));
+            }
+            return ids;
+        });
+
+        marker.settle(delivery("locked"), Mark.done("locked", "token"));
+        for (int i = 0; i < 10; i++) {
+            marker.settle(delivery("free-" + i), Mark.done("free-" + i, "token"));
+        }
+
+        for (int i = 0; i < 10; i++) {
+            assertThat(told.poll(10, TimeUnit.SECONDS)).isEqualTo(Written.YES);
+        }
+        assertThat(told).isEmpty();
+        unlocked.countDown();
+        assertThat(told.poll(10, TimeUnit.SECONDS)).isEqualTo(Written.YES);
+        assertThat(marker.close(Duration.ofSeconds(5))).isTrue();
+    }
+
+    @Test
+    void a_person_is_called_for_an_outcome_that_the_database_refuses_while_it_writes_others()
+            throws InterruptedException {
+        AtomicInteger refusals = new AtomicInteger();
+        Marker marker = marker(arguments -> {
+            Set<String> ids = idsOf(arguments);
+            if (ids.contains("bad")) {
+                refusals.incrementAndGet();
+                throw new OutboxException("refused", new SQLException("not this one", "P0001"));
+            }
+            return ids;
+        });
+        try (CapturedLog log = CapturedLog.of(Marker.class)) {
+            marker.settle(delivery("bad"), Mark.done("bad", "token"));
+            for (int i = 0; alarms(log).isEmpty(); i++) {
+                assertThat(i).as("others").isLessThan(3000);
+                marker.settle(delivery("good-" + i), Mark.done("good-" + i, "token"));
+                assertThat(told.poll(10, TimeUnit.SECONDS)).isEqualTo(Written.YES);
+                LockSupport.parkNanos(10_000_000);
+            }
+
+            assertThat(alarms(log)).singleElement().asString().contains("event bad");
+            assertThat(marker.close(Duration.ofSeconds(5))).isFalse(); // it gave the outcome up
+            assertThat(refusals).hasValueLessThan(100);
+        }
+    }
+
+    private static List<String> alarms(CapturedLog log) {
+        return log.messages(Level.SEVERE).stream()
+                .filter(message -> message.contains("for good"))
+                .toList();
+    }
+
+    @Test
+    void nobody_is_called_while_nothing_at_all_can_be_written() throws InterruptedException {
+        AtomicInteger refusals = new AtomicInteger();
+        CountDownLatch granted = new CountDownLatch(1);
+        Marker marker = marker(arguments -> {
+            if (granted.getCount() > 0) {
+                refusals.incrementAndGet();
+                throw new OutboxException("refused", new SQLException("no grant", "42501"));
+            }
+            return idsOf(arguments);
+        });
+        try (CapturedLog log = CapturedLog.of(Marker.class)) {
+            for (int i = 0; i < 400; i++) {
+                marker.settle(delivery("event-" + i), Mark.dead("event-" + i, "token", true, "its reason"));
+            }
+            while (refusals.get() < 60) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            granted.countDown();
+
+            for (int i = 0; i < 400; i++) {
+                assertThat(told.poll(10, TimeUnit.SECONDS)).isEqualTo(Written.YES);
+            }
+            assertThat(marker.close(Duration.ofSeconds(5))).isTrue();
+            assertThat(alarms(log)).isEmpty();
+            assertThat(texts).containsOnly("its reason");
+        }
+    }
+
+    /** The events of a call of mark; notes the error texts. */
+    private Set<String> idsOf(Object[] arguments) {
+        return ((List<?>) arguments[1])
+                .stream()
+                        .map(Mark.class::cast)
+                        .peek(mark -> texts.add(mark.error()))
+                        .map(Mark::eventId)
+                        .collect(toSet());
+    }
+
     /** Hands over an outcome while the store answers so; answers what the marker makes of it. */
     private Written mark(Object... storeAnswers) throws InterruptedException {
         answers.addAll(List.of(storeAnswers));
@@ -119,10 +224,11 @@ class MarkerTest {
                 (proxy, method, arguments) -> switch (method.getName()) {
                     case "mark" -> marks.apply(arguments);
                     case "now" -> Instant.EPOCH;
+                    case "lockFree" -> leftOut.apply((Collection<?>) arguments[1]);
                     default -> null;
                 });
         Marker marker = new Marker(
-                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), false),
+                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), null, false),
                 new Told(),
                 new Term(null, () -> {}),
                 task -> new Thread(task, "marker"),

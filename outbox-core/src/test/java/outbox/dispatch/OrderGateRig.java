@@ -61,7 +61,9 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
                 new Class<?>[] {OrderedEventStore.class},
                 (proxy, method, arguments) -> method.getName().equals("positions") ? answer(arguments[1]) : null);
         gate = new OrderGate(
-                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), false), ordering, this);
+                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), null, false),
+                ordering,
+                this);
         new Thread(gate, "gate").start();
     }
 

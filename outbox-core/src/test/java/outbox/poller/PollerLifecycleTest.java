@@ -295,6 +295,14 @@ class PollerLifecycleTest {
                 wrong("intervalMs", builder -> builder.intervalMs(Long.MAX_VALUE)),
                 wrong("skipRecent", builder -> builder.skipRecent(Duration.ofNanos(-1))),
                 wrong("skipRecent", builder -> builder.skipRecent(Duration.ofSeconds(Long.MAX_VALUE))),
+                wrong("databaseTimeout", builder -> builder.databaseTimeout(Duration.ZERO)),
+                wrong(
+                        "databaseTimeout",
+                        builder -> builder.eventStore(new MemoryEventStore())
+                                .connectionProvider(new FakeConnections())
+                                .lockTimeout(Duration.ofSeconds(9))
+                                .databaseTimeout(Duration.ofSeconds(5))
+                                .build()),
                 wrong("lockTimeout", builder -> builder.lockTimeout(Duration.ZERO)),
                 wrong("lockTimeout", builder -> builder.lockTimeout(Duration.ofNanos(-1))),
                 wrong("lockTimeout", builder -> builder.lockTimeout(Duration.ofSeconds(Long.MAX_VALUE))));

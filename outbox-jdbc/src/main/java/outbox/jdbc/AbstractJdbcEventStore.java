@@ -571,7 +571,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             String reason) {
         return run("end events that nobody took", () -> {
             List<String> ids = untaken(conn, dueBefore, lockExpiry, limit, ordering, new WithheldSql(except));
-            updateIds(
+            updateHeldIds(
                     conn,
                     """
                     UPDATE %1$s
@@ -751,7 +751,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** Takes those candidates that are still free and due, and answers them: one that failed since it was read waits for its retry. This alone decides who owns an event; a lock taken before only saves useless tries. */
     private Set<String> take(Connection conn, String token, Set<String> ids, Instant now, Instant lockExpiry)
             throws SQLException {
-        int count = updateIds(
+        int count = updateHeldIds(
                 conn,
                 """
                 UPDATE %1$s
@@ -771,10 +771,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     public Optional<ClaimedEvent> claimOne(
             Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held) {
         return run("claim event " + eventId, () -> {
+            String lock = locksFirst() ? lockNow() : ""; // the UPDATE decides, but it must not wait
             List<EventRows.Candidate> rows = query(
                     conn,
-                    "SELECT %s, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2)"
-                            .formatted(EventRows.columns(shape(conn), ""), table()),
+                    "SELECT %s, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2) %s"
+                            .formatted(EventRows.columns(shape(conn), ""), table(), lock),
                     binder -> binder.text(eventId),
                     row -> EventRows.candidate(row, shape(conn)));
             if (rows.isEmpty()) {
@@ -790,7 +791,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                        AND (available_at <= ? OR locked_by = ?)
                        AND (locked_at IS NULL OR locked_at < ? OR locked_by = ?)
                     """.formatted(table());
-            int count = update(
+            int count = updateHeld(
                     conn,
                     sql,
                     binder -> binder.text(claim.token())
@@ -809,6 +810,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     // ---- events that a claim holds ----
+
+    @Override
+    public Set<String> lockFree(Connection conn, Collection<String> eventIds) {
+        return held.lockFree(conn, eventIds);
+    }
 
     @Override
     public boolean recordRun(Connection conn, String token, String eventId) {

@@ -320,7 +320,7 @@ final class ControlStatements {
 
     private void bury(Connection conn, List<String> eventIds, Instant now, Instant lockExpiry, String reason)
             throws SQLException {
-        store.updateIds(
+        store.updateHeldIds(
                 conn,
                 """
                 UPDATE %1$s

@@ -53,45 +53,51 @@ final class HeldEventStatements {
     }
 
     private boolean changeAttempts(Connection conn, String what, String sql, String token, String eventId) {
-        return store.update(
-                        conn,
-                        what,
-                        sql.formatted(store.table()),
-                        binder -> binder.text(eventId).text(token))
-                > 0;
+        return store.run(what, () -> {
+            boolean ours =
+                    !store.locksFirst() || !store.lockHeld(conn, token, List.of(eventId)).isEmpty();
+            return ours
+                    && store.updateHeld(
+                                    conn,
+                                    sql.formatted(store.table()),
+                                    binder -> binder.text(eventId).text(token))
+                            > 0;
+        });
     }
 
     Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now) {
         return store.run("renew leases", () -> {
-            int count = store.updateIds(
+            Collection<String> tried = lockFirst(conn, token, eventIds);
+            int count = store.updateHeldIds(
                     conn, """
                     UPDATE %1$s
                        SET locked_at = ?
                      WHERE %2$s
                        AND locked_by = ?
                        AND status + 0 IN (0, 2)
-                    """, eventIds, binder -> binder.time("locked_at", now), binder -> binder.text(token));
-            return count == eventIds.size() ? Set.copyOf(eventIds) : heldBy(conn, token, eventIds);
+                    """, tried, binder -> binder.time("locked_at", now), binder -> binder.text(token));
+            return count == tried.size() ? Set.copyOf(tried) : heldBy(conn, token, tried);
         });
     }
 
     int release(Connection conn, String token, Collection<String> eventIds) {
         return store.run(
                 "give back events",
-                () -> store.updateIds(conn, """
+                () -> store.updateHeldIds(
+                        conn, """
                 UPDATE %1$s
                    SET locked_by = NULL, locked_at = NULL
                  WHERE %2$s
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
-                """, eventIds, binder -> {}, binder -> binder.text(token)));
+                """, lockFirst(conn, token, eventIds), binder -> {}, binder -> binder.text(token)));
     }
 
     /** The token stays, with a lease that ended long ago. */
     int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
         return store.run(
                 "give back suspects",
-                () -> store.updateIds(
+                () -> store.updateHeldIds(
                         conn,
                         """
                 UPDATE %1$s
@@ -100,13 +106,34 @@ final class HeldEventStatements {
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
                 """,
-                        eventIds,
+                        lockFirst(conn, token, eventIds),
                         binder -> binder.time("locked_at", LayoutFence.LONG_AGO),
                         binder -> binder.text(token)));
     }
 
+    /**
+     * The events that an UPDATE should name: all, or those that are ours and locked, where it would wait for a lock.
+     */
+    private Collection<String> lockFirst(Connection conn, String token, Collection<String> eventIds)
+            throws SQLException {
+        return store.locksFirst() ? store.lockHeld(conn, token, eventIds) : eventIds;
+    }
+
+    /** Locks the rows that nobody else has locked; returns the events of the others. */
+    Set<String> lockFree(Connection conn, Collection<String> eventIds) {
+        return store.run("lock events", () -> {
+            Set<String> others = new HashSet<>(eventIds);
+            others.removeAll(store.queryHeldIds(
+                    conn,
+                    "SELECT event_id FROM %1$s" + store.byPrimaryKey() + " WHERE %2$s FOR UPDATE SKIP LOCKED",
+                    eventIds,
+                    binder -> {}));
+            return store.queryHeldIds(conn, "SELECT event_id FROM %1$s WHERE %2$s", others, binder -> {});
+        });
+    }
+
     Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {
-        return store.queryIds(
+        return store.queryHeldIds(
                 conn,
                 "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status + 0 IN (0, 2)",
                 eventIds,
@@ -157,22 +184,23 @@ final class HeldEventStatements {
 
     private Set<String> markDone(Connection conn, String token, List<String> eventIds, Instant now)
             throws SQLException {
-        int count = store.updateIds(
+        Collection<String> tried = lockFirst(conn, token, eventIds);
+        int count = store.updateHeldIds(
                 conn, """
                 UPDATE %1$s
                    SET status = 1, done_at = ?, locked_by = NULL, locked_at = NULL
                  WHERE %2$s
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
-                """, eventIds, binder -> binder.time("done_at", now), binder -> binder.text(token));
-        if (count == eventIds.size()) {
-            return Set.copyOf(eventIds);
+                """, tried, binder -> binder.time("done_at", now), binder -> binder.text(token));
+        if (count == tried.size()) {
+            return Set.copyOf(tried);
         }
         // Some were not ours any more; those that were bear the time of this very mark.
-        return store.queryIds(
+        return store.queryHeldIds(
                 conn,
                 "SELECT event_id FROM %1$s WHERE %2$s AND status = 1 AND done_at = ?",
-                eventIds,
+                tried,
                 binder -> binder.time("done_at", now));
     }
 }

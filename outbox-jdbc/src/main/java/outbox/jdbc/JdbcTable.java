@@ -139,6 +139,32 @@ abstract class JdbcTable {
         return update(conn, sql, binds);
     }
 
+    /**
+     * An update of events that a claim holds, in a transaction of the library: it waits for a locked row only briefly,
+     * where the database can be told so.
+     */
+    int updateHeld(Connection conn, String sql, Binds binds) throws SQLException {
+        return updateAnew(conn, sql, binds);
+    }
+
+    /** A query on the terms of {@link #updateHeld}. */
+    <T> List<T> queryHeld(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return queryAnew(conn, sql, binds, mapper);
+    }
+
+    /**
+     * Whether an UPDATE cannot be kept from waiting for a locked row, so that its rows must be locked by {@link
+     * #lockHeld} before it.
+     */
+    boolean locksFirst() {
+        return false;
+    }
+
+    /** What makes a SELECT lock its rows, and wait for none of them longer than {@link #updateHeld} would. */
+    String lockNow() {
+        return "FOR UPDATE";
+    }
+
     /** The condition that event_id is one of {@code count} ids. */
     protected String idCondition(int count) {
         return "event_id IN (?" + ", ?".repeat(count - 1) + ")";
@@ -157,9 +183,26 @@ abstract class JdbcTable {
     /** Runs an update for many ids, some at a time: {@code %1$s} is the table, {@code %2$s} the condition on the id. */
     final int updateIds(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
             throws SQLException {
+        return updateIds(conn, this::updateAnew, sql, ids, before, after);
+    }
+
+    /** The same, on the terms of {@link #updateHeld}. */
+    final int updateHeldIds(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
+            throws SQLException {
+        return updateIds(conn, this::updateHeld, sql, ids, before, after);
+    }
+
+    /** Runs an UPDATE. */
+    @FunctionalInterface
+    private interface Update {
+        int run(Connection conn, String sql, Binds binds) throws SQLException;
+    }
+
+    private int updateIds(Connection conn, Update update, String sql, Collection<String> ids, Binds before, Binds after)
+            throws SQLException {
         int count = 0;
         for (List<String> some : portions(ids)) {
-            count += updateAnew(conn, idsText(conn, sql, some.size()), binder -> {
+            count += update.run(conn, idsText(conn, sql, some.size()), binder -> {
                 before.to(binder);
                 bindIds(binder, some);
                 after.to(binder);
@@ -169,9 +212,26 @@ abstract class JdbcTable {
     }
 
     final Set<String> queryIds(Connection conn, String sql, Collection<String> ids, Binds after) throws SQLException {
+        return queryIds(conn, this::queryAnew, sql, ids, after);
+    }
+
+    /** The same, on the terms of {@link #updateHeld}. */
+    final Set<String> queryHeldIds(Connection conn, String sql, Collection<String> ids, Binds after)
+            throws SQLException {
+        return queryIds(conn, this::queryHeld, sql, ids, after);
+    }
+
+    /** Runs a query for ids. */
+    @FunctionalInterface
+    private interface Query {
+        List<String> run(Connection conn, String sql, Binds binds, RowMapper<String> mapper) throws SQLException;
+    }
+
+    private Set<String> queryIds(Connection conn, Query query, String sql, Collection<String> ids, Binds after)
+            throws SQLException {
         Set<String> found = new HashSet<>();
         for (List<String> some : portions(ids)) {
-            found.addAll(queryAnew(
+            found.addAll(query.run(
                     conn,
                     idsText(conn, sql, some.size()),
                     binder -> {
@@ -195,11 +255,14 @@ abstract class JdbcTable {
         return "";
     }
 
-    /** Locks those of the events that the token holds, and answers them. Waits for who works on one of them. */
+    /**
+     * Locks those of the events that the token holds, and returns them. Fails if another transaction keeps one of them
+     * locked.
+     */
     Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
-        return queryIds(
+        return queryHeldIds(
                 conn,
-                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status + 0 IN (0, 2) FOR UPDATE",
+                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status + 0 IN (0, 2) " + lockNow(),
                 eventIds,
                 binder -> binder.text(token));
     }
@@ -207,7 +270,7 @@ abstract class JdbcTable {
     /** Deletes those of the events that the token holds, and answers them. */
     Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         Set<String> held = lockHeld(conn, token, eventIds);
-        updateIds(conn, "DELETE FROM %1$s WHERE %2$s", held, binder -> {}, binder -> {});
+        updateHeldIds(conn, "DELETE FROM %1$s WHERE %2$s", held, binder -> {}, binder -> {});
         return held;
     }
 
@@ -230,7 +293,7 @@ abstract class JdbcTable {
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
                 """.formatted(table, status.code(), failureTime(status)));
-        if (marks.size() == 1) {
+        if (marks.size() == 1 && !locksFirst()) {
             return update(conn, sql, binder -> bindFailed(binder, marks.get(0), now)) > 0
                     ? Set.of(marks.get(0).eventId())
                     : Set.of();

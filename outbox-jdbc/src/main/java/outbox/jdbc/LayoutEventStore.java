@@ -294,6 +294,28 @@ public final class LayoutEventStore extends JdbcTable
         }
     }
 
+    @Override
+    <T> List<T> queryHeld(Connection conn, String text, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return sql.isPostgres()
+                ? PostgresLimits.query(this, conn, text, binds, mapper)
+                : queryAnew(conn, text, binds, mapper);
+    }
+
+    @Override
+    int updateHeld(Connection conn, String text, Binds binds) throws SQLException {
+        return sql.isPostgres() ? PostgresLimits.update(this, conn, text, binds) : updateAnew(conn, text, binds);
+    }
+
+    @Override
+    boolean locksFirst() {
+        return dialect.locksFirst();
+    }
+
+    @Override
+    String lockNow() {
+        return dialect.lockNow();
+    }
+
     // ---- the database ----
 
     @Override
@@ -456,7 +478,7 @@ public final class LayoutEventStore extends JdbcTable
         // Binds: lock expiry, limit.
         String text = "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM " + sqlName() + " WHERE "
                 + sql.is(EventStatus.DEAD) + " AND " + lockedAt + " < ? LIMIT ? FOR UPDATE SKIP LOCKED";
-        List<String> lost = queryAnew(
+        List<String> lost = queryHeld(
                 conn,
                 text,
                 binder -> binder.time(sql.plain(LayoutColumn.LOCKED_AT), lockExpiry)
@@ -467,7 +489,7 @@ public final class LayoutEventStore extends JdbcTable
         }
         boolean errors = layout.has(LayoutColumn.LAST_ERROR);
         String set = fence.letGo().substring(2) + (errors ? ", " + sql.column(LayoutColumn.LAST_ERROR) + " = ?" : "");
-        updateIds(
+        updateHeldIds(
                 conn,
                 "UPDATE %1$s SET " + set + " WHERE %2$s",
                 lost,
@@ -525,7 +547,7 @@ public final class LayoutEventStore extends JdbcTable
                         free.sql(),
                         sql.order(),
                         lock);
-        return queryAnew(
+        return queryHeld(
                 conn,
                 text,
                 binder -> {
@@ -553,7 +575,7 @@ public final class LayoutEventStore extends JdbcTable
             return ids;
         }
         LayoutFence.Piece free = fence.free(lockExpiry);
-        int count = updateIds(
+        int count = updateHeldIds(
                 conn,
                 "UPDATE %1$s" + byId + " SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished() + free.sql(),
                 ids,
@@ -576,7 +598,7 @@ public final class LayoutEventStore extends JdbcTable
 
     private Set<String> heldBy(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         LayoutFence.Piece held = fence.held(token);
-        return queryIds(
+        return queryHeldIds(
                 conn,
                 "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND "
                         + sql.isUnfinished() + held.sql(),
@@ -603,7 +625,7 @@ public final class LayoutEventStore extends JdbcTable
                      WHERE %s
                        AND %s
                        AND %s%s
-                       FOR UPDATE
+                     %s
                     """.formatted(
                             rows.columns(shape(conn)),
                             fence.columns(),
@@ -611,8 +633,9 @@ public final class LayoutEventStore extends JdbcTable
                             idCondition(1),
                             ours ? sql.isUnfinished() : sql.isPending(),
                             sql.isDue(),
-                            free.sql());
-            List<LayoutRows.Candidate> found = queryAnew(
+                            free.sql(),
+                            lockNow());
+            List<LayoutRows.Candidate> found = queryHeld(
                             conn,
                             text,
                             binder -> {
@@ -635,6 +658,20 @@ public final class LayoutEventStore extends JdbcTable
     }
 
     // ---- events that a claim holds ----
+
+    @Override
+    public Set<String> lockFree(Connection conn, Collection<String> eventIds) {
+        return run("lock events", () -> {
+            String id = sql.column(LayoutColumn.EVENT_ID);
+            Set<String> others = new HashSet<>(possible(conn, eventIds));
+            others.removeAll(queryHeldIds(
+                    conn,
+                    "SELECT " + id + " FROM %1$s" + byId + " WHERE %2$s FOR UPDATE SKIP LOCKED",
+                    List.copyOf(others),
+                    binder -> {}));
+            return queryHeldIds(conn, "SELECT " + id + " FROM %1$s" + byId + " WHERE %2$s", others, binder -> {});
+        });
+    }
 
     @Override
     public boolean recordRun(Connection conn, String token, String eventId) {
@@ -662,7 +699,10 @@ public final class LayoutEventStore extends JdbcTable
             LayoutFence.Piece mine = fence.take(token, now);
             fence.remember(token, ids, now);
             if (!mine.sql().isEmpty()) {
-                int count = updateIds(
+                if (locksFirst()) {
+                    lockHeld(conn, token, ids);
+                }
+                int count = updateHeldIds(
                         conn,
                         "UPDATE %1$s" + byId + " SET " + mine.sql() + " WHERE %2$s AND " + sql.isUnfinished()
                                 + held.sql(),
@@ -709,7 +749,10 @@ public final class LayoutEventStore extends JdbcTable
             Connection conn, String what, String set, Binds binds, String token, Collection<String> eventIds) {
         return run(what, () -> {
             LayoutFence.Piece held = fence.held(token);
-            return updateIds(
+            if (locksFirst()) {
+                lockHeld(conn, token, eventIds);
+            }
+            return updateHeldIds(
                     conn,
                     "UPDATE %1$s" + byId + " SET " + set + " WHERE %2$s AND " + sql.isUnfinished() + held.sql(),
                     fence.mine(token, possible(conn, eventIds)),
@@ -746,10 +789,10 @@ public final class LayoutEventStore extends JdbcTable
     @Override
     Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         LayoutFence.Piece held = fence.held(token);
-        return queryIds(
+        return queryHeldIds(
                 conn,
                 "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId + " WHERE %2$s AND "
-                        + sql.isUnfinished() + held.sql() + " FOR UPDATE",
+                        + sql.isUnfinished() + held.sql() + " " + lockNow(),
                 fence.mine(token, possible(conn, eventIds)),
                 held.binds());
     }
@@ -758,7 +801,7 @@ public final class LayoutEventStore extends JdbcTable
         List<String> done = ids(
                 marks.stream().filter(mark -> mark.status() == EventStatus.DONE).toList());
         if (!done.isEmpty()) {
-            updateIds(
+            updateHeldIds(
                     conn,
                     "UPDATE %1$s" + byId + " SET " + sql.set(EventStatus.DONE) + fence.letGo() + " WHERE %2$s",
                     done,

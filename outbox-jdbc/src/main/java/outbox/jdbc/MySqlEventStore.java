@@ -86,9 +86,24 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
     Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
         return queryIds(
                 conn,
-                "SELECT event_id FROM %1$s FORCE INDEX (PRIMARY) WHERE %2$s AND locked_by = ? AND status IN (0, 2) FOR UPDATE",
+                "SELECT event_id FROM %1$s FORCE INDEX (PRIMARY) WHERE %2$s AND locked_by = ? AND status IN (0, 2) "
+                        + lockNow(),
                 eventIds,
                 binder -> binder.text(token));
+    }
+
+    /**
+     * The shortest wait for a lock that MySQL can be told is a second, for the whole session: too long, and more than
+     * is ours.
+     */
+    @Override
+    boolean locksFirst() {
+        return true;
+    }
+
+    @Override
+    String lockNow() {
+        return "FOR UPDATE NOWAIT";
     }
 
     @Override

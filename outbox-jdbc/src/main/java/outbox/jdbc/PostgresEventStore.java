@@ -385,23 +385,29 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         }
     }
 
+    @Override
+    <T> List<T> queryHeld(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return PostgresLimits.query(this, conn, sql, binds, mapper);
+    }
+
+    @Override
+    int updateHeld(Connection conn, String sql, Binds binds) throws SQLException {
+        return PostgresLimits.update(this, conn, sql, binds);
+    }
+
     /** Changes settings for the rest of the transaction, in the round trip of the statement. */
     @Override
     <T> List<T> queryByIndex(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
-        String text = shape(conn).text(new ByIndex(sql), () -> BY_INDEX + ";\n" + sql);
+        int millis = PostgresLimits.networkMillis(conn);
+        String text = shape(conn)
+                .text(new ByIndex(sql, millis), () -> BY_INDEX + ";\n" + PostgresLimits.settings(millis) + sql);
         try (PreparedStatement statements = conn.prepareStatement(text)) {
             binds.to(new Binder(statements, shape(conn)));
-            boolean answered = statements.execute();
-            while (!answered && statements.getUpdateCount() >= 0) { // what a setting answers
-                answered = statements.getMoreResults();
-            }
-            try (ResultSet rows = statements.getResultSet()) {
-                return all(rows, mapper);
-            }
+            return PostgresLimits.rows(statements, mapper);
         }
     }
 
-    private record ByIndex(String sql) {}
+    private record ByIndex(String sql, int networkMillis) {}
 
     @Override
     int updateAnew(Connection conn, String sql, Binds binds) throws SQLException {
@@ -413,7 +419,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
 
     @Override
     Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
-        return queryIds(
+        return queryHeldIds(
                 conn,
                 "DELETE FROM %1$s WHERE %2$s AND locked_by = ? AND status + 0 IN (0, 2) RETURNING event_id",
                 eventIds,
@@ -437,7 +443,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 RETURNING e.event_id
                 """.formatted(
                         table(), status.code(), timeColumn, shape.isZoned(timeColumn) ? "timestamptz" : "timestamp"));
-        List<String> written = queryAnew(
+        List<String> written = queryHeld(
                 conn,
                 sql,
                 binder -> binder.time(timeColumn, now)

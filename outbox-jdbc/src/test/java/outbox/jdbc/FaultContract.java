@@ -6,6 +6,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
+import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.testing.ChildJvm;
@@ -153,6 +154,62 @@ abstract class FaultContract {
                 node.poller.poll();
                 return node.deliveredIds().contains(event.eventId());
             });
+        }
+    }
+
+    @Test
+    void outcomes_that_the_network_swallowed_are_written_on_another_connection_within_seconds() {
+        proxied.getHikariConfigMXBean().setValidationTimeout(500); // else the pool waits 5 s for each dead connection
+        try (Node node = new Node(proxied, db.store())) {
+            node.write("{}");
+            await().until(() -> db.count("status = 1") == 1);
+            node.listener = event -> proxy.swallow(FaultProxy.Direction.TO_SERVER);
+            EventEnvelope event = node.write("{}");
+            await().atMost(7, TimeUnit.SECONDS).until(() -> node.counts.markFailures.get() > 0);
+
+            proxy.heal();
+
+            await().atMost(40, TimeUnit.SECONDS) // the pool may be opening a connection that the network swallowed too
+                    .until(() -> db.count("status = 1 AND attempts = 0") == 2);
+            assertThat(node.deliveredIds()).hasSize(2).contains(event.eventId());
+        }
+    }
+
+    @Test
+    void outcomes_whose_answers_the_network_swallowed_are_known_within_seconds() {
+        proxied.getHikariConfigMXBean().setValidationTimeout(500); // else the pool waits 5 s for each dead connection
+        try (Node node = new Node(proxied, db.store())) {
+            node.write("{}");
+            await().until(() -> db.count("status = 1") == 1);
+            node.listener = event -> proxy.swallow(FaultProxy.Direction.TO_CLIENT);
+            EventEnvelope event = node.write("{}");
+            await().atMost(7, TimeUnit.SECONDS).until(() -> node.counts.markFailures.get() > 0);
+
+            proxy.heal();
+
+            await().atMost(40, TimeUnit.SECONDS).until(() -> node.counts.success.get() == 2);
+            assertThat(db.count("status = 1 AND attempts = 0")).isEqualTo(2);
+            assertThat(node.deliveredIds()).hasSize(2).contains(event.eventId());
+        }
+    }
+
+    @Test
+    void a_claim_that_the_network_swallowed_does_not_hold_the_poller_longer_than_seconds() {
+        try (Node node = new Node(proxied, db.store())) {
+            node.poller.poll();
+            EventEnvelope event = node.writeCold("{}");
+            proxy.swallow(FaultProxy.Direction.TO_SERVER);
+            long start = System.nanoTime();
+
+            node.poller.poll();
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(12));
+            proxy.heal();
+            await().atMost(10, TimeUnit.SECONDS).until(() -> {
+                node.poller.poll();
+                return db.row(event.eventId()).status() == EventStatus.DONE;
+            });
+            assertThat(db.row(event.eventId()).attempts()).isZero();
         }
     }
 

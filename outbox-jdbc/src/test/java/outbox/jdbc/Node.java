@@ -80,6 +80,12 @@ final class Node implements AutoCloseable {
         }
     }
 
+    /** Does something to a connection, or refuses it. */
+    @FunctionalInterface
+    interface Lending {
+        void to(Connection connection) throws SQLException;
+    }
+
     final List<EventEnvelope> delivered = new CopyOnWriteArrayList<>();
     final Counts counts = new Counts();
     final ThreadLocalTxContext txContext = new ThreadLocalTxContext();
@@ -90,6 +96,7 @@ final class Node implements AutoCloseable {
     final OutboxWriter coldWriter; // leaves everything to pollers
     final AtomicInteger connections = new AtomicInteger(); // that the engine asked for
     volatile boolean down; // the database cannot be reached by the engine
+    volatile Lending lending = connection -> {}; // what happens to a connection before the engine gets it
     volatile EventListener listener = event -> {};
 
     Node(DataSource dataSource, LeasingEventStore store) {
@@ -131,7 +138,14 @@ final class Node implements AutoCloseable {
         if (down) {
             throw new SQLException("The database is down for this test", "08001");
         }
-        return dataSource.getConnection();
+        Connection connection = dataSource.getConnection();
+        try {
+            lending.to(connection);
+            return connection;
+        } catch (SQLException e) {
+            connection.close();
+            throw e;
+        }
     }
 
     private void receive(EventEnvelope event) throws Exception {

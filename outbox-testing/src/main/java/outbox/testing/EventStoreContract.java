@@ -118,6 +118,14 @@ public abstract class EventStoreContract {
         return true;
     }
 
+    /**
+     * Whether a transaction can lock a row of its own for as long as it likes; false for a store whose transactions
+     * wait for each other.
+     */
+    protected boolean locksRows() {
+        return true;
+    }
+
     /** The largest payload in bytes. */
     protected int largestPayload() {
         return EventEnvelope.MAX_PAYLOAD_BYTES;
@@ -699,6 +707,29 @@ public abstract class EventStoreContract {
 
         assertThat(claimOne(THEIRS, event, null)).isEmpty();
         assertThat(claimOne(THEIRS, json("{}"), null)).isEmpty();
+    }
+
+    @Test
+    void a_row_that_another_transaction_has_locked_is_left_out_and_the_others_are_locked() throws SQLException {
+        EventEnvelope locked = givenClaimed(OURS);
+        EventEnvelope free = givenClaimed(OURS);
+        List<String> all = List.of(locked.eventId(), free.eventId(), json("{}").eventId()); // the last has no row
+        try (Connection stranger = db.open()) {
+            assertThat(store.lockFree(stranger, List.of(locked.eventId()))).isEmpty();
+
+            Set<String> leftOut = db.call(connection -> {
+                Set<String> others = store.lockFree(connection, all);
+                Mark mark = Mark.done(free.eventId(), OURS.token());
+                assertThat(store.mark(connection, List.of(mark), store.now(connection)))
+                        .containsExactly(free.eventId());
+                return others;
+            });
+
+            assertThat(leftOut).isEqualTo(locksRows() ? Set.of(locked.eventId()) : Set.of());
+            stranger.rollback();
+        }
+        assertThat(db.<Set<String>>call(connection -> store.lockFree(connection, all)))
+                .isEmpty();
     }
 
     @Test

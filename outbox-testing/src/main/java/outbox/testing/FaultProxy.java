@@ -81,6 +81,14 @@ public final class FaultProxy implements AutoCloseable {
         faults.blackhole(direction);
     }
 
+    /**
+     * Loses what is sent in this direction until {@link #heal()}, as a firewall does that has forgotten a connection.
+     * A connection that lost something stays open and never works again; new ones work after {@link #heal()}.
+     */
+    public void swallow(Direction direction) {
+        faults.swallow(direction);
+    }
+
     /** Ends all open connections with a reset on both sides. */
     public void cutAll() {
         listener.cutAll();
@@ -133,7 +141,9 @@ public final class FaultProxy implements AutoCloseable {
         return swallowReplyAfter(marker.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** Turns latency and black holes off and disarms what has not sprung; connections that were cut stay so. */
+    /**
+     * Turns latency, black holes and losses off and disarms what has not sprung; connections that were cut stay so.
+     */
     public void heal() {
         faults.heal();
     }

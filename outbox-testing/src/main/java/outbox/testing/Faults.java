@@ -15,6 +15,7 @@ final class Faults {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final Set<Direction> blackholes = EnumSet.noneOf(Direction.class); // guarded by lock
+    private final Set<Direction> swallowed = EnumSet.noneOf(Direction.class); // guarded by lock
     private Duration latency = Duration.ZERO; // guarded by lock
     private @Nullable Trap trap; // guarded by lock
 
@@ -24,6 +25,19 @@ final class Faults {
 
     void blackhole(Direction direction) {
         change(() -> blackholes.add(direction));
+    }
+
+    void swallow(Direction direction) {
+        change(() -> swallowed.add(direction));
+    }
+
+    boolean isSwallowed(Direction direction) {
+        lock.lock();
+        try {
+            return swallowed.contains(direction);
+        } finally {
+            lock.unlock();
+        }
     }
 
     void arm(@Nullable Trap value) {
@@ -40,6 +54,7 @@ final class Faults {
         change(() -> {
             latency = Duration.ZERO;
             blackholes.clear();
+            swallowed.clear();
         });
     }
 

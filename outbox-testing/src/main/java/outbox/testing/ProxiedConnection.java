@@ -113,7 +113,9 @@ final class ProxiedConnection {
         var bytes = new byte[CHUNK];
         for (int length = input.read(bytes); length >= 0; length = input.read(bytes)) {
             faults.hold(direction, () -> cut);
-            pass(direction, bytes, length, to);
+            if (!faults.isSwallowed(direction)) {
+                pass(direction, bytes, length, to);
+            }
         }
         faults.hold(direction, () -> cut); // an end is held back as well
         to.shutdownOutput();

@@ -6,4 +6,9 @@ class MemoryEventStoreTest extends EventStoreContract {
     protected StoreFixture createFixture() {
         return MemoryFixture.create();
     }
+
+    @Override
+    protected boolean locksRows() {
+        return false;
+    }
 }

@@ -1,0 +1,49 @@
+package outbox.dispatch;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+
+/**
+ * Outcomes that could not be written with the others, each with a pause of its own. It needs no bound: who asks
+ * {@link Marker#isBehind} counts them. Thread-safe.
+ */
+final class SetAside<T> {
+
+    private record Entry<T>(T what, long dueNanos) {}
+
+    private final PriorityQueue<Entry<T>> entries =
+            new PriorityQueue<>((one, other) -> Long.signum(one.dueNanos() - other.dueNanos())); // guarded by this
+
+    synchronized void add(T what, Duration pause) {
+        entries.add(new Entry<>(what, System.nanoTime() + pause.toNanos()));
+    }
+
+    /** Takes up to so many of those whose pause is over, or of all. */
+    synchronized List<T> take(int most, boolean all) {
+        List<T> taken = new ArrayList<>();
+        long now = System.nanoTime();
+        for (Entry<T> first = entries.peek();
+                first != null && taken.size() < most && (all || now - first.dueNanos() >= 0);
+                first = entries.peek()) {
+            taken.add(entries.remove().what());
+        }
+        return taken;
+    }
+
+    /** How long it is until the next pause is over: zero if it is, and at most the given time. */
+    synchronized Duration untilNext(Duration most) {
+        Entry<T> first = entries.peek();
+        Duration left = first == null ? most : Duration.ofNanos(Math.max(0, first.dueNanos() - System.nanoTime()));
+        return left.compareTo(most) < 0 ? left : most;
+    }
+
+    synchronized int size() {
+        return entries.size();
+    }
+
+    synchronized void clear() {
+        entries.clear();
+    }
+}
