@@ -54,8 +54,8 @@ final class HeldEventStatements {
 
     private boolean changeAttempts(Connection conn, String what, String sql, String token, String eventId) {
         return store.run(what, () -> {
-            boolean ours =
-                    !store.locksFirst() || !store.lockHeld(conn, token, List.of(eventId)).isEmpty();
+            boolean ours = !store.locksFirst()
+                    || !store.lockHeld(conn, token, List.of(eventId)).isEmpty();
             return ours
                     && store.updateHeld(
                                     conn,
