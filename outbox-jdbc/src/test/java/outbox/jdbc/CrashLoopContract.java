@@ -29,6 +29,7 @@ import static org.awaitility.Awaitility.await;
 abstract class CrashLoopContract {
 
     private static final int CRASHES = Integer.getInteger("outbox.trials.crashes", 5);
+    private static final List<Kind> KINDS = List.of(Kind.PLAIN, Kind.BATCH, Kind.ASYNC);
     private static final int BOMBS = Math.min(2 + CRASHES / 10, BombNode.MAX_ATTEMPTS + 2);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -57,7 +58,7 @@ abstract class CrashLoopContract {
                 new Trial(Kind.PLAIN, BombNode.OUT_OF_MEMORY),
                 new Trial(Kind.BATCH, BombNode.OUT_OF_MEMORY),
                 new Trial(Kind.ASYNC, BombNode.HALT));
-        int loops = Math.max(Kind.values().length, CRASHES / (BombNode.MAX_ATTEMPTS + 1) + 1);
+        int loops = Math.max(KINDS.size(), CRASHES / (BombNode.MAX_ATTEMPTS + 1) + 1);
         return Stream.iterate(0, i -> i + 1).limit(loops).map(i -> all.get(i % all.size()));
     }
 
@@ -110,7 +111,7 @@ abstract class CrashLoopContract {
             for (int i = 0; i < 8; i++) {
                 given("event-" + events++, BombNode.SLOW);
             }
-            Kind kind = Kind.values()[crashes % Kind.values().length];
+            Kind kind = KINDS.get(crashes % KINDS.size());
             try (ChildJvm child = start(kind)) {
                 child.awaitLine("START ", PATIENCE);
                 // Longer than two runs: one that was there before, and one of the event that was charged last.
