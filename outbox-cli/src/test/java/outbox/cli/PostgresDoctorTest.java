@@ -116,6 +116,15 @@ class PostgresDoctorTest {
     }
 
     @Test
+    void events_with_an_aggregate_id_and_no_type_are_counted() throws Exception {
+        String id = shop.write("order.placed");
+        shop.execute(
+                "UPDATE outbox_event SET aggregate_type = NULL, aggregate_id = '4711' WHERE event_id = '" + id + "'");
+
+        assertFound(doctor(), "order", "1 pending events have an aggregate_id but no aggregate_type");
+    }
+
+    @Test
     void a_sequence_that_hands_out_ranges_is_named() throws Exception {
         shop.execute("ALTER SEQUENCE outbox_event_numbers CACHE 20");
 

@@ -7,8 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The numbers of the order come from a sequence that hands them out in ranges: a session that took its range earlier
- * writes a smaller number later. PostgreSQL only.
+ * What disturbs the order of an aggregate. On PostgreSQL, a sequence that hands out ranges: a session that took its
+ * range earlier writes a smaller number later. On every database, rows of other programs that have an aggregate id but
+ * no type: they are ordered together, whatever aggregate they belong to.
  */
 final class OrderCheck implements Check {
 
@@ -19,7 +20,7 @@ final class OrderCheck implements Check {
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
-        List<Finding> findings = new ArrayList<>();
+        List<Finding> findings = new ArrayList<>(untyped(examination));
         if (examination.isPostgres()) {
             // Binds: table.
             String sql = """
@@ -40,5 +41,20 @@ final class OrderCheck implements Check {
             }
         }
         return findings;
+    }
+
+    private List<Finding> untyped(Examination examination) throws SQLException {
+        if (examination.kind() != TableKind.EVENT) {
+            return List.of();
+        }
+        String sql = "SELECT COUNT(*) FROM %s WHERE %s AND aggregate_type IS NULL AND aggregate_id IS NOT NULL"
+                .formatted(examination.table(), examination.pending());
+        String count = String.valueOf(examination.queries().rows(sql).get(0).get(0));
+        return count.equals("0")
+                ? List.of()
+                : List.of(finding(
+                        count + " pending events have an aggregate_id but no aggregate_type. They are ordered as events"
+                                + " of type __GLOBAL__, together with those of other aggregates that have the same id.",
+                        "Let the program that inserts them fill aggregate_type."));
     }
 }
