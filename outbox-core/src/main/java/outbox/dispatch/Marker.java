@@ -457,6 +457,8 @@ final class Marker implements Runnable {
                         "The row of event " + outcome.eventId()
                                 + " is locked by another session; its outcome is written once the lock is gone",
                         null);
+            } else if (!written.ours().contains(outcome.eventId()) && outcome.isClaimedAnew()) {
+                outcomes.add(outcome.firstTry());
             } else {
                 tell(() -> report(outcome, written.ours().contains(outcome.eventId())));
             }

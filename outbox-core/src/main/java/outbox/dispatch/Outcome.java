@@ -67,6 +67,21 @@ record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
                 : this;
     }
 
+    /**
+     * Whether our own poller has claimed the event anew since this outcome was tried. Then it is still ours to write,
+     * unless it is a RETRY that may have been written: the new claim may be that of the next attempt.
+     */
+    boolean isClaimedAnew() {
+        return what instanceof Marked marked
+                && !marked.mark().token().equals(marked.delivery().token())
+                && !(repeated && marked.mark().status() == EventStatus.RETRY);
+    }
+
+    /** The first try under another claim. */
+    Outcome firstTry() {
+        return new Outcome(what, false, refusals, writesBefore);
+    }
+
     Outcome with(What other) {
         return new Outcome(other, repeated, refusals, writesBefore);
     }
