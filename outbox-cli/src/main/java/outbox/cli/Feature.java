@@ -11,6 +11,7 @@ import outbox.jdbc.OutboxSchema;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /** What a table can do beyond the plain outbox, each by a migration of its own. */
 enum Feature {
@@ -41,8 +42,12 @@ enum Feature {
     static List<String> columns(Collection<Feature> features, String database) {
         return features.stream()
                 .filter(feature -> feature != LEADER || database.equals("h2")) // others need none
-                .map(feature -> feature.column)
+                .flatMap(Feature::places)
                 .toList();
+    }
+
+    private Stream<String> places() {
+        return this == CONTROL ? Stream.of(column, "outbox_key") : Stream.of(column);
     }
 
     /** @throws SettingsException if tables of this kind cannot have it */

@@ -550,10 +550,23 @@ public final class MemoryEventStore
     public Optional<Pending> find(Connection conn, EventRef event, boolean latest) {
         return in(conn, tx -> {
             RowState state = find(tx, event, latest);
-            return state == null
-                    ? Optional.empty()
-                    : Optional.of(new Pending(state.eventId(), state.status(), state.lockedBy()));
+            return Optional.ofNullable(state).map(MemoryEventStore::pending);
         });
+    }
+
+    private static Pending pending(RowState state) {
+        return new Pending(
+                state.eventId(), state.status(), state.lockedBy(), state.event().dedupKey());
+    }
+
+    @Override
+    public Optional<Pending> findLast(Connection conn, String dedupKey) {
+        return in(conn, tx -> Optional.ofNullable(table.lastWith(tx, dedupKey)).map(MemoryEventStore::pending));
+    }
+
+    @Override
+    public int purgeKeys(Connection conn, Instant doneBefore, int limit) {
+        return 0; // a key goes with its event
     }
 
     private @Nullable RowState find(MemoryTx tx, EventRef event, boolean latest) {

@@ -247,6 +247,19 @@ final class MemoryTable {
         return null;
     }
 
+    /** The event that took the key last, as this transaction sees it. */
+    @Nullable
+    RowState lastWith(MemoryTx tx, String key) {
+        RowState last = null;
+        for (Row row : byKey.getOrDefault(key, Set.of())) {
+            RowState state = row.seenBy(tx);
+            if (state != null) {
+                last = state;
+            }
+        }
+        return last;
+    }
+
     private static boolean hasKey(@Nullable RowState state, String key, Instant now) {
         return state != null && key.equals(state.event().dedupKey()) && state.hasKey(now);
     }

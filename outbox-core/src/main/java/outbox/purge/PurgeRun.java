@@ -7,6 +7,7 @@ import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.AttemptEventStore;
+import outbox.spi.ControlledEventStore;
 import outbox.spi.PartitionedEventStore;
 
 import java.lang.System.Logger;
@@ -27,6 +28,7 @@ final class PurgeRun {
 
     private static final Logger LOG = System.getLogger(PurgeRun.class.getName());
     private static final int MAX_ATTEMPTS = 5000; // per transaction
+    private static final int MAX_KEYS = 200; // per transaction; writers of these keys wait for it
     private static final int REST = 5; // times the time of a batch
     private static final Duration MAX_REST = Duration.ofMillis(250); // a close does not wait longer for it
     private static final Duration DAY_IS_DROPPED = Duration.ofDays(2); // a day ends, and its last events are delivered
@@ -55,6 +57,9 @@ final class PurgeRun {
 
     PurgeResult run(BooleanSupplier goesOn) {
         Duration doneAge = hasPartitions() ? retention.plus(DAY_IS_DROPPED) : retention;
+        if (store instanceof ControlledEventStore keyed) {
+            purgeKeys(keyed, doneAge, goesOn);
+        }
         long done = purge(EventStatus.DONE, doneAge, goesOn);
         long dead = deadRetention == null ? 0 : purge(EventStatus.DEAD, deadRetention, goesOn);
         if (store instanceof AttemptEventStore keeping) {
@@ -74,6 +79,25 @@ final class PurgeRun {
         } catch (RuntimeException e) {
             trouble.log(Level.WARNING, "The partitions cannot be kept; the next run tries again", e);
             return false;
+        }
+    }
+
+    /**
+     * Before the events, so that no key names an event that is gone. Whatever is wrong with keys, the events are
+     * purged.
+     */
+    private void purgeKeys(ControlledEventStore keyed, Duration age, BooleanSupplier goesOn) {
+        try {
+            boolean more = true;
+            while (more && goesOn.getAsBoolean()) {
+                more = access.inTransaction(
+                                "purge keys",
+                                connection -> keyed.purgeKeys(
+                                        connection, keyed.now(connection).minus(age), MAX_KEYS))
+                        == MAX_KEYS;
+            }
+        } catch (RuntimeException e) {
+            trouble.log(Level.WARNING, "The keys cannot be purged; the next run tries again", e);
         }
     }
 

@@ -8,6 +8,7 @@ import outbox.admin.EventFilter;
 import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ControlledEventStore;
+import outbox.spi.ControlledEventStore.Pending;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.TxCallbacks;
@@ -16,6 +17,7 @@ import outbox.spi.TxContext;
 import java.sql.Connection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -105,20 +107,28 @@ final class MissingEvents implements TxContext {
                 && controlled.find(conn, EventRef.key(key), false).isPresent();
     }
 
-    /** Whether an event of this type died with the key. Only a store with keys that can also search tells. */
+    /**
+     * Whether the event that took the key last is dead and of this type. Only a store with keys that can also search
+     * tells.
+     */
     private boolean hasDied(Connection conn, EventEnvelope event) {
         String key = event.dedupKey();
-        return key != null
-                && store instanceof ControlledEventStore
-                && store instanceof AdminEventStore admin
-                && admin.count(conn, died(event.eventType(), key)) > 0;
+        if (key == null
+                || !(store instanceof ControlledEventStore controlled)
+                || !(store instanceof AdminEventStore admin)) {
+            return false;
+        }
+        Optional<Pending> last = controlled.findLast(conn, key);
+        return last.isPresent()
+                && last.get().status() == EventStatus.DEAD
+                && admin.count(conn, dead(last.get().eventId(), event.eventType())) > 0;
     }
 
-    private static EventFilter died(String eventType, String key) {
+    private static EventFilter dead(String eventId, String eventType) {
         return EventFilter.builder()
                 .status(EventStatus.DEAD)
+                .eventId(eventId)
                 .eventType(eventType)
-                .dedupKey(key)
                 .build();
     }
 

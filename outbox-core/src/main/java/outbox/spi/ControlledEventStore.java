@@ -23,9 +23,13 @@ public interface ControlledEventStore extends LeasingEventStore {
      * An event as it is now, and who holds it.
      *
      * @param lockedBy token of the claim that holds it, or null
+     * @param dedupKey the key that it was written with, or null
      */
     record Pending(
-            String eventId, EventStatus status, @Nullable String lockedBy) {}
+            String eventId,
+            EventStatus status,
+            @Nullable String lockedBy,
+            @Nullable String dedupKey) {}
 
     /**
      * Inserts events like {@link #insertAll}, but leaves out those whose key is taken. Never fails a transaction of the caller's because of a key.
@@ -40,6 +44,16 @@ public interface ControlledEventStore extends LeasingEventStore {
      * @param latest whether to look past the snapshot of the transaction, and wait for who changes the event
      */
     Optional<Pending> find(Connection conn, EventRef event, boolean latest);
+
+    /** The event that took the key last, whether it has the key still or has ended; empty if it is gone. */
+    Optional<Pending> findLast(Connection conn, String dedupKey);
+
+    /**
+     * Deletes what the store keeps about keys whose event is gone, or was delivered before the given time and keeps
+     * the key no longer; up to {@code limit}. A key that somebody is about to take is left alone. Returns how many
+     * were deleted; 0 where a key is kept with its event only.
+     */
+    int purgeKeys(Connection conn, Instant doneBefore, int limit);
 
     /** Deletes the event if it is unfinished and still held as it was found; false if it is not. Holds the row until the end of the transaction. */
     boolean cancel(Connection conn, Pending found);

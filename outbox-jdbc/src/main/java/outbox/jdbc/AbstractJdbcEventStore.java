@@ -85,6 +85,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     private final HeldEventStatements held;
     private final OrderStatements order;
     private final ControlStatements control;
+    private final KeyStatements keys;
     final PriorityShare priorities = new PriorityShare();
     private final AdminStatements admin;
     private final EndedIds ended = new EndedIds();
@@ -98,6 +99,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         this.held = new HeldEventStatements(this);
         this.order = new OrderStatements(this);
         this.control = new ControlStatements(this);
+        this.keys = newKeys();
         this.attempts = new AttemptStatements(this);
         this.admin = new AdminStatements(this, attempts);
         this.audit = new AuditStatements(this);
@@ -195,19 +197,18 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         return control;
     }
 
+    /** Who has which key. */
+    final KeyStatements keys() {
+        return keys;
+    }
+
+    KeyStatements newKeys() {
+        return new KeyStatements(this);
+    }
+
     /** SQL for a time so many milliseconds after another. */
     protected String plusMillis(String time, String millis) {
         return "TIMESTAMPADD(MICROSECOND, " + millis + " * 1000, " + time + ")";
-    }
-
-    /** The column whose unique index decides who has a key. */
-    String keyColumn() {
-        return "dedup_slot";
-    }
-
-    /** The condition that an event has a key. Binds: the key. */
-    String keyIsTaken() {
-        return "dedup_slot = ?";
     }
 
     /** What makes a SELECT of one row wait for who changes it, and answer it as it is then. */
@@ -329,7 +330,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 () -> new EventInsert(this, shapeFor(conn, events)).insert(conn, List.copyOf(events), birth, false));
     }
 
-    /** Where events are inserted that use delivery control, and looked for by what they use of it. */
+    /** Where events are inserted that have a priority or a deadline, and looked for by it. */
     final TableName controlTable(TableShape shape) {
         TableName own = shape.controlTable();
         return own == null ? table() : own;
@@ -338,7 +339,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** Looks at the table again before an event is refused for what it lacks. */
     private TableShape shapeFor(Connection conn, List<EventEnvelope> events) throws SQLException {
         for (EventEnvelope event : events) {
-            if (ControlStatements.isControlled(event)) {
+            if (event.dedupKey() != null || ControlStatements.isControlled(event)) {
                 return shapeWith(conn, "expires_at");
             }
         }
@@ -878,6 +879,16 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public Optional<Pending> find(Connection conn, EventRef event, boolean latest) {
         return run("find an event", () -> control.find(conn, event, latest));
+    }
+
+    @Override
+    public Optional<Pending> findLast(Connection conn, String dedupKey) {
+        return run("find an event", () -> control.findLast(conn, dedupKey));
+    }
+
+    @Override
+    public int purgeKeys(Connection conn, Instant doneBefore, int limit) {
+        return run("purge keys", () -> keys.purge(conn, doneBefore, limit));
     }
 
     @Override

@@ -114,7 +114,8 @@ final class AdminStatements {
             where.behind(after, oldestFirst);
         }
         return store.run("search events", () -> {
-            TableShape shape = shapeFor(conn, query.filter());
+            refuseMissing(conn, query.filter());
+            TableShape shape = store.shape(conn);
             // Binds: those of the conditions, page size.
             String sql = """
                     SELECT %1$s SUBSTRING(last_error, 1, %2$d) AS last_error%6$s
@@ -125,7 +126,7 @@ final class AdminStatements {
                     """.formatted(
                             SUMMARY_COLUMNS,
                             EventSummary.MAX_ERROR_LENGTH,
-                            tableOf(shape, query.filter()),
+                            store.table(),
                             where.sql(),
                             oldestFirst ? "ASC" : "DESC",
                             EventRows.control(shape));
@@ -143,26 +144,17 @@ final class AdminStatements {
     long count(Connection conn, EventFilter filter) {
         FilterSql where = new FilterSql(store, filter);
         return store.run("count events", () -> {
-            String sql = "SELECT COUNT(*) FROM %s %s".formatted(tableOf(shapeFor(conn, filter), filter), where.sql());
+            refuseMissing(conn, filter);
+            String sql = "SELECT COUNT(*) FROM %s %s".formatted(store.table(), where.sql());
             return store.query(conn, sql, where::bind, row -> row.getLong(1)).get(0);
         });
     }
 
-    /** Where the events of a filter are to be found. */
-    private TableName tableOf(TableShape shape, EventFilter filter) {
-        return filter.dedupKey() == null ? store.table() : store.controlTable(shape);
-    }
-
     /** Refuses a filter by a key where the table keeps none. */
-    private TableShape shapeFor(Connection conn, EventFilter filter) throws SQLException {
-        if (filter.dedupKey() == null) {
-            return store.shape(conn);
-        }
-        TableShape shape = store.shapeWith(conn, "dedup_key");
-        if (!shape.has("dedup_key")) {
+    private void refuseMissing(Connection conn, EventFilter filter) throws SQLException {
+        if (filter.dedupKey() != null && !store.shapeWith(conn, "dedup_key").has("dedup_key")) {
             throw Capability.CONTROL.missingIn(store, "dedup_key", "its events have no keys");
         }
-        return shape;
     }
 
     /**
@@ -172,7 +164,7 @@ final class AdminStatements {
     List<String> findIds(Connection conn, EventFilter filter, int limit) {
         FilterSql where = new FilterSql(store, filter);
         return store.run("find events", () -> {
-            TableName table = tableOf(shapeFor(conn, filter), filter);
+            refuseMissing(conn, filter);
             boolean numbered = store.shapeWith(conn, OrderStatements.COLUMN).has(OrderStatements.COLUMN);
             // Binds: those of the conditions, limit.
             String sql = """
@@ -181,7 +173,7 @@ final class AdminStatements {
                      %s
                      ORDER BY %s
                      LIMIT ?
-                    """.formatted(table, where.sql(), numbered ? "ABS(seq)" : "created_at, event_id");
+                    """.formatted(store.table(), where.sql(), numbered ? "ABS(seq)" : "created_at, event_id");
             return store.query(
                     conn,
                     sql,

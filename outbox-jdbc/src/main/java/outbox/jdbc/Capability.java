@@ -6,8 +6,10 @@ import org.jspecify.annotations.Nullable;
 public enum Capability {
     /** Delivery in order per aggregate. */
     ORDER("META-INF/outbox/schema-order/%s/V2__outbox_order.sql", "seq"),
-    /** Delivery control: keys, deadlines, priorities. */
-    CONTROL("META-INF/outbox/schema-control/%s/V3__outbox_control.sql", "expires_at"),
+    /** Delivery control: keys, deadlines, priorities. Two migrations: the columns, and a side table for keys. */
+    CONTROL(
+            "META-INF/outbox/schema-control/%s/V3__outbox_control.sql",
+            "META-INF/outbox/schema-control/%s/V10__outbox_key.sql", "expires_at"),
     /** Pauses, in a table beside. */
     PAUSES("META-INF/outbox/schema-control/%s/V4__outbox_pause.sql", null),
     /** The history of attempts, in a table beside; nodes begin to use it within a minute. */
@@ -18,16 +20,27 @@ public enum Capability {
     RECONCILE("META-INF/outbox/schema-reconcile/%s/V9__outbox_reconcile.sql", null);
 
     private final String resource;
+    private final String lastResource;
     private final @Nullable String column;
 
     Capability(String resource, @Nullable String column) {
+        this(resource, resource, column);
+    }
+
+    Capability(String resource, String lastResource, @Nullable String column) {
         this.resource = resource;
+        this.lastResource = lastResource;
         this.column = column;
     }
 
-    /** Where its migration is, for the store of the given name. */
+    /** Where its migration is, for the store of the given name; the first one if there are two. */
     String resource(String storeName) {
         return resource.formatted(storeName);
+    }
+
+    /** Where its last migration is; the same if there is only one. */
+    String lastResource(String storeName) {
+        return lastResource.formatted(storeName);
     }
 
     /** The column by which a table is known to have it; null if it is a table of its own, which says itself whether it is there. */

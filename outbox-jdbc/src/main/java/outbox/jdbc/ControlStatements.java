@@ -1,6 +1,5 @@
 package outbox.jdbc;
 
-import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.model.EventStatus;
@@ -9,7 +8,6 @@ import outbox.spi.ControlledEventStore.Pending;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Savepoint;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -17,13 +15,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
-/**
- * The statements of delivery control. A key is taken by an unfinished event, and by a delivered one that keeps it, until somebody asks for it after its time: then it is set free.
- * Only the unique index decides who has a key.
- */
+/** The statements of delivery control; those of keys are in {@link KeyStatements}. */
 final class ControlStatements {
-
-    private static final int MAX_TRIES = 10; // each means that whoever had the key just let it go
 
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
@@ -34,26 +27,17 @@ final class ControlStatements {
         this.store = store;
     }
 
-    /** Who has a key, and whether its time is over. */
-    private record Holder(String eventId, boolean isOver) {}
-
-    /** A statement that takes a key, and answers whether it changed anything. */
-    @FunctionalInterface
-    interface Taking {
-        boolean run() throws SQLException;
-    }
-
     // ---- writing ----
 
-    /** Whether the event needs a column beyond the plain outbox. */
+    /** Whether the event is inserted into the table of events that use delivery control, where there is one. */
     static boolean isControlled(EventEnvelope event) {
-        return event.dedupKey() != null || event.priority() != 0 || event.expiresAt() != null;
+        return event.priority() != 0 || event.expiresAt() != null;
     }
 
-    /** Refuses an event that needs a column which the table does not have. */
-    void refuseMissing(TableShape shape, EventEnvelope event) {
+    /** Refuses an event that needs a column or a table which is not there. */
+    void refuseMissing(Connection conn, TableShape shape, EventEnvelope event) throws SQLException {
         if (event.dedupKey() != null) {
-            require(shape, store.keyColumn(), "the dedupKey of event " + event.eventId() + " cannot be kept");
+            store.keys().require(conn, shape, "the dedupKey of event " + event.eventId() + " cannot be kept");
         }
         if (event.priority() != 0) {
             require(shape, "priority", "the priority of event " + event.eventId() + " cannot be kept");
@@ -69,86 +53,15 @@ final class ControlStatements {
         }
     }
 
-    /** Binds: dedup_key, dedup_ms, priority, expires_at. */
-    static void bind(Binder binder, EventEnvelope event) throws SQLException {
+    /** Binds: dedup_key, dedup_ms. */
+    static void bindKey(Binder binder, EventEnvelope event) throws SQLException {
         Duration dedupFor = event.dedupFor();
-        binder.text(event.dedupKey())
-                .bigNumber(dedupFor == null ? null : dedupFor.toMillis())
-                .smallNumber(event.priority() == 0 ? null : event.priority())
-                .time("expires_at", event.expiresAt());
+        binder.text(event.dedupKey()).bigNumber(dedupFor == null ? null : dedupFor.toMillis());
     }
 
-    /**
-     * Inserts an event unless its key is taken; answers who has it then, and null if the event was inserted.
-     *
-     * <p>Where the refusal of a duplicate leaves a lock on it, which would hold up its delivery until the caller commits, the key is looked at first; the lock then comes in a race only.
-     * Not so in a transaction with a snapshot of its own: it would find who had the key back then, so there the insert alone decides.
-     */
-    @Nullable
-    String insertKeyed(Connection conn, EventEnvelope event, Taking insert) throws SQLException {
-        String key = Objects.requireNonNull(event.dedupKey());
-        boolean look = store.passOverDuplicate().isEmpty()
-                && conn.getTransactionIsolation() <= Connection.TRANSACTION_READ_COMMITTED;
-        for (int tries = 0; tries < MAX_TRIES; tries++) {
-            if (look) {
-                String holder = holderOf(conn, key, false);
-                if (holder != null) {
-                    return holder;
-                }
-            }
-            if (insert.run()) {
-                return null;
-            }
-            String holder = holderOf(conn, key, true);
-            if (holder != null) {
-                return holder;
-            }
-            if (find(conn, EventRef.id(event.eventId()), true).isPresent()) {
-                throw store.duplicate(List.of(event.eventId()), null);
-            }
-        }
-        throw new EventStoreException(
-                "The dedupKey of event " + event.eventId() + " in table " + store.table()
-                        + " was taken and set free again " + MAX_TRIES + " times while it was written; try again",
-                null);
-    }
-
-    /** Sets a key free whose time is over. */
-    private @Nullable String holderOf(Connection conn, String key, boolean latest) throws SQLException {
-        TableShape shape = store.shape(conn);
-        // Binds: key.
-        String sql = """
-                SELECT event_id,
-                       CASE WHEN status = 1 AND %s <= %s THEN 1 ELSE 0 END AS is_over
-                  FROM %s
-                 WHERE %s
-                 %s
-                """.formatted(
-                        store.plusMillis("done_at", "dedup_ms"),
-                        store.nowSql(shape.isZoned("done_at")),
-                        store.controlTable(shape),
-                        store.keyIsTaken(),
-                        latest ? store.lockRow() : "");
-        List<Holder> holders = store.query(
-                conn,
-                sql,
-                binder -> binder.text(key),
-                row -> new Holder(row.getString("event_id"), row.getInt("is_over") == 1));
-        if (holders.isEmpty()) {
-            return null;
-        }
-        Holder holder = holders.get(0);
-        if (holder.isOver()) {
-            letGo(conn, holder.eventId());
-            return null;
-        }
-        return holder.eventId();
-    }
-
-    private void letGo(Connection conn, String eventId) throws SQLException {
-        // Binds: event_id.
-        String sql = "UPDATE %s SET dedup_ms = NULL WHERE event_id = ? AND status = 1".formatted(store.table());
-        store.update(conn, sql, binder -> binder.text(eventId));
+    /** Binds: priority, expires_at. */
+    static void bindControl(Binder binder, EventEnvelope event) throws SQLException {
+        binder.smallNumber(event.priority() == 0 ? null : event.priority()).time("expires_at", event.expiresAt());
     }
 
     /** The condition that an event keeps no key any more, for those that delete it; empty where none has one. */
@@ -159,60 +72,68 @@ final class ControlStatements {
                 : "";
     }
 
-    // ---- replaying ----
-
-    /** Makes an event with a key pending again; false if another event has the key. */
-    boolean withKey(Connection conn, String eventId, String key, Taking change) throws SQLException {
-        String holder = holderOf(conn, key, true);
-        if (holder != null && !holder.equals(eventId)) {
-            return false;
-        }
-        Savepoint before = conn.setSavepoint(); // somebody may take the key right now
-        try {
-            boolean changed = change.run();
-            conn.releaseSavepoint(before);
-            return changed;
-        } catch (SQLException e) {
-            if (!store.isDuplicateKey(e)) {
-                throw e;
-            }
-            conn.rollback(before);
-            return false;
-        }
-    }
-
     // ---- changing ----
 
     Optional<Pending> find(Connection conn, EventRef event, boolean latest) throws SQLException {
         String id = event.eventId();
-        TableShape shape = id != null ? store.shape(conn) : store.shapeWith(conn, store.keyColumn());
-        if (id == null) {
-            require(shape, store.keyColumn(), "its events have no keys");
+        if (id != null) {
+            return findById(conn, id, "", latest);
         }
-        // Binds: id or key.
+        String key = Objects.requireNonNull(event.dedupKey());
+        store.keys().require(conn, store.shapeWith(conn, "dedup_ms"), "its events have no keys");
+        if (!latest || store.lockRow().isEmpty()) {
+            return store.keys().find(conn, key, true);
+        }
+        Optional<String> named = store.keys().latest(conn, key);
+        return named.isEmpty()
+                ? Optional.empty()
+                : findById(conn, named.get(), "AND NOT (" + store.keys().isOver(conn) + ")", true);
+    }
+
+    /** The event that took the key last, whatever became of it. */
+    Optional<Pending> findLast(Connection conn, String key) throws SQLException {
+        store.keys().require(conn, store.shapeWith(conn, "dedup_ms"), "its events have no keys");
+        return store.keys().find(conn, key, false);
+    }
+
+    private Optional<Pending> findById(Connection conn, String id, String condition, boolean latest)
+            throws SQLException {
+        boolean keys = store.shape(conn).has("dedup_ms");
+        // Binds: event_id.
         String sql = """
-                SELECT event_id, status, locked_by
-                  FROM %s
-                 WHERE %s
+                SELECT event_id, status, locked_by%s
+                  FROM %s e
+                 WHERE event_id = ?
                  %s
-                """.formatted(
-                        id != null ? store.table() : store.controlTable(shape),
-                        id != null ? "event_id = ?" : store.keyIsTaken(),
-                        latest ? store.lockRow() : "");
-        String name = id != null ? id : Objects.requireNonNull(event.dedupKey());
-        return store.query(conn, sql, binder -> binder.text(name), ControlStatements::pending).stream()
+                 %s
+                """.formatted(keys ? ", dedup_key" : "", store.table(), condition, latest ? store.lockRow() : "");
+        return store.query(conn, sql, binder -> binder.text(id), row -> pending(row, keys)).stream()
                 .findFirst();
     }
 
-    private static Pending pending(ResultSet row) throws SQLException {
-        return new Pending(row.getString("event_id"), EventStatus.of(row.getInt("status")), row.getString("locked_by"));
+    static Pending pending(ResultSet row, boolean keys) throws SQLException {
+        return new Pending(
+                row.getString("event_id"),
+                EventStatus.of(row.getInt("status")),
+                row.getString("locked_by"),
+                keys ? row.getString("dedup_key") : null);
     }
 
+    /**
+     * A writer of the same key waits until the cancellation commits, since it could not tell that the event will be
+     * gone.
+     */
     boolean cancel(Connection conn, Pending found) throws SQLException {
+        String key = found.dedupKey();
+        boolean made = key != null && store.keys().lock(conn, key, found.eventId()) == null;
         // Binds: event_id, token if there is one.
         String sql = "DELETE FROM %s WHERE event_id = ? AND status + 0 IN (0, 2) AND %s"
                 .formatted(store.table(), asFound(found));
-        return store.update(conn, sql, binder -> bindFound(binder, found)) > 0;
+        boolean cancelled = store.update(conn, sql, binder -> bindFound(binder, found)) > 0;
+        if (key != null && (cancelled || made)) {
+            store.keys().delete(conn, key, found.eventId());
+        }
+        return cancelled;
     }
 
     boolean reschedule(Connection conn, Pending found, Instant availableAt) throws SQLException {

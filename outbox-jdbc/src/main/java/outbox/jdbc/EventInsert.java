@@ -14,17 +14,20 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * Inserts events with as few statements as the limits of drivers and servers allow: several rows per statement, bounded in number (bind parameters) and in bytes (packet size).
  * Insert and due time are the database's, taken by the statement itself, unless the event has a due time of its own; then it is not leased either. What uses nothing beyond the
- * plain outbox is inserted by the same statement as ever. An event with a key has a statement of its own, which tells whether the key was free.
+ * plain outbox is inserted by the same statement as ever. Keys are taken before the first insert, all in one order,
+ * so that two calls with the same keys never wait for each other.
  */
 final class EventInsert {
 
@@ -51,40 +54,74 @@ final class EventInsert {
             Connection connection, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken)
             throws SQLException {
         boolean fresh = true;
+        boolean keyed = false;
         for (EventEnvelope event : events) {
-            refuseWhatTheTableCannotKeep(event);
+            refuseWhatTheTableCannotKeep(connection, event);
             fresh &= event.takeFreshId();
+            keyed |= event.dedupKey() != null;
         }
         TableName controlTable = shape.controlTable();
         if (!fresh && controlTable != null) {
             refuseElsewhere(connection, events, controlTable);
         }
-        if (events.size() == 1 && events.get(0).dedupKey() == null) { // the usual write
-            insertUnkeyed(connection, events, birth, fresh);
+        if (events.size() == 1 && !keyed) { // the usual write
+            insertChunk(connection, events, birth, fresh);
             return Map.of();
         }
-        Map<String, String> leftOut = new HashMap<>();
+        List<EventEnvelope> taking = new ArrayList<>();
         List<String> inserted = new ArrayList<>();
         try {
-            for (List<EventEnvelope> chunk : chunks(events)) {
-                EventEnvelope first = chunk.get(0);
-                String holder = null;
-                if (first.dedupKey() == null) {
-                    insertUnkeyed(connection, chunk, birth, fresh);
-                } else {
-                    holder = insertKeyed(connection, first, birth);
-                }
-                if (holder == null) {
-                    chunk.forEach(event -> inserted.add(event.eventId()));
-                } else if (refuseTaken) {
-                    throw new DuplicateKeyException(Objects.requireNonNull(first.dedupKey()), holder);
-                } else {
-                    leftOut.put(first.eventId(), holder);
-                }
+            Map<String, String> leftOut = keyed ? takeKeys(connection, events, refuseTaken, taking) : Map.of();
+            List<EventEnvelope> rest = leftOut.isEmpty()
+                    ? events
+                    : events.stream()
+                            .filter(event -> !leftOut.containsKey(event.eventId()))
+                            .toList();
+            for (List<EventEnvelope> chunk : chunks(rest)) {
+                insertChunk(connection, chunk, birth, fresh);
+                chunk.forEach(event -> inserted.add(event.eventId()));
             }
+            return leftOut;
         } catch (SQLException | RuntimeException e) {
-            undo(connection, inserted, e);
+            undo(connection, inserted, taking, e);
             throw e;
+        }
+    }
+
+    /**
+     * Takes the keys of the events.
+     *
+     * @param taking gets the events that have their key now
+     * @return for the id of each event whose key is taken, the id of the one that has it
+     */
+    private Map<String, String> takeKeys(
+            Connection connection, List<EventEnvelope> events, boolean refuseTaken, List<EventEnvelope> taking)
+            throws SQLException {
+        Map<String, List<EventEnvelope>> byKey =
+                new TreeMap<>(Comparator.comparing(store.keys()::placeOf).thenComparing(Comparator.naturalOrder()));
+        for (EventEnvelope event : events) {
+            if (event.dedupKey() != null) {
+                byKey.computeIfAbsent(event.dedupKey(), any -> new ArrayList<>())
+                        .add(event);
+            }
+        }
+        Map<String, String> leftOut = new HashMap<>();
+        for (Map.Entry<String, List<EventEnvelope>> one : byKey.entrySet()) {
+            List<EventEnvelope> same = one.getValue();
+            EventEnvelope first = same.get(0);
+            String holder = store.keys().take(connection, one.getKey(), first.eventId());
+            if (holder == null) {
+                taking.add(first);
+            } else {
+                leftOut.put(first.eventId(), holder);
+            }
+            for (EventEnvelope next : same.subList(1, same.size())) {
+                leftOut.put(next.eventId(), holder == null ? first.eventId() : holder);
+            }
+            if (refuseTaken && !leftOut.isEmpty()) {
+                throw new DuplicateKeyException(
+                        one.getKey(), leftOut.values().iterator().next());
+            }
         }
         return leftOut;
     }
@@ -113,44 +150,33 @@ final class EventInsert {
         }
     }
 
-    private void insertUnkeyed(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth, boolean fresh)
+    private void insertChunk(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth, boolean fresh)
             throws SQLException {
         Kind kind = Kind.of(chunk.get(0), birth, fresh);
         lasting &= store.insertChunk(
                 connection, sql(chunk.size(), kind), chunk, fresh, statement -> bind(statement, chunk, birth, kind));
     }
 
-    /** Answers who has the key; null if this event has it now. */
-    private @Nullable String insertKeyed(Connection connection, EventEnvelope event, @Nullable Claim birth)
-            throws SQLException {
-        lasting = false; // its statement does not tell
-        Kind kind = Kind.of(event, birth, false);
-        String sql = sql(1, kind);
-        return store.control()
-                .insertKeyed(
-                        connection,
-                        event,
-                        () -> store.insertIfFree(
-                                connection, sql, statement -> bind(statement, List.of(event), birth, kind)));
-    }
-
     /** The caller may swallow the failure and commit. Where the whole transaction has failed, this fails too, and nothing can be committed anyway. */
-    private void undo(Connection connection, List<String> inserted, Exception failure) {
+    private void undo(Connection connection, List<String> inserted, List<EventEnvelope> taking, Exception failure) {
         try {
             if (!inserted.isEmpty()) {
                 store.delete(connection, inserted);
+            }
+            for (EventEnvelope event : taking) {
+                store.keys().delete(connection, Objects.requireNonNull(event.dedupKey()), event.eventId());
             }
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);
         }
     }
 
-    private void refuseWhatTheTableCannotKeep(EventEnvelope event) {
+    private void refuseWhatTheTableCannotKeep(Connection connection, EventEnvelope event) throws SQLException {
         if (event.deliverAfter() != null || event.expireAfter() != null) {
             throw new InvalidEventException(
                     "Event " + event.eventId() + " has a time relative to its write. Write it by an OutboxWriter.");
         }
-        store.control().refuseMissing(shape, event);
+        store.control().refuseMissing(connection, shape, event);
         if (!event.isBinary() || shape.has("payload_bytes")) {
             return;
         }
@@ -174,6 +200,9 @@ final class EventInsert {
 
     private static List<List<EventEnvelope>> chunks(List<EventEnvelope> events) {
         List<List<EventEnvelope>> chunks = new ArrayList<>();
+        if (events.isEmpty()) {
+            return chunks;
+        }
         int start = 0;
         long bytes = 0;
         for (int i = 0; i < events.size(); i++) {
@@ -200,9 +229,7 @@ final class EventInsert {
 
     /** Whether two events in a row fit one statement. */
     private static boolean areAlike(EventEnvelope one, EventEnvelope other) {
-        return one.dedupKey() == null
-                && other.dedupKey() == null
-                && Kind.of(one, null, false).equals(Kind.of(other, null, false));
+        return Kind.of(one, null, false).equals(Kind.of(other, null, false));
     }
 
     /**
@@ -247,20 +274,22 @@ final class EventInsert {
                 + now("created_at")
                 + (occurredAt ? ", " + (inSeconds(kind) ? store.secondsParameter() : "?") : "") + (bytes ? ", ?" : "")
                 + (kind.leased ? ", ?, " + now("locked_at") : "")
-                + (kind.controlled ? ", ?, ?, ?, ?" : "") + ")";
+                + (kind.keyed ? ", ?, ?" : "")
+                + (kind.controlled ? ", ?, ?" : "") + ")";
         return """
                 INSERT INTO %s (event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload, headers,
-                    status, attempts, available_at, created_at%s%s%s%s)
+                    status, attempts, available_at, created_at%s%s%s%s%s)
                 VALUES %s%s
                 %s""".formatted(
                         kind.controlled ? store.controlTable(shape) : store.table(),
                         occurredAt ? ", occurred_at" : "",
                         bytes ? ", payload_bytes" : "",
                         kind.leased ? ", locked_by, locked_at" : "",
-                        kind.controlled ? ", dedup_key, dedup_ms, priority, expires_at" : "",
+                        kind.keyed ? ", dedup_key, dedup_ms" : "",
+                        kind.controlled ? ", priority, expires_at" : "",
                         row,
                         (", " + row).repeat(rows - 1),
-                        kind.fresh ? "" : kind.keyed ? store.passOverDuplicate() : store.afterInsert(rows));
+                        kind.fresh ? "" : store.afterInsert(rows));
     }
 
     /** Whether the time of the fact is bound as a number, which driver and server handle faster than a text. */
@@ -302,8 +331,11 @@ final class EventInsert {
             if (birth != null && kind.leased) {
                 binder.text(birth.token());
             }
+            if (kind.keyed) {
+                ControlStatements.bindKey(binder, event);
+            }
             if (kind.controlled) {
-                ControlStatements.bind(binder, event);
+                ControlStatements.bindControl(binder, event);
             }
         }
     }

@@ -46,6 +46,11 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
+    KeyStatements newKeys() {
+        return new MySqlKeys(this);
+    }
+
+    @Override
     protected String lockCandidates() {
         return "FOR UPDATE SKIP LOCKED";
     }
@@ -106,10 +111,33 @@ public final class MySqlEventStore extends AbstractJdbcEventStore {
         return "FOR UPDATE NOWAIT";
     }
 
+    /**
+     * An event with a key is marked instead, and left to the purge: a writer that looked for a row which is gone
+     * would lock a gap between events, and with it the inserts of others.
+     */
     @Override
     Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
-        Set<String> held = lockHeld(conn, token, eventIds);
+        if (!shape(conn).has("dedup_key")) {
+            Set<String> held = lockHeld(conn, token, eventIds);
+            deleteLocked(conn, held);
+            return held;
+        }
+        String sql =
+                "SELECT event_id FROM %1$s FORCE INDEX (PRIMARY) WHERE %2$s AND locked_by = ? AND status IN (0, 2)";
+        Set<String> held =
+                queryIds(conn, sql + " AND dedup_key IS NULL " + lockNow(), eventIds, binder -> binder.text(token));
         deleteLocked(conn, held);
+        if (held.size() < eventIds.size()) {
+            Set<String> keyed = lockHeld(conn, token, eventIds);
+            updateIds(
+                    conn,
+                    "UPDATE %1$s SET status = 1, done_at = UTC_TIMESTAMP(6), locked_by = NULL, locked_at = NULL"
+                            + " WHERE %2$s",
+                    keyed,
+                    binder -> {},
+                    binder -> {});
+            held.addAll(keyed);
+        }
         return held;
     }
 

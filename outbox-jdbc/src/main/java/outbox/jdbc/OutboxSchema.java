@@ -45,7 +45,10 @@ public final class OutboxSchema {
 
     /** The statements that give an outbox a capability, once. */
     public static List<String> statements(AbstractJdbcEventStore store, Capability capability) {
-        return script(store, capability.resource(store.name()));
+        return Stream.of(capability.resource(store.name()), capability.lastResource(store.name()))
+                .distinct()
+                .flatMap(resource -> script(store, resource).stream())
+                .toList();
     }
 
     /** The statements that create what a {@link JdbcLeadership} needs: a table on H2, nothing elsewhere. */
@@ -57,6 +60,10 @@ public final class OutboxSchema {
         String name = store.table().simpleName();
         List<String> script = split(read(resource))
                 .map(statement -> statement
+                        .replace("'outbox_event', ", "'" + KeyStatements.owner(store) + "', ")
+                        .replaceAll(
+                                "DROP INDEX IF EXISTS outbox_event_(\\w+)",
+                                "DROP INDEX IF EXISTS " + store.table().value() + "_$1")
                         .replaceAll("\\boutbox_event\\b", store.table().value())
                         .replaceAll(
                                 "\\boutbox_event_((?:control_)?(?:due|order|key|dead_key|priority|expiry)|status|lease|seq)\\b",
@@ -68,6 +75,8 @@ public final class OutboxSchema {
                         .replaceAll(
                                 "\\boutbox_audit\\b",
                                 AuditStatements.table(store).value())
+                        .replaceAll(
+                                "\\boutbox_key\\b", KeyStatements.table(store).value())
                         .replaceAll(
                                 "\\boutbox_pause\\b",
                                 PauseStatements.table(store).value())
@@ -159,8 +168,13 @@ public final class OutboxSchema {
                     if (column == null) {
                         createTables(connection, statements(store, capability));
                     } else {
-                        addColumns(connection, store, capability, column);
-                        addIndexes(connection, store, capability);
+                        List<String> first = script(store, capability.resource(store.name()));
+                        migrate(connection, first, () -> has(connection, store, column));
+                        addIndexes(connection, store, first);
+                        if (capability == Capability.CONTROL) {
+                            List<String> keys = script(store, capability.lastResource(store.name()));
+                            migrate(connection, keys, () -> hasKeys(connection, store));
+                        }
                     }
                 }
             });
@@ -189,8 +203,13 @@ public final class OutboxSchema {
                             missing.add("table " + table);
                         }
                     }
-                } else if (!shape.has(column)) {
-                    missing.add(column(column, store));
+                } else {
+                    if (!shape.has(column)) {
+                        missing.add(column(column, store));
+                    }
+                    if (capability == Capability.CONTROL && !hasKeys(connection, store)) {
+                        missing.add("table " + KeyStatements.table(store));
+                    }
                 }
             }
             return missing;
@@ -224,7 +243,7 @@ public final class OutboxSchema {
             case ATTEMPTS -> List.of(AttemptStatements.table(store));
             case INBOX -> List.of(store.table().sibling("outbox_inbox"));
             case RECONCILE -> List.of(ReconcileStatements.runTable(store), ReconcileStatements.jobTable(store));
-            case ORDER, CONTROL -> List.of(); // columns
+            case ORDER, CONTROL -> List.of(); // columns, and of CONTROL a table that is asked for by hasKeys
         };
     }
 
@@ -278,24 +297,36 @@ public final class OutboxSchema {
     }
 
     /**
-     * Asked for only while its column is missing: MySQL has no IF NOT EXISTS for it, and PostgreSQL would lock the whole table to find out. In one transaction, so that where DDL
-     * takes part in it nobody sees a column without its index.
+     * Where the events have a column of V3 for keys still, the migration that moves the keys to their table has not
+     * ended.
      */
-    private static void addColumns(
-            Connection connection, AbstractJdbcEventStore store, Capability capability, String column)
-            throws SQLException {
+    private static boolean hasKeys(Connection connection, AbstractJdbcEventStore store) throws SQLException {
+        return shape(connection, KeyStatements.table(store).value()) != TableShape.NONE
+                && !has(connection, store, "dedup_slot");
+    }
+
+    /** Whether a migration has been made. */
+    private interface Made {
+        boolean isMade() throws SQLException;
+    }
+
+    /**
+     * Run only while it is not made: MySQL has no IF NOT EXISTS for columns, and PostgreSQL would lock the whole
+     * table to find out. In one transaction, so that where DDL takes part in it nobody sees a part of it.
+     */
+    private static void migrate(Connection connection, List<String> statements, Made made) throws SQLException {
         connection.setAutoCommit(false);
         try (Statement statement = connection.createStatement()) {
-            for (int tries = 1; !has(connection, store, column); tries++) {
+            for (int tries = 1; !made.isMade(); tries++) {
                 connection.commit(); // the look at the table must keep no lock
                 try {
-                    for (String sql : statements(store, capability)) {
+                    for (String sql : statements) {
                         statement.execute(sql);
                     }
                     connection.commit();
                 } catch (SQLException e) {
                     connection.rollback();
-                    if (tries == MAX_TRIES && !has(connection, store, column)) { // else another node was faster
+                    if (tries >= MAX_TRIES && !made.isMade()) { // else another node was faster
                         throw e;
                     }
                 }
@@ -306,12 +337,12 @@ public final class OutboxSchema {
     }
 
     /** Those that came after the columns. Looked for by name, since PostgreSQL would lock the table to find out; elsewhere none came later. */
-    private static void addIndexes(Connection connection, AbstractJdbcEventStore store, Capability capability)
+    private static void addIndexes(Connection connection, AbstractJdbcEventStore store, List<String> statements)
             throws SQLException {
         if (!(store instanceof PostgresEventStore)) {
             return;
         }
-        for (String sql : statements(store, capability)) {
+        for (String sql : statements) {
             Matcher index = INDEX.matcher(sql);
             if (index.lookingAt()
                     && hasRelation(connection, new TableName(index.group(2)))

@@ -468,6 +468,11 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
+    KeyStatements newKeys() {
+        return new PostgresKeys(this);
+    }
+
+    @Override
     protected String passOverDuplicate() {
         return "ON CONFLICT DO NOTHING";
     }
@@ -480,17 +485,6 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     @Override
     protected String plusMillis(String time, String millis) {
         return time + " + " + millis + " * INTERVAL '1 millisecond'";
-    }
-
-    @Override
-    String keyColumn() {
-        return "dedup_key";
-    }
-
-    /** In the words of the partial index, so that the planner knows that it serves. */
-    @Override
-    String keyIsTaken() {
-        return "dedup_key = ? AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)";
     }
 
     /** A statement sees what was committed before it, so a lock would only get in the way of the delivery. */

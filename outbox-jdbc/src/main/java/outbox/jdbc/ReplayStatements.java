@@ -49,13 +49,8 @@ final class ReplayStatements {
                     bind(new Binder(update, shape), row, due, how);
                     update.addBatch();
                     others++;
-                } else if (store.control()
-                        .withKey(
-                                conn,
-                                row.eventId(),
-                                key,
-                                () -> store.update(conn, sql, binder -> bind(binder, row, due, how)) > 0)) {
-                    keyed++;
+                } else if (store.keys().takeAgain(conn, key, row.eventId())) {
+                    keyed += store.update(conn, sql, binder -> bind(binder, row, due, how));
                 }
             }
             if (others > 0) {
@@ -67,7 +62,7 @@ final class ReplayStatements {
 
     private Map<String, Row> lock(Connection conn, TableShape shape, List<String> eventIds, Replay how)
             throws SQLException {
-        boolean keys = shape.has("dedup_key");
+        boolean keys = shape.has("dedup_ms");
         Map<String, Row> rows = new HashMap<>();
         for (List<String> some : store.portions(eventIds)) {
             // Binds: ids.

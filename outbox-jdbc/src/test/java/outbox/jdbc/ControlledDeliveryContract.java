@@ -339,7 +339,7 @@ abstract class ControlledDeliveryContract {
         Node node = new Node(db.dataSource(), db.store(), dispatcher -> dispatcher.deleteDone(true), poller -> {});
         nodes.add(node);
         EventEnvelope kept = event().dedupKey("k").dedupFor(Duration.ofHours(1)).build();
-        EventEnvelope other = event().dedupKey("other").build();
+        EventEnvelope other = event().build();
 
         inTransaction(node, tx -> node.writer.writeAll(List.of(kept, other)));
 

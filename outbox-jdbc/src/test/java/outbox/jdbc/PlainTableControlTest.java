@@ -61,11 +61,11 @@ class PlainTableControlTest {
         StoreFixture db = fixture(database);
         AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
         EventEnvelope keyed = event().dedupKey("k").build();
-        assertRefused(db, keyed, store.keyColumn());
+        assertRefused(db, keyed, "dedup_key");
         assertRefused(db, event().priority(1).build(), "priority");
         assertRefused(db, event().expiresAt(db.now()).build(), "expires_at");
         assertThatThrownBy(() -> db.call(connection -> store.find(connection, EventRef.key("k"), false)))
-                .hasMessageContaining(store.keyColumn());
+                .hasMessageContaining("dedup_key");
         assertThat(db.count("1 = 1")).isZero();
 
         OutboxSchema.create(db.dataSource(), database.store(), Capability.CONTROL);

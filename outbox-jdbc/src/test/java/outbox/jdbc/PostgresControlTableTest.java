@@ -6,8 +6,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import outbox.EventEnvelope;
 import outbox.EventRef;
-import outbox.admin.EventFilter;
-import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
@@ -34,7 +32,7 @@ class PostgresControlTableTest {
     private static final Claim CLAIM = new Claim("claim", Long.MAX_VALUE);
 
     @Test
-    void only_events_that_use_control_are_in_its_table_and_all_are_in_that_of_the_outbox() {
+    void only_events_with_a_priority_or_a_deadline_are_in_its_table_and_all_are_in_that_of_the_outbox() {
         StoreFixture db = Databases.POSTGRES.fixture();
 
         db.insert(List.of(
@@ -44,8 +42,8 @@ class PostgresControlTableTest {
                 event().dedupKey("k").build(),
                 event().expiresAt(db.now()).build()));
 
-        assertThat(ask(db, "SELECT count(*) FROM ONLY outbox_event")).containsExactly("2");
-        assertThat(ask(db, "SELECT count(*) FROM outbox_event_control")).containsExactly("3");
+        assertThat(ask(db, "SELECT count(*) FROM ONLY outbox_event")).containsExactly("3");
+        assertThat(ask(db, "SELECT count(*) FROM outbox_event_control")).containsExactly("2");
         assertThat(db.count("1 = 1")).isEqualTo(5);
     }
 
@@ -66,7 +64,7 @@ class PostgresControlTableTest {
         OutboxSchema.create(pool, store, other);
         StoreFixture db = new StoreFixture(pool, store, "invoices_outbox", true);
         List<EventEnvelope> events =
-                List.of(event().build(), event().dedupKey("k").build(), event().build());
+                List.of(event().build(), event().priority(1).build(), event().build());
 
         events.forEach(db::insert);
 
@@ -80,8 +78,7 @@ class PostgresControlTableTest {
                     .isPositive();
         }
         assertThat(ask(db, "SELECT indexname FROM pg_indexes WHERE tablename = 'invoices_outbox_control'"))
-                .contains(
-                        "invoices_outbox_control_due", "invoices_outbox_control_order", "invoices_outbox_control_key");
+                .contains("invoices_outbox_control_due", "invoices_outbox_control_order");
     }
 
     @Test
@@ -89,28 +86,32 @@ class PostgresControlTableTest {
         StoreFixture db = Databases.POSTGRES.fixture();
         AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
         Instant now = db.now();
-        db.inTransaction(
-                connection -> execute(connection, """
+        db.inTransaction(connection -> execute(
+                connection,
+                """
                 INSERT INTO outbox_event_control (event_id, event_type, payload, status, available_at, created_at, dedup_key, priority, expires_at)
                 SELECT i::text, 'T', '{}', i % 4, now(), now(), 'k' || i, 1 + i % 9, now() + INTERVAL '1 day' FROM generate_series(1, 20000) i
-                """, """
+                """,
+                """
+                INSERT INTO outbox_key (outbox_table, dedup_key, event_id)
+                SELECT 'outbox_event', 'k' || i, i::text FROM generate_series(1, 20000) i
+                """,
+                "ANALYZE outbox_key",
+                """
                 INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)
                 SELECT 'plain' || i, 'T', '{}', 0, now(), now() FROM generate_series(1, 20000) i
-                """, "ANALYZE outbox_event", "ANALYZE outbox_event_control"));
+                """,
+                "ANALYZE outbox_event",
+                "ANALYZE outbox_event_control"));
 
         assertThat(plans(db, connection -> store.find(connection, EventRef.key("k8"), false)))
                 .singleElement()
                 .asString()
-                .contains("Index Scan using outbox_event_control_key on");
+                .contains("Index Scan using outbox_key_pkey on", "Index Scan using outbox_event_pkey on")
+                .doesNotContain("Seq Scan");
         assertThat(plans(db, connection -> store.expire(connection, now, now, "late", 100)))
                 .hasSize(2)
                 .allMatch(plan -> plan.contains("Index Scan using outbox_event_control_expiry on"));
-        EventFilter dead =
-                EventFilter.builder().status(EventStatus.DEAD).dedupKey("k3").build();
-        assertThat(plans(db, connection -> store.count(connection, dead)))
-                .singleElement()
-                .asString()
-                .contains("outbox_event_control_dead_key");
         assertThat(plans(
                         db,
                         connection -> assertThat(
@@ -122,7 +123,7 @@ class PostgresControlTableTest {
 
     /** As it was made by hand, or before there was a table for them. */
     @Test
-    void a_table_that_has_the_columns_and_the_unique_index_itself_keeps_events_that_use_control_itself() {
+    void a_table_that_has_the_columns_itself_keeps_events_that_use_control_itself() {
         StoreFixture db = givenControlInTheTableItself();
         AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
         EventEnvelope first = event().dedupKey("k").priority(3).build();
@@ -145,8 +146,7 @@ class PostgresControlTableTest {
     @Test
     void events_that_a_table_kept_itself_move_when_there_is_a_table_for_them() {
         StoreFixture db = givenControlInTheTableItself();
-        EventEnvelope first = event().dedupKey("k").build();
-        EventEnvelope second = event().dedupKey("k").build();
+        EventEnvelope first = event().priority(3).build();
         db.insert(first);
         db.insert(event().build());
 
@@ -157,9 +157,6 @@ class PostgresControlTableTest {
 
         assertThat(ask(db, "SELECT event_id FROM outbox_event_control")).containsExactly(first.eventId());
         assertThat(db.count("1 = 1")).isEqualTo(2);
-        assertThat(db.call(connection -> after.insertUnlessTaken(connection, List.of(second), null))
-                        .get(second.eventId()))
-                .isEqualTo(first.eventId());
     }
 
     @Test
@@ -197,11 +194,11 @@ class PostgresControlTableTest {
         AbstractJdbcEventStore store = new PostgresEventStore();
         OutboxSchema.create(pool, store);
         StoreFixture db = new StoreFixture(pool, store, "outbox_event", true);
-        db.inTransaction(
-                connection -> execute(
-                        connection,
-                        "ALTER TABLE outbox_event ADD dedup_key VARCHAR(128), ADD dedup_ms BIGINT, ADD priority SMALLINT, ADD expires_at TIMESTAMPTZ",
-                        "CREATE UNIQUE INDEX own_key ON outbox_event (dedup_key) WHERE dedup_key IS NOT NULL AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)"));
+        db.inTransaction(connection -> execute(
+                connection,
+                "ALTER TABLE outbox_event ADD dedup_key VARCHAR(128), ADD dedup_ms BIGINT,"
+                        + " ADD priority SMALLINT, ADD expires_at TIMESTAMPTZ"));
+
         return db;
     }
 
@@ -215,7 +212,8 @@ class PostgresControlTableTest {
             use.on(recorder.connection());
             connection.rollback();
             return recorder.plans().stream()
-                    .filter(plan -> !plan.contains("FROM pg_inherits")) // the first look at the table
+                    .filter(plan ->
+                            !plan.contains("FROM pg_inherits") && !plan.contains("to_regclass")) // the first look
                     .toList();
         });
     }

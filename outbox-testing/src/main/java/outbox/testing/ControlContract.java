@@ -429,7 +429,7 @@ public abstract class ControlContract {
         write(event);
 
         Pending found = find(EventRef.key("k")).orElseThrow();
-        assertThat(found).isEqualTo(new Pending(event.eventId(), EventStatus.NEW, null));
+        assertThat(found).isEqualTo(new Pending(event.eventId(), EventStatus.NEW, null, "k"));
         assertThat(find(EventRef.id(event.eventId()))).contains(found);
         assertThat(cancel(found)).isTrue();
         assertThat(cancel(found)).isFalse();

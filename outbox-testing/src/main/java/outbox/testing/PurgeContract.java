@@ -9,6 +9,7 @@ import outbox.purge.OutboxPurge;
 import outbox.purge.PurgeResult;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.ControlledEventStore;
 import outbox.spi.EventStore;
 
 import java.sql.Connection;
@@ -126,13 +127,14 @@ public abstract class PurgeContract {
                 .purge();
 
         assertThat(result.done()).isEqualTo(35);
-        assertThat(transactions.get()).isBetween(4, 5); // one more for a history of attempts
+        assertThat(transactions.get() - transactionsBefore()).isBetween(4, 5); // one more for a history of attempts
     }
 
     @Test
     void a_failing_batch_is_thrown_with_the_number_deleted_before_and_the_next_run_does_the_rest() {
         rows.given("done", 25, EventStatus.DONE);
-        OutboxPurge purge = builder(failingAtCall(2)).batchSize(10).build();
+        OutboxPurge purge =
+                builder(failingAtCall(transactionsBefore() + 2)).batchSize(10).build();
 
         assertThatThrownBy(purge::purge)
                 .isInstanceOf(OutboxException.class)
@@ -145,8 +147,9 @@ public abstract class PurgeContract {
     @Test
     void a_started_purge_goes_on_after_a_failure() {
         rows.given("done", 5, EventStatus.DONE);
-        OutboxPurge purge =
-                builder(failingAtCall(1)).interval(Duration.ofMillis(20)).build();
+        OutboxPurge purge = builder(failingAtCall(transactionsBefore() + 1))
+                .interval(Duration.ofMillis(20))
+                .build();
         open.set(purge);
 
         purge.start();
@@ -162,7 +165,7 @@ public abstract class PurgeContract {
         rows.given("done", 50, EventStatus.DONE);
         AtomicInteger calls = new AtomicInteger();
         OutboxPurge purge = builder(() -> {
-                    if (calls.incrementAndGet() == 2) {
+                    if (calls.incrementAndGet() == transactionsBefore() + 2) {
                         Objects.requireNonNull(open.get()).close();
                     }
                     return dataSource().getConnection();
@@ -175,6 +178,11 @@ public abstract class PurgeContract {
 
         assertThat(result.done()).isEqualTo(20);
         assertThat(rows.count(EventStatus.DONE)).isEqualTo(30);
+    }
+
+    /** How many transactions there are before the first batch of events: one for keys. */
+    private int transactionsBefore() {
+        return store(TABLE) instanceof ControlledEventStore ? 1 : 0;
     }
 
     @Test

@@ -46,8 +46,6 @@ record IndexNeed(String purpose, List<List<String>> beginnings, boolean isForCon
                     "the order of an aggregate", List.of("aggregate_type", "aggregate_id", "status", "seq")));
         }
         if (table.hasColumn("expires_at")) {
-            needs.add(IndexNeed.of("keys of events", List.of("dedup_key"), List.of("dedup_slot"))
-                    .forControl());
             needs.add(IndexNeed.of("priorities", List.of("priority"), List.of("priority_slot"))
                     .forControl());
             needs.add(IndexNeed.of("deadlines", List.of("expires_at"), List.of("status", "expires_at"))

@@ -1,10 +1,7 @@
--- Delivery control: keys, deadlines and priorities. Events that use none of them have NULL in all columns.
--- The generated columns have no IN: H2 2.4.240 fails to compute it once the connection that added the column is closed.
-ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_key VARCHAR(128);   -- of unfinished events, at most one has it
+-- Delivery control: keys, deadlines and priorities. Keys also need V10__outbox_key.sql. Events that use none of them have NULL in all columns.
+-- The generated column has no IN: H2 2.4.240 fails to compute it once the connection that added the column is closed.
+ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_key VARCHAR(128);   -- of unfinished events, at most one has it, see V10__outbox_key.sql
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_ms BIGINT;          -- how long a delivered event keeps its key, in milliseconds from done_at; NULL: not at all
-ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS dedup_slot VARCHAR(128)
-    GENERATED ALWAYS AS (CASE status WHEN 0 THEN dedup_key WHEN 2 THEN dedup_key WHEN 1 THEN NVL2(dedup_ms, dedup_key, NULL) END); -- the key while it is taken
-CREATE UNIQUE INDEX IF NOT EXISTS outbox_event_key ON outbox_event (dedup_slot);
 
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS priority SMALLINT;        -- 1 to 9, larger first; NULL: 0
 ALTER TABLE outbox_event ADD COLUMN IF NOT EXISTS priority_slot SMALLINT

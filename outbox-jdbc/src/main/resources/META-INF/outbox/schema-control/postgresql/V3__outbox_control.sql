@@ -1,6 +1,6 @@
--- Delivery control: keys, deadlines and priorities.
+-- Delivery control: keys, deadlines and priorities. Keys also need V10__outbox_key.sql.
 
--- Events that use one of them are inserted here. They are rows of outbox_event all the same: whatever reads, changes or deletes events there finds them. The indexes below are thus
+-- Events that have a priority or a deadline are inserted here. They are rows of outbox_event all the same: whatever reads, changes or deletes events there finds them. The indexes below are thus
 -- no burden to the INSERT of other events, which would open each of them, though it adds to none. The table comes before its columns: who sees those sees it too.
 CREATE TABLE IF NOT EXISTS outbox_event_control (PRIMARY KEY (event_id)) INHERITS (outbox_event);
 
@@ -10,7 +10,7 @@ BEGIN
     IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'outbox_event'::regclass AND attname = 'expires_at') THEN
         WITH moved AS (
             DELETE FROM ONLY outbox_event
-             WHERE dedup_key IS NOT NULL OR priority IS NOT NULL OR expires_at IS NOT NULL
+             WHERE priority IS NOT NULL OR expires_at IS NOT NULL
             RETURNING *
         )
         INSERT INTO outbox_event_control SELECT * FROM moved;
@@ -19,20 +19,12 @@ END $$;
 
 -- All four are NULL in events that use nothing. Adding them takes a short lock and rewrites nothing.
 ALTER TABLE outbox_event
-    ADD COLUMN IF NOT EXISTS dedup_key  VARCHAR(128), -- of unfinished events, at most one has it
+    ADD COLUMN IF NOT EXISTS dedup_key  VARCHAR(128), -- of unfinished events, at most one has it, see V10__outbox_key.sql
     ADD COLUMN IF NOT EXISTS dedup_ms   BIGINT,       -- how long a delivered event keeps its key, in milliseconds from done_at; NULL: not at all
     ADD COLUMN IF NOT EXISTS priority   SMALLINT,     -- 1 to 9, larger first; NULL: 0
     ADD COLUMN IF NOT EXISTS expires_at TIMESTAMPTZ;  -- not started by then, the event is dead
 
 CREATE INDEX IF NOT EXISTS outbox_event_control_due ON outbox_event_control (available_at, created_at) WHERE status IN (0, 2);
-
--- Who has a key. A delivered event that keeps its key stays here until somebody asks for the key after its time.
-CREATE UNIQUE INDEX IF NOT EXISTS outbox_event_control_key ON outbox_event_control (dedup_key)
-    WHERE dedup_key IS NOT NULL AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL);
-
--- Who died with a key.
-CREATE INDEX IF NOT EXISTS outbox_event_control_dead_key ON outbox_event_control (dedup_key)
-    WHERE dedup_key IS NOT NULL AND status = 3;
 
 -- Serves the part of a claim that goes by priority.
 CREATE INDEX IF NOT EXISTS outbox_event_control_priority ON outbox_event_control (priority DESC, available_at)

@@ -1,0 +1,96 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.zip.CRC32;
+
+/**
+ * Keys on MySQL and MariaDB. Above READ COMMITTED InnoDB locks gaps: a locking read of a key that is missing, and
+ * each transaction that waited for an INSERT that was then rolled back, keep others from inserting near it. Two such
+ * transactions that insert kill each other.
+ *
+ * <p>So the table has slots, each with a first row that is always there and has no key. A transaction locks that row
+ * before it touches a key of the slot, and thus owns all rows and gaps of the slot. The locks of a gap never reach
+ * beyond it, because the slot is the first column of the primary key. Transactions wait for each other at first rows
+ * only, where a wait leaves nothing behind. The price: keys that share a slot wait for each other.
+ */
+final class MySqlKeys extends KeyStatements {
+
+    private static final int SLOTS = 1024; // as in V10__outbox_key.sql
+
+    MySqlKeys(AbstractJdbcEventStore store) {
+        super(store);
+    }
+
+    @Override
+    @Nullable
+    String lock(Connection conn, String key, String eventId) throws SQLException {
+        lockSlot(conn, key);
+        List<String> named = lockedRow(conn, key);
+        if (!named.isEmpty()) {
+            return named.get(0);
+        }
+        insert(conn, key, eventId);
+        return null;
+    }
+
+    @Override
+    Optional<String> latest(Connection conn, String key) throws SQLException {
+        lockSlot(conn, key);
+        return super.latest(conn, key);
+    }
+
+    @Override
+    boolean lockUnlessLocked(Connection conn, String key) throws SQLException {
+        return isSlotLocked(conn, key, " SKIP LOCKED") && super.lockUnlessLocked(conn, key);
+    }
+
+    private void lockSlot(Connection conn, String key) throws SQLException {
+        if (!isSlotLocked(conn, key, "")) {
+            throw new EventStoreException(
+                    "Table " + table() + " has no first row for slot " + slotOf(key)
+                            + ". Insert the first rows again as in "
+                            + Capability.CONTROL.lastResource(store().name()) + " of outbox-jdbc.",
+                    null);
+        }
+    }
+
+    private boolean isSlotLocked(Connection conn, String key, String how) throws SQLException {
+        // Binds: slot.
+        String sql = "SELECT slot FROM %s WHERE slot = ? AND outbox_table = '' AND dedup_key = '' FOR UPDATE%s"
+                .formatted(table(), how);
+        return !store().query(conn, sql, binder -> binder.number(slotOf(key)), row -> row.getInt(1))
+                .isEmpty();
+    }
+
+    @Override
+    int placeOf(String key) {
+        return slotOf(key);
+    }
+
+    private static int slotOf(String key) {
+        CRC32 crc = new CRC32();
+        crc.update(key.getBytes(StandardCharsets.UTF_8));
+        return (int) (crc.getValue() % SLOTS);
+    }
+
+    @Override
+    String insertSql() {
+        return "INSERT INTO %s (slot, outbox_table, dedup_key, event_id) VALUES (?, ?, ?, ?)".formatted(table());
+    }
+
+    @Override
+    String isKey(String prefix) {
+        return prefix + "slot = ? AND " + super.isKey(prefix);
+    }
+
+    @Override
+    Binder bindKey(Binder binder, String key) throws SQLException {
+        return super.bindKey(binder.number(slotOf(key)), key);
+    }
+}

@@ -1,0 +1,118 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import outbox.EventEnvelope;
+import outbox.EventRef;
+import outbox.testing.StoreFixture;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Map;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/** A table whose keys are in a unique index of its own, as V3 made it before there was a table of keys. */
+@Timeout(60)
+class KeyMigrationTest {
+
+    @ParameterizedTest
+    @EnumSource(names = {"H2", "POSTGRES", "MARIADB", "MYSQL"})
+    void keys_move_to_their_table_and_the_index_goes(Databases database) throws SQLException {
+        StoreFixture db = givenKeysInTheTable(database);
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        assertThatThrownBy(() -> db.insert(keyed("new")))
+                .isInstanceOf(EventStoreException.class)
+                .hasMessageContainingAll("outbox_key", "Capability.CONTROL", "V10__outbox_key.sql");
+        assertThat(OutboxSchema.missing(db.dataSource(), store, Capability.CONTROL))
+                .containsExactly("table outbox_key");
+
+        OutboxSchema.create(db.dataSource(), store, Capability.CONTROL);
+        OutboxSchema.create(db.dataSource(), store, Capability.CONTROL); // once more does no harm
+
+        assertThat(OutboxSchema.missing(db.dataSource(), store, Capability.CONTROL))
+                .isEmpty();
+        EventEnvelope same = keyed("pending ✓");
+        EventEnvelope again = keyed("done");
+        assertThat(write(db, same)).containsOnly(Map.entry(same.eventId(), "pending"));
+        assertThat(write(db, keyed("kept"))).containsValue("kept");
+        assertThat(write(db, again)).isEmpty();
+        assertThat(db.<String>call(connection ->
+                        store.findLast(connection, "dead").orElseThrow().eventId()))
+                .isEqualTo("dead");
+        assertThat(db.<Boolean>call(connection ->
+                        store.find(connection, EventRef.key("dead"), false).isPresent()))
+                .isFalse();
+        db.inTransaction(connection -> execute(connection, "UPDATE outbox_event SET dedup_key = 'same'"));
+    }
+
+    private static Map<String, String> write(StoreFixture db, EventEnvelope event) {
+        return db.call(connection ->
+                ((AbstractJdbcEventStore) db.store()).insertUnlessTaken(connection, List.of(event), null));
+    }
+
+    private static EventEnvelope keyed(String key) {
+        return EventEnvelope.builder("T").payloadJson("{}").dedupKey(key).build();
+    }
+
+    /** Without its last migration, and with what V3 had before. */
+    private static StoreFixture givenKeysInTheTable(Databases database) throws SQLException {
+        StoreFixture db = database.fixture();
+        String taken = "status IN (0, 2) OR (status = 1 AND dedup_ms IS NOT NULL)";
+        String slot = "dedup_slot VARCHAR(128) GENERATED ALWAYS AS (CASE WHEN " + taken + " THEN dedup_key END)";
+        String utf8 = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin ";
+        db.inTransaction(connection -> {
+            execute(connection, "DROP TABLE outbox_key");
+            switch (database) {
+                case POSTGRES ->
+                    execute(
+                            connection,
+                            "CREATE UNIQUE INDEX outbox_event_control_key ON outbox_event_control (dedup_key)"
+                                    + " WHERE dedup_key IS NOT NULL AND ("
+                                    + taken + ")",
+                            "CREATE INDEX outbox_event_control_dead_key ON outbox_event_control (dedup_key)"
+                                    + " WHERE dedup_key IS NOT NULL AND status = 3");
+                case H2, H2_AS_MYSQL ->
+                    execute(
+                            connection,
+                            "ALTER TABLE outbox_event ADD COLUMN dedup_slot VARCHAR(128)"
+                                    + " GENERATED ALWAYS AS (CASE status WHEN 0 THEN dedup_key WHEN 2 THEN dedup_key"
+                                    + " WHEN 1 THEN NVL2(dedup_ms, dedup_key, NULL) END)",
+                            "CREATE UNIQUE INDEX outbox_event_key ON outbox_event (dedup_slot)");
+                case MARIADB, MYSQL ->
+                    execute(
+                            connection,
+                            "ALTER TABLE outbox_event ADD COLUMN " + slot.replace("GENERATED", utf8 + "GENERATED")
+                                    + " STORED, ADD UNIQUE INDEX outbox_event_key (dedup_slot)");
+            }
+            String table = database == Databases.POSTGRES ? "outbox_event_control" : "outbox_event";
+            for (String row : List.of(
+                    "'pending', 0, 'pending ✓', NULL, NULL",
+                    "'retry', 2, 'retry', NULL, NULL",
+                    "'done', 1, 'done', NULL, CURRENT_TIMESTAMP",
+                    "'kept', 1, 'kept', 3600000000, CURRENT_TIMESTAMP",
+                    "'dead', 3, 'dead', NULL, CURRENT_TIMESTAMP",
+                    "'dead too', 3, 'retry', NULL, CURRENT_TIMESTAMP")) {
+                execute(
+                        connection,
+                        "INSERT INTO " + table
+                                + " (event_id, status, dedup_key, dedup_ms, done_at, event_type, payload, attempts,"
+                                + " available_at, created_at) VALUES ("
+                                + row + ", 'T', '{}', 0, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)");
+            }
+        });
+        return new StoreFixture(db.dataSource(), database.store(), "outbox_event", database == Databases.POSTGRES);
+    }
+
+    private static void execute(Connection connection, String... statements) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+}
