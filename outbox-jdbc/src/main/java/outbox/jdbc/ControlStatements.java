@@ -125,6 +125,9 @@ final class ControlStatements {
      */
     boolean cancel(Connection conn, Pending found) throws SQLException {
         String key = found.dedupKey();
+        if (key != null) {
+            store.keys().require(conn, store.shape(conn), "event " + found.eventId() + " cannot release its key");
+        }
         boolean made = key != null && store.keys().lock(conn, key, found.eventId()) == null;
         // Binds: event_id, token if there is one.
         String sql = "DELETE FROM %s WHERE event_id = ? AND status + 0 IN (0, 2) AND %s"

@@ -16,7 +16,7 @@ import java.util.Optional;
  * at the event, so nothing is written here when an event ends.
  *
  * <p>A transaction that decides about a key locks its row first, until its end: a write, a replay, a cancellation,
- * the purge. The purge skips a row that is locked; the others wait. A write never waits for an event. See ADR 49.
+ * the purge. The purge skips a row that is locked; the others wait. A write waits for no unfinished event. See ADR 49.
  */
 class KeyStatements {
 
@@ -156,15 +156,24 @@ class KeyStatements {
      * Whether the event that the locked row names is gone, or has ended and keeps the key no longer.
      *
      * <p>A transaction with a snapshot of its own would see how the event was when that was taken. There it is
-     * locked, which shows how it is now. It is not waited for, because a transaction that writes outcomes may hold it
-     * and wait for this one; the transaction that holds it has not committed an end of the event.
+     * locked, which shows how it is now. An event that was unfinished is not waited for, because a transaction that
+     * writes outcomes may hold it and wait for this one; the transaction that holds it has not committed an end of the
+     * event. One that had ended is waited for: the purge may be deleting it, and the key would be found taken by no
+     * event.
      */
     private boolean isFree(Connection conn, String key, String named) throws SQLException {
         if (conn.getTransactionIsolation() <= Connection.TRANSACTION_READ_COMMITTED) {
             return hasEnded(conn, key, named, "").orElse(true);
         }
-        return isFreeInSnapshot(conn, key, named)
-                || hasEnded(conn, key, named, "FOR UPDATE SKIP LOCKED").orElse(false);
+        if (isFreeInSnapshot(conn, key, named)) {
+            return true;
+        }
+        Optional<Boolean> now = hasEnded(conn, key, named, "FOR UPDATE SKIP LOCKED");
+        if (now.isPresent()) {
+            return now.get();
+        }
+        boolean hadEnded = hasEnded(conn, key, named, "").orElse(false);
+        return hadEnded && hasEnded(conn, key, named, "FOR UPDATE").orElse(true);
     }
 
     /** Whether the event has the key no longer; empty if there is no such event, or it is passed over. */

@@ -8,14 +8,21 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * The statements that make finished events pending again. The rows are locked first, which tells how many there are, and gives their headers, to which the marks of the replay are
- * added. What has a key is tried by itself: another event may have it by now. A deadline is over, and says nothing about what an operator wants.
+ * The statements that make finished events pending again. The keys of the events are taken first, because a writer has
+ * locked its key when it looks at an event; an event whose key another one has is left as it is. Then the rows are
+ * locked, which tells how many there are, and gives their headers, to which the marks of the replay are added. A
+ * deadline is over, and says nothing about what an operator wants.
  */
 final class ReplayStatements {
 
@@ -33,34 +40,55 @@ final class ReplayStatements {
 
     int replay(Connection conn, List<String> eventIds, Replay how) throws SQLException {
         TableShape shape = store.shape(conn);
-        Map<String, Row> rows = lock(conn, shape, eventIds, how);
-        String sql = sql(shape, how);
-        int keyed = 0;
-        int others = 0;
-        try (PreparedStatement update = conn.prepareStatement(sql)) {
+        Set<String> refused = shape.has("dedup_ms") ? takeKeys(conn, shape, eventIds, how) : Set.of();
+        Map<String, Row> rows = find(conn, shape, eventIds, how, "FOR UPDATE");
+        int replayed = 0;
+        try (PreparedStatement update = conn.prepareStatement(sql(shape, how))) {
             for (int i = 0; i < eventIds.size(); i++) {
                 Row row = rows.get(eventIds.get(i));
-                if (row == null) {
-                    continue;
-                }
-                Instant due = how.dueAt(i);
-                String key = row.dedupKey();
-                if (key == null) {
-                    bind(new Binder(update, shape), row, due, how);
+                if (row != null && !refused.contains(row.eventId())) {
+                    bind(new Binder(update, shape), row, how.dueAt(i), how);
                     update.addBatch();
-                    others++;
-                } else if (store.keys().takeAgain(conn, key, row.eventId())) {
-                    keyed += store.update(conn, sql, binder -> bind(binder, row, due, how));
+                    replayed++;
                 }
             }
-            if (others > 0) {
+            if (replayed > 0) {
                 update.executeBatch(); // its counts are not asked for: not every driver knows them
             }
         }
-        return keyed + others;
+        return replayed;
     }
 
-    private Map<String, Row> lock(Connection conn, TableShape shape, List<String> eventIds, Replay how)
+    /**
+     * Takes the keys of the events, in the order of {@link KeyStatements#placeOf}. A key of several events goes to the
+     * first of them.
+     *
+     * @return the ids of the events that do not get their key
+     */
+    private Set<String> takeKeys(Connection conn, TableShape shape, List<String> eventIds, Replay how)
+            throws SQLException {
+        Map<String, Row> rows = find(conn, shape, eventIds, how, "");
+        Map<String, List<String>> byKey =
+                new TreeMap<>(Comparator.comparing(store.keys()::placeOf).thenComparing(Comparator.naturalOrder()));
+        for (String id : eventIds) {
+            Row row = rows.get(id);
+            if (row != null && row.dedupKey() != null) {
+                byKey.computeIfAbsent(row.dedupKey(), any -> new ArrayList<>()).add(id);
+            }
+        }
+        if (!byKey.isEmpty()) {
+            store.keys().require(conn, shape, "events with a key cannot be replayed");
+        }
+        Set<String> refused = new HashSet<>();
+        for (Map.Entry<String, List<String>> one : byKey.entrySet()) {
+            List<String> same = one.getValue();
+            boolean taken = store.keys().takeAgain(conn, one.getKey(), same.get(0));
+            refused.addAll(same.subList(taken ? 1 : 0, same.size()));
+        }
+        return refused;
+    }
+
+    private Map<String, Row> find(Connection conn, TableShape shape, List<String> eventIds, Replay how, String lock)
             throws SQLException {
         boolean keys = shape.has("dedup_ms");
         Map<String, Row> rows = new HashMap<>();
@@ -71,13 +99,14 @@ final class ReplayStatements {
                       FROM %s%s
                      WHERE %s
                        AND status IN (%s)
-                       FOR UPDATE
+                     %s
                     """.formatted(
                             keys ? ", dedup_key" : "",
                             store.table(),
                             store.byPrimaryKey(),
                             store.idCondition(some.size()),
-                            codes(how));
+                            codes(how),
+                            lock);
             List<Row> found = store.queryAnew(
                     conn,
                     sql,

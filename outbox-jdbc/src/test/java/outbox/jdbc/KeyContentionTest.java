@@ -4,6 +4,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
@@ -12,6 +13,7 @@ import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
+import outbox.spi.Replay;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
@@ -332,6 +334,87 @@ class KeyContentionTest {
         assertThat(db.count("1 = 1")).isEqualTo(1);
     }
 
+    @ParameterizedTest
+    @CsvSource({"MARIADB, true", "MARIADB, false", "MYSQL, true", "MYSQL, false"})
+    void the_key_of_a_dead_event_is_taken_although_the_event_is_locked(Databases database, boolean deletes)
+            throws Exception {
+        StoreFixture db = database.fixture();
+        OutboxWriter writer = new OutboxWriter(context, db.store());
+        EventEnvelope dead = keyed("k");
+        db.insert(dead);
+        kill(db, dead);
+        EventEnvelope next = keyed("k");
+
+        Future<String> written;
+        try (Connection holder = db.open();
+                Statement statement = holder.createStatement()) {
+            statement.executeQuery("SELECT 1 FROM outbox_event WHERE status = 3 FOR UPDATE");
+            written = threads.submit(() -> {
+                try (Transaction tx = begin(db, Connection.TRANSACTION_REPEATABLE_READ)) {
+                    String id = writer.write(next);
+                    tx.commit();
+                    return id;
+                }
+            });
+            await().atMost(Duration.ofSeconds(30)).until(() -> written.isDone() || lockWaits(db, database) == 1);
+            if (deletes) {
+                statement.execute("DELETE FROM outbox_event WHERE status = 3");
+            }
+            holder.commit();
+        }
+
+        assertThat(written.get(60, TimeUnit.SECONDS)).isEqualTo(next.eventId());
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MARIADB", "MYSQL"})
+    void the_key_of_a_dead_event_is_taken_although_the_event_was_purged_after_the_snapshot(Databases database)
+            throws SQLException {
+        StoreFixture db = database.fixture();
+        OutboxWriter writer = new OutboxWriter(context, db.store());
+        EventEnvelope dead = keyed("k");
+        db.insert(dead);
+        kill(db, dead);
+        EventEnvelope next = keyed("k");
+
+        try (Transaction open = begin(db, Connection.TRANSACTION_REPEATABLE_READ)) {
+            look(open.connection());
+            db.inTransaction(
+                    connection -> ((AbstractJdbcEventStore) db.store()).delete(connection, List.of(dead.eventId())));
+            assertThat(writer.write(next)).isEqualTo(next.eventId());
+            open.commit();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MARIADB", "MYSQL"})
+    void a_replay_that_waits_for_a_key_holds_no_event(Databases database) throws Exception {
+        StoreFixture db = database.fixture();
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        OutboxWriter writer = new OutboxWriter(context, store);
+        EventEnvelope dead = keyed("k");
+        db.insert(dead);
+        kill(db, dead);
+        String sameSlot = IntStream.range(0, Integer.MAX_VALUE)
+                .mapToObj(String::valueOf)
+                .filter(key -> store.keys().placeOf(key) == store.keys().placeOf("k"))
+                .findFirst()
+                .orElseThrow();
+        EventEnvelope next = keyed("k");
+
+        Future<Integer> replayed;
+        try (Transaction open = begin(db, Connection.TRANSACTION_REPEATABLE_READ)) {
+            writer.write(keyed(sameSlot));
+            replayed = threads.submit(() -> db.<Integer>call(connection ->
+                    store.replay(connection, List.of(dead.eventId()), Replay.dead("request", store.now(connection)))));
+            await().atMost(Duration.ofSeconds(30)).until(() -> lockWaits(db, database) == 1);
+            assertThat(writer.write(next)).isEqualTo(next.eventId());
+            open.commit();
+        }
+
+        assertThat(replayed.get(60, TimeUnit.SECONDS)).isZero();
+    }
+
     private static int lockWaits(StoreFixture db, Databases database) {
         String sql = database == Databases.POSTGRES
                 ? "SELECT COUNT(*) FROM pg_stat_activity"
@@ -401,6 +484,18 @@ class KeyContentionTest {
             List<Mark> done = List.of(Mark.done(event.eventId(), claim.token()));
             assertThat(removes ? store.remove(connection, done) : store.mark(connection, done, now))
                     .containsExactly(event.eventId());
+        });
+    }
+
+    private static void kill(StoreFixture db, EventEnvelope event) {
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        Claim claim = new Claim("claim " + event.eventId(), Long.MAX_VALUE);
+        db.inTransaction(connection -> {
+            Instant now = store.now(connection);
+            assertThat(store.claimOne(connection, claim, event.eventId(), now, now.minus(LEASE), null))
+                    .isPresent();
+            Mark dead = Mark.dead(event.eventId(), claim.token(), true, "failed");
+            assertThat(store.mark(connection, List.of(dead), now)).containsExactly(event.eventId());
         });
     }
 
