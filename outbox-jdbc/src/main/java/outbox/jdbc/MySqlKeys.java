@@ -4,9 +4,13 @@ import org.jspecify.annotations.Nullable;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
 /**
@@ -25,6 +29,18 @@ final class MySqlKeys extends KeyStatements {
 
     MySqlKeys(AbstractJdbcEventStore store) {
         super(store);
+    }
+
+    /** The table is created in a transaction of its own, before its first rows. */
+    @Override
+    boolean isComplete(Connection conn) throws SQLException {
+        String slots = IntStream.range(0, SLOTS).mapToObj(String::valueOf).collect(Collectors.joining(", "));
+        String sql = "SELECT COUNT(*) FROM %s WHERE slot IN (%s) AND outbox_table = '' AND dedup_key = ''"
+                .formatted(table(), slots);
+        try (Statement statement = conn.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            return row.next() && row.getInt(1) == SLOTS;
+        }
     }
 
     @Override

@@ -297,12 +297,13 @@ public final class OutboxSchema {
     }
 
     /**
-     * Where the events have a column of V3 for keys still, the migration that moves the keys to their table has not
-     * ended.
+     * Where the table of events still has a column or an index of V3 for keys, the migration that moves its keys to
+     * their table has not ended. Another table of events may have created the table of keys.
      */
     private static boolean hasKeys(Connection connection, AbstractJdbcEventStore store) throws SQLException {
         return shape(connection, KeyStatements.table(store).value()) != TableShape.NONE
-                && !has(connection, store, "dedup_slot");
+                && !has(connection, store, "dedup_slot")
+                && store.keys().isComplete(connection);
     }
 
     /** Whether a migration has been made. */
@@ -352,7 +353,7 @@ public final class OutboxSchema {
         }
     }
 
-    private static boolean hasRelation(Connection connection, TableName name) throws SQLException {
+    static boolean hasRelation(Connection connection, TableName name) throws SQLException {
         try (PreparedStatement query = connection.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
             query.setString(1, name.value());
             try (ResultSet row = query.executeQuery()) {

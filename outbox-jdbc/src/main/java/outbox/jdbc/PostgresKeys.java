@@ -13,6 +13,13 @@ final class PostgresKeys extends KeyStatements {
         super(store);
     }
 
+    /** The last step of the migration drops the index that V3 had for keys. */
+    @Override
+    boolean isComplete(Connection conn) throws SQLException {
+        TableName events = store().table();
+        return !OutboxSchema.hasRelation(conn, events.sibling(events.simpleName() + "_control_key"));
+    }
+
     @Override
     boolean isFreeInSnapshot(Connection conn, String key, String named) throws SQLException {
         return hasEnded(conn, key, named, "").orElse(true);

@@ -1,10 +1,12 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.spi.Replay;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
@@ -28,6 +30,13 @@ class KeyMigrationTest {
         assertThatThrownBy(() -> db.insert(keyed("new")))
                 .isInstanceOf(EventStoreException.class)
                 .hasMessageContainingAll("outbox_key", "Capability.CONTROL", "V10__outbox_key.sql");
+        assertThatThrownBy(() -> db.inTransaction(connection -> store.cancel(
+                        connection,
+                        store.find(connection, EventRef.id("pending"), true).orElseThrow())))
+                .hasMessageContaining("V10__outbox_key.sql");
+        assertThatThrownBy(() -> db.inTransaction(connection ->
+                        store.replay(connection, List.of("dead"), Replay.dead("request", store.now(connection)))))
+                .hasMessageContaining("V10__outbox_key.sql");
         assertThat(OutboxSchema.missing(db.dataSource(), store, Capability.CONTROL))
                 .containsExactly("table outbox_key");
 
@@ -48,6 +57,43 @@ class KeyMigrationTest {
                         store.find(connection, EventRef.key("dead"), false).isPresent()))
                 .isFalse();
         db.inTransaction(connection -> execute(connection, "UPDATE outbox_event SET dedup_key = 'same'"));
+    }
+
+    @Test
+    void keys_of_a_second_table_move_too() {
+        StoreFixture db = Databases.POSTGRES.fixture();
+        AbstractJdbcEventStore second = new PostgresEventStore("second_event");
+        OutboxSchema.create(db.dataSource(), second, Capability.CONTROL);
+        db.inTransaction(connection -> execute(
+                connection,
+                "CREATE UNIQUE INDEX second_event_control_key ON second_event_control (dedup_key)"
+                        + " WHERE dedup_key IS NOT NULL AND status IN (0, 2)",
+                "INSERT INTO second_event_control (event_id, status, dedup_key, event_type, payload, attempts,"
+                        + " available_at, created_at) VALUES ('pending', 0, 'k', 'T', '{}', 0, now(), now())"));
+        assertThat(OutboxSchema.missing(db.dataSource(), second, Capability.CONTROL))
+                .containsExactly("table outbox_key");
+
+        OutboxSchema.create(db.dataSource(), second, Capability.CONTROL);
+
+        assertThat(OutboxSchema.missing(db.dataSource(), second, Capability.CONTROL))
+                .isEmpty();
+        assertThat(db.<Map<String, String>>call(
+                        connection -> second.insertUnlessTaken(connection, List.of(keyed("k")), null)))
+                .containsValue("pending");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"MARIADB", "MYSQL"})
+    void first_rows_that_are_missing_are_inserted_again(Databases database) {
+        StoreFixture db = database.fixture();
+        db.inTransaction(connection -> execute(connection, "DELETE FROM outbox_key WHERE slot = 17"));
+        assertThat(OutboxSchema.missing(db.dataSource(), database.store(), Capability.CONTROL))
+                .containsExactly("table outbox_key");
+
+        OutboxSchema.create(db.dataSource(), database.store(), Capability.CONTROL);
+
+        assertThat(OutboxSchema.missing(db.dataSource(), database.store(), Capability.CONTROL))
+                .isEmpty();
     }
 
     private static Map<String, String> write(StoreFixture db, EventEnvelope event) {
