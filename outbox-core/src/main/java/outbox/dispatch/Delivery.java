@@ -50,6 +50,7 @@ final class Delivery {
     private volatile boolean runRecorded; // worker writes before the run, marker reads
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
     private boolean accused; // worker writes before it hands the delivery to the marker
+    private boolean awaitsTurn; // the worker that has it writes and reads
     private boolean alone; // whoever adds it to the queues writes before
     private Bytes bytes = Bytes.NOT_COUNTED; // guarded by the lock of the queues, as the next two
     private boolean atWork;
@@ -134,6 +135,15 @@ final class Delivery {
     /** Its run ended in a way that may be the fault of another event: it is to be released as a suspect. */
     void accuse() {
         accused = true;
+    }
+
+    /** Its claim has shown that it is a suspect, and it does not have its turn. */
+    boolean awaitsTurn() {
+        return awaitsTurn;
+    }
+
+    void setAwaitsTurn(boolean awaits) {
+        awaitsTurn = awaits;
     }
 
     void setRunsAlone(boolean alone) {

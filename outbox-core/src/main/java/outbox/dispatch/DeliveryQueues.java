@@ -97,7 +97,7 @@ final class DeliveryQueues {
     private boolean hold(Delivery delivery) {
         int size = delivery.envelope().payloadSize();
         Lane lane = laneOf(delivery);
-        boolean suspect = delivery.isSuspect() && !inOrder;
+        boolean suspect = hasOwnRoom(delivery);
         if (lane.held >= lane.capacity
                 || bytes > 0 && bytes + size > maxBytes
                 || suspect && suspectBytes > 0 && suspectBytes + size > maxBytes / 4) {
@@ -181,6 +181,22 @@ final class DeliveryQueues {
         }
     }
 
+    /** The listener of the delivery has ended, but its outcome cannot be written yet: nobody need wait for it. */
+    void endRun(Delivery delivery) {
+        lock.lock();
+        try {
+            endWork(delivery);
+            endTurn(delivery);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether the delivery is a suspect, and those have room of their own. */
+    boolean hasOwnRoom(Delivery delivery) {
+        return delivery.isSuspect() && !inOrder;
+    }
+
     private void endWork(Delivery delivery) {
         if (delivery.setAtWork(false)) {
             atWork--;
@@ -228,9 +244,8 @@ final class DeliveryQueues {
         try {
             Delivery next = nextInTurn(true);
             while (next == null && wakeUps == 0) {
-                long quietLimit = line.nanosToQuietLimit();
-                if (quietLimit > 0) {
-                    someReady.awaitNanos(quietLimit);
+                if (line.waitsForQuiet()) {
+                    someReady.awaitNanos(Math.max(1, line.nanosToQuietLimit()));
                 } else {
                     someReady.await();
                 }

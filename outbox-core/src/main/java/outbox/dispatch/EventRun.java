@@ -136,7 +136,11 @@ final class EventRun implements Worker.Deliverer {
         boolean ours = isStarted(worker, delivery);
         if (!ours) {
             admission.abandon(delivery);
-            drop(delivery);
+            if (delivery.awaitsTurn()) {
+                awaitTurn(delivery);
+            } else {
+                drop(delivery);
+            }
         }
         return ours;
     }
@@ -178,7 +182,7 @@ final class EventRun implements Worker.Deliverer {
         }
         if (delivery.isSuspect()) {
             if (!queues.hasTurn(delivery)) {
-                awaitTurn(delivery);
+                delivery.setAwaitsTurn(true);
                 return false;
             }
             if (policy.isExhausted(delivery)) {
@@ -194,8 +198,9 @@ final class EventRun implements Worker.Deliverer {
         return true;
     }
 
-    /** The claim has shown that the event is a suspect: it waits for its turn. */
+    /** The claim has shown that the event is a suspect: it waits for its turn. From then on another worker may have it. */
     private void awaitTurn(Delivery delivery) {
+        delivery.setAwaitsTurn(false);
         delivery.setRunsAlone(policy.mustRunAlone(delivery));
         held.leaveFlight(delivery);
         if (delivery.requeue()) {

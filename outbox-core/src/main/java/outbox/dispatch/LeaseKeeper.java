@@ -34,6 +34,7 @@ final class LeaseKeeper implements Runnable {
     private static final Logger LOG = System.getLogger(LeaseKeeper.class.getName());
     private static final Duration LONGEST_TICK = Duration.ofSeconds(1);
     private static final int MAX_PORTION = 1000;
+    private static final int MAX_SEARCH = 30; // refusals without a success: then it is not about single rows
     private static final Duration SHORTEST_TICK = Duration.ofMillis(10);
 
     private final ClaimedStore store;
@@ -44,6 +45,8 @@ final class LeaseKeeper implements Runnable {
     private final QuietLog trouble = new QuietLog(LOG);
     private final Semaphore signals = new Semaphore(0);
     private volatile boolean stopped; // the closing thread writes
+    private int refusals; // of this cycle, as long as no portion was renewed; keeper only
+    private boolean renewedSome; // in this cycle; keeper only
     private volatile long failingSinceNanos; // keeper writes; 0 while renewals succeed
 
     LeaseKeeper(ClaimedStore store, HeldEvents held, Duration shortestLimit, Term term, Listener listener) {
@@ -154,6 +157,8 @@ final class LeaseKeeper implements Runnable {
                         .add(new Due(delivery, claim));
             }
         }
+        refusals = 0;
+        renewedSome = false;
         int portions = 0;
         int failed = 0;
         for (List<Due> due : byToken.values()) {
@@ -181,9 +186,11 @@ final class LeaseKeeper implements Runnable {
                 }
                 renew(portion, true);
             }
+            renewedSome = true;
             return true;
         } catch (RuntimeException e) {
-            if (portion.size() > 1 && SqlErrors.isRefusal(e)) { // perhaps because of one row
+            boolean aboutOne = SqlErrors.isRefusal(e) && (renewedSome || ++refusals <= MAX_SEARCH);
+            if (portion.size() > 1 && aboutOne) {
                 int half = portion.size() / 2;
                 boolean first = renewPortion(portion.subList(0, half));
                 boolean second = renewPortion(portion.subList(half, portion.size()));

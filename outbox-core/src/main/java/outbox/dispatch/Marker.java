@@ -48,6 +48,9 @@ final class Marker implements Runnable {
 
         void released(Release release);
 
+        /** The outcome of the delivery waits alone, perhaps for long; it may be told several times. */
+        void setAside(Delivery delivery);
+
         void markFailed();
     }
 
@@ -116,8 +119,9 @@ final class Marker implements Runnable {
 
     /** Takes over the outcome of a run; no effect if the run was settled before. */
     void settle(Delivery delivery, Mark mark) {
+        Outcome outcome = new Outcome(new Outcome.Marked(delivery, mark)); // before: there may be no memory for it
         if (delivery.settle()) {
-            add(new Outcome(new Outcome.Marked(delivery, mark)));
+            add(outcome);
         }
     }
 
@@ -168,7 +172,8 @@ final class Marker implements Runnable {
                 write(group);
                 group.clear();
             }
-            writeAside();
+            aside.moveTo(group, MAX_GROUP, closing);
+            writeAside(group);
         } catch (Throwable e) {
             outcomes.addAll(group); // one that was written all the same changes nothing: its claim is over
             trouble.log(Level.ERROR, "The marker failed; it goes on", e);
@@ -265,13 +270,13 @@ final class Marker implements Runnable {
     }
 
     /** Tries again those whose pause is over. They never make others wait: a row that is locked is passed over. */
-    private void writeAside() {
-        List<Outcome> tried = current(aside.take(MAX_GROUP, closing));
+    private void writeAside(List<Outcome> group) {
+        List<Outcome> tried = current(group);
         if (tried.isEmpty()) {
             return;
         }
         if (isInDoubt(tried)) {
-            tried.forEach(outcome -> aside.add(outcome, LOCKED_PAUSE));
+            tried.forEach(outcome -> setAside(outcome, LOCKED_PAUSE));
             return;
         }
         try {
@@ -297,7 +302,7 @@ final class Marker implements Runnable {
     private void waitAside(List<Outcome> group, Throwable e) {
         trouble.log(Level.ERROR, "Cannot write " + group.size() + " outcomes; trying again, no attempt is lost", e);
         boolean unknown = SqlErrors.isOutcomeUnknown(e);
-        group.forEach(outcome -> aside.add(unknown ? outcome.again() : outcome, pause));
+        group.forEach(outcome -> setAside(unknown ? outcome.again() : outcome, pause));
     }
 
     /** Whether marks must wait because it is not certain that this node leads. A release is always allowed. */
@@ -395,7 +400,7 @@ final class Marker implements Runnable {
         }
         Outcome again = outcome.refused(writes);
         boolean forGood = again.refusals() >= MAX_REFUSALS && writes > again.writesBefore(); // others are written
-        aside.add(again, forGood ? REFUSED_PAUSE : pauseAfter(again.refusals()));
+        setAside(again, forGood ? REFUSED_PAUSE : pauseAfter(again.refusals()));
         if (forGood) {
             refused.log(
                     Level.ERROR,
@@ -408,6 +413,13 @@ final class Marker implements Runnable {
                     Level.ERROR,
                     "Cannot write the outcome of event " + outcome.eventId() + "; trying again, no attempt is lost",
                     e);
+        }
+    }
+
+    private void setAside(Outcome outcome, Duration wait) {
+        aside.add(outcome, wait);
+        if (outcome.what() instanceof Outcome.Marked marked) {
+            tell(() -> listener.setAside(marked.delivery()));
         }
     }
 
@@ -451,7 +463,7 @@ final class Marker implements Runnable {
         writes += written.locked().size() < group.size() ? 1 : 0;
         for (Outcome outcome : group) {
             if (written.locked().contains(outcome.eventId())) {
-                aside.add(outcome, LOCKED_PAUSE);
+                setAside(outcome, LOCKED_PAUSE);
                 locked.log(
                         Level.WARNING,
                         "The row of event " + outcome.eventId()

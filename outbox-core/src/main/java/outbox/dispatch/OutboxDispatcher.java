@@ -210,7 +210,7 @@ public final class OutboxDispatcher implements AutoCloseable {
             delivery.setRunsAlone(policy.mustRunAlone(delivery));
         }
         if (!letIn(delivery)) {
-            if (delivery.isSuspect() && delivery.giveUp()) { // for the table; events that are none have their own room
+            if (queues.hasOwnRoom(delivery) && delivery.giveUp()) { // for the table; there may be room for others
                 delivery.setWithheld();
                 held.release(delivery);
                 return true;
@@ -552,6 +552,11 @@ public final class OutboxDispatcher implements AutoCloseable {
             if (release.wakes()) {
                 onReleased.run();
             }
+        }
+
+        @Override
+        public void setAside(Delivery delivery) {
+            queues.endRun(delivery); // other events must not wait for its row
         }
 
         @Override

@@ -1,7 +1,6 @@
 package outbox.dispatch;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
 
@@ -20,16 +19,15 @@ final class SetAside<T> {
         entries.add(new Entry<>(what, System.nanoTime() + pause.toNanos()));
     }
 
-    /** Takes up to so many of those whose pause is over, or of all. */
-    synchronized List<T> take(int most, boolean all) {
-        List<T> taken = new ArrayList<>();
+    /** Moves up to so many of those whose pause is over, or of all, to the given list. */
+    synchronized void moveTo(List<T> taken, int most, boolean all) {
         long now = System.nanoTime();
         for (Entry<T> first = entries.peek();
                 first != null && taken.size() < most && (all || now - first.dueNanos() >= 0);
                 first = entries.peek()) {
-            taken.add(entries.remove().what());
+            taken.add(first.what());
+            entries.remove();
         }
-        return taken;
     }
 
     /** How long it is until the next pause is over: zero if it is, and at most the given time. */

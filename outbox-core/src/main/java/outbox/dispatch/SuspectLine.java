@@ -118,9 +118,14 @@ final class SuspectLine {
         return atWork == 0 || nanosToQuietLimit() <= 0;
     }
 
-    /** How long the suspect that waits to be alone still waits for those at work; negative if it does not. */
+    /** Whether a suspect waits to be alone. */
+    boolean waitsForQuiet() {
+        return shut && current == null;
+    }
+
+    /** How long the suspect that waits to be alone still waits for those at work; negative if that time is over. */
     long nanosToQuietLimit() {
-        return shut && current == null ? shutNanos + QUIET_LIMIT.toNanos() - System.nanoTime() : -1;
+        return shutNanos + QUIET_LIMIT.toNanos() - System.nanoTime();
     }
 
     private void remove(Delivery delivery) {

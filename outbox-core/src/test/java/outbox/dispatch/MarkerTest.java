@@ -271,6 +271,9 @@ class MarkerTest {
         public void released(Release release) {}
 
         @Override
+        public void setAside(Delivery delivery) {}
+
+        @Override
         public void markFailed() {}
     }
 }

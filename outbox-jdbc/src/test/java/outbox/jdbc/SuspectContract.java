@@ -18,6 +18,9 @@ import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.testing.StoreFixture;
 
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -152,6 +155,34 @@ abstract class SuspectContract {
         await().atMost(30, TimeUnit.SECONDS).until(() -> db.row("suspect-0").status() == EventStatus.DONE);
         assertThat(db.row("plain-0").status()).isEqualTo(EventStatus.NEW);
         assertThat(node.deliveredIds()).containsExactly("plain-0", "suspect-0");
+    }
+
+    @Test
+    void a_suspect_whose_outcome_cannot_be_written_yet_keeps_no_event_waiting() throws Exception {
+        givenSuspects("charged", 1, 1); // runs alone
+        given("plain", 8);
+        try (Connection stranger = db.open()) {
+            started(Kind.PLAIN, event -> {
+                if (event.eventId().equals("charged-0")) {
+                    lockRow(stranger, "charged-0");
+                }
+            });
+
+            await().atMost(30, TimeUnit.SECONDS).until(() -> db.count("status = 1") == 8);
+            assertThat(db.row("charged-0").status()).isEqualTo(EventStatus.NEW);
+            givenSuspects("suspect", 2, 1);
+            await().atMost(30, TimeUnit.SECONDS).until(() -> db.count("status = 1") == 10);
+            stranger.rollback();
+        }
+        await().atMost(30, TimeUnit.SECONDS).until(() -> db.row("charged-0").status() == EventStatus.DONE);
+    }
+
+    private void lockRow(Connection stranger, String eventId) throws SQLException {
+        stranger.setAutoCommit(false);
+        stranger.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        try (Statement select = stranger.createStatement()) {
+            select.execute("SELECT 1 FROM " + db.table() + " WHERE event_id = '" + eventId + "' FOR UPDATE");
+        }
     }
 
     @Test
