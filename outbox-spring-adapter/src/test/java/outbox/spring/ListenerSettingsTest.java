@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import outbox.OutboxWriter;
 import outbox.admin.EventDetails;
 import outbox.admin.OutboxAdmin;
 import outbox.dispatch.DispatcherPollerHandler;
@@ -106,6 +107,7 @@ class ListenerSettingsTest {
     }
 
     private final SpringRig rig = new SpringRig();
+    private final OutboxWriter writer = new OutboxWriter(rig.context, rig.store); // events are for the poller
     private final AnnotationConfigApplicationContext context =
             new AnnotationConfigApplicationContext(Wiring.class, Listeners.class);
     private final Listeners listeners = context.getBean(Listeners.class);
@@ -186,7 +188,7 @@ class ListenerSettingsTest {
     }
 
     private String write(String type) {
-        return rig.tx.execute(status -> rig.write(type));
+        return rig.tx.execute(status -> writer.write(type, "{}"));
     }
 
     private void awaitStatus(String id, EventStatus expected) {
