@@ -565,8 +565,8 @@ public final class MemoryEventStore
     }
 
     @Override
-    public int purgeKeys(Connection conn, Instant doneBefore, int limit) {
-        return 0; // a key goes with its event
+    public Optional<String> purgeKeys(Connection conn, Instant doneBefore, String after, int limit) {
+        return Optional.empty(); // a key goes with its event
     }
 
     private @Nullable RowState find(MemoryTx tx, EventRef event, boolean latest) {

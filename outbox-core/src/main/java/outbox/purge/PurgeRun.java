@@ -13,6 +13,7 @@ import outbox.spi.PartitionedEventStore;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -88,13 +89,13 @@ final class PurgeRun {
      */
     private void purgeKeys(ControlledEventStore keyed, Duration age, BooleanSupplier goesOn) {
         try {
-            boolean more = true;
-            while (more && goesOn.getAsBoolean()) {
-                more = access.inTransaction(
-                                "purge keys",
-                                connection -> keyed.purgeKeys(
-                                        connection, keyed.now(connection).minus(age), MAX_KEYS))
-                        == MAX_KEYS;
+            Optional<String> next = Optional.of("");
+            while (next.isPresent() && goesOn.getAsBoolean()) {
+                String after = next.get();
+                next = access.inTransaction(
+                        "purge keys",
+                        connection -> keyed.purgeKeys(
+                                connection, keyed.now(connection).minus(age), after, MAX_KEYS));
             }
         } catch (RuntimeException e) {
             trouble.log(Level.WARNING, "The keys cannot be purged; the next run tries again", e);

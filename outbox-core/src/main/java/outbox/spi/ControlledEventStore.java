@@ -49,11 +49,14 @@ public interface ControlledEventStore extends LeasingEventStore {
     Optional<Pending> findLast(Connection conn, String dedupKey);
 
     /**
-     * Deletes what the store keeps about keys whose event is gone, or was delivered before the given time and keeps
-     * the key no longer; up to {@code limit}. A key that somebody is about to take is left alone. Returns how many
-     * were deleted; 0 where a key is kept with its event only.
+     * Looks for keys whose event is gone, or was delivered before the given time and keeps the key no longer, and
+     * deletes what the store keeps about them. A key that another transaction is about to take is left alone.
+     *
+     * @param after the key behind which to begin, in an order of the store; "" to begin with the first
+     * @param limit how many keys to look for
+     * @return the key behind which to go on; empty if there are no more, or a key is kept with its event only
      */
-    int purgeKeys(Connection conn, Instant doneBefore, int limit);
+    Optional<String> purgeKeys(Connection conn, Instant doneBefore, String after, int limit);
 
     /** Deletes the event if it is unfinished and still held as it was found; false if it is not. Holds the row until the end of the transaction. */
     boolean cancel(Connection conn, Pending found);

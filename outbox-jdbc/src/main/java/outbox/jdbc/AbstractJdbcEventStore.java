@@ -887,8 +887,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
-    public int purgeKeys(Connection conn, Instant doneBefore, int limit) {
-        return run("purge keys", () -> keys.purge(conn, doneBefore, limit));
+    public Optional<String> purgeKeys(Connection conn, Instant doneBefore, String after, int limit) {
+        return run("purge keys", () -> keys.purge(conn, doneBefore, after, limit));
     }
 
     @Override

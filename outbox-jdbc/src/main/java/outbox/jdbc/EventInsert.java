@@ -68,7 +68,7 @@ final class EventInsert {
             insertChunk(connection, events, birth, fresh);
             return Map.of();
         }
-        List<EventEnvelope> taking = new ArrayList<>();
+        List<Taken> taking = new ArrayList<>();
         List<String> inserted = new ArrayList<>();
         try {
             Map<String, String> leftOut = keyed ? takeKeys(connection, events, refuseTaken, taking) : Map.of();
@@ -88,14 +88,18 @@ final class EventInsert {
         }
     }
 
+    /** A key that an event of this call has taken, and the event that took it last before, if any. */
+    private record Taken(
+            String key, String eventId, @Nullable String former) {}
+
     /**
      * Takes the keys of the events.
      *
-     * @param taking gets the events that have their key now
+     * @param taking gets the keys that are taken now
      * @return for the id of each event whose key is taken, the id of the one that has it
      */
     private Map<String, String> takeKeys(
-            Connection connection, List<EventEnvelope> events, boolean refuseTaken, List<EventEnvelope> taking)
+            Connection connection, List<EventEnvelope> events, boolean refuseTaken, List<Taken> taking)
             throws SQLException {
         Map<String, List<EventEnvelope>> byKey =
                 new TreeMap<>(Comparator.comparing(store.keys()::placeOf).thenComparing(Comparator.naturalOrder()));
@@ -109,14 +113,13 @@ final class EventInsert {
         for (Map.Entry<String, List<EventEnvelope>> one : byKey.entrySet()) {
             List<EventEnvelope> same = one.getValue();
             EventEnvelope first = same.get(0);
-            String holder = store.keys().take(connection, one.getKey(), first.eventId());
-            if (holder == null) {
-                taking.add(first);
-            } else {
-                leftOut.put(first.eventId(), holder);
+            KeyStatements.Take take = store.keys().take(connection, one.getKey(), first.eventId());
+            if (take.made()) {
+                taking.add(new Taken(one.getKey(), first.eventId(), take.former()));
             }
-            for (EventEnvelope next : same.subList(1, same.size())) {
-                leftOut.put(next.eventId(), holder == null ? first.eventId() : holder);
+            String holder = take.made() ? first.eventId() : Objects.requireNonNull(take.former());
+            for (EventEnvelope other : same.subList(take.made() ? 1 : 0, same.size())) {
+                leftOut.put(other.eventId(), holder);
             }
             if (refuseTaken && !leftOut.isEmpty()) {
                 throw new DuplicateKeyException(
@@ -158,13 +161,13 @@ final class EventInsert {
     }
 
     /** The caller may swallow the failure and commit. Where the whole transaction has failed, this fails too, and nothing can be committed anyway. */
-    private void undo(Connection connection, List<String> inserted, List<EventEnvelope> taking, Exception failure) {
+    private void undo(Connection connection, List<String> inserted, List<Taken> taking, Exception failure) {
         try {
             if (!inserted.isEmpty()) {
                 store.delete(connection, inserted);
             }
-            for (EventEnvelope event : taking) {
-                store.keys().delete(connection, Objects.requireNonNull(event.dedupKey()), event.eventId());
+            for (Taken taken : taking) {
+                store.keys().release(connection, taken.key(), taken.eventId(), taken.former());
             }
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);

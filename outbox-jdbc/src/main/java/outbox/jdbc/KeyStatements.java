@@ -80,20 +80,30 @@ class KeyStatements {
     // ---- deciding who has a key ----
 
     /**
-     * Gives the key to an event that is about to be inserted. Returns the id of the event that has the key if it is
-     * taken, else null.
+     * What came of a try to take a key.
+     *
+     * @param made whether the key is taken now
+     * @param former the event that took it last before, if any; if the key was not taken, the one that has it
      */
-    @Nullable
-    String take(Connection conn, String key, String eventId) throws SQLException {
+    record Take(boolean made, @Nullable String former) {}
+
+    /** Gives the key to an event that is about to be inserted. */
+    Take take(Connection conn, String key, String eventId) throws SQLException {
         String named = lock(conn, key, eventId);
-        if (named == null) {
-            return null;
+        boolean free = named == null || isFree(conn, key, named);
+        if (named != null && free) {
+            name(conn, key, eventId);
         }
-        if (!isFree(conn, key, named)) {
-            return named;
+        return new Take(free, named);
+    }
+
+    /** Undoes that the event took the key, in the transaction that took it. */
+    void release(Connection conn, String key, String eventId, @Nullable String former) throws SQLException {
+        if (former == null) {
+            delete(conn, key, eventId);
+        } else {
+            name(conn, key, former);
         }
-        name(conn, key, eventId);
-        return null;
     }
 
     /** Gives the key to an event that is about to be replayed; false if another event has it. */
@@ -256,11 +266,11 @@ class KeyStatements {
     /**
      * Deletes keys whose event is gone, or was delivered before the given time and keeps the key no longer. A key
      * that is locked is passed over. What was found is looked at again under the lock: another event may have taken
-     * the key meanwhile.
+     * the key meanwhile. Returns the key behind which to go on.
      */
-    int purge(Connection conn, Instant doneBefore, int limit) throws SQLException {
+    Optional<String> purge(Connection conn, Instant doneBefore, String after, int limit) throws SQLException {
         if (!store.shape(conn).has("dedup_ms") || !exists(conn)) {
-            return 0;
+            return Optional.empty();
         }
         String isOrphan = """
                 NOT EXISTS (SELECT 1 FROM %s e
@@ -268,17 +278,25 @@ class KeyStatements {
                                AND e.dedup_key = k.dedup_key
                                AND NOT (e.status = 1 AND e.done_at < ? AND (%s)))
                 """.formatted(store.table(), isOver(conn));
-        // Binds: outbox_table, latest done_at, limit.
-        String sql = "SELECT k.dedup_key, k.event_id FROM %s k WHERE k.outbox_table = ? AND %s LIMIT ?"
-                .formatted(table, isOrphan);
+        // Binds: outbox_table, those of the condition, latest done_at, limit.
+        String sql = """
+                SELECT k.dedup_key, k.event_id
+                  FROM %s k
+                 WHERE k.outbox_table = ?
+                   AND %s
+                   AND %s
+                 ORDER BY %s
+                 LIMIT ?
+                """.formatted(table, isBehind(), isOrphan, order());
         List<Named> orphans = store.query(
                 conn,
                 sql,
-                binder -> binder.text(owner(store)).time("done_at", doneBefore).number(limit),
+                binder -> bindBehind(binder.text(owner(store)), after)
+                        .time("done_at", doneBefore)
+                        .number(limit),
                 row -> new Named(row.getString(1), row.getString(2)));
         // Binds: those of the key, event_id, latest done_at.
         String still = "SELECT 1 FROM %s k WHERE %s AND k.event_id = ? AND %s".formatted(table, isKey("k."), isOrphan);
-        int deleted = 0;
         for (Named orphan : orphans) {
             if (lockUnlessLocked(conn, orphan.key())
                     && !store.query(
@@ -289,10 +307,12 @@ class KeyStatements {
                                             .time("done_at", doneBefore),
                                     row -> row.getInt(1))
                             .isEmpty()) {
-                deleted += delete(conn, orphan.key(), orphan.eventId());
+                delete(conn, orphan.key(), orphan.eventId());
             }
         }
-        return deleted;
+        return orphans.size() < limit
+                ? Optional.empty()
+                : Optional.of(orphans.get(orphans.size() - 1).key());
     }
 
     /** Locks the row of the key; false if somebody has locked it, or it is gone. */
@@ -313,6 +333,21 @@ class KeyStatements {
      */
     int placeOf(String key) {
         return 0;
+    }
+
+    /** The columns that put the keys k of one table in the order of the primary key. */
+    String order() {
+        return "k.dedup_key";
+    }
+
+    /** The condition that a key k is behind another in {@link #order}. */
+    String isBehind() {
+        return "k.dedup_key > ?";
+    }
+
+    /** Binds what {@link #isBehind} asks for. */
+    Binder bindBehind(Binder binder, String key) throws SQLException {
+        return binder.text(key);
     }
 
     /** The condition that a row is that of a key. */

@@ -101,6 +101,21 @@ final class MySqlKeys extends KeyStatements {
     }
 
     @Override
+    String order() {
+        return "k.slot, k.dedup_key";
+    }
+
+    @Override
+    String isBehind() {
+        return "(k.slot > ? OR k.slot = ? AND k.dedup_key > ?)";
+    }
+
+    @Override
+    Binder bindBehind(Binder binder, String key) throws SQLException {
+        return binder.number(slotOf(key)).number(slotOf(key)).text(key);
+    }
+
+    @Override
     String isKey(String prefix) {
         return prefix + "slot = ? AND " + super.isKey(prefix);
     }

@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.purge.OutboxPurge;
@@ -15,12 +16,17 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** What the purge deletes of the table of keys. */
+/** What goes from the table of keys: by the purge, and when a write is refused. */
 @Timeout(60)
 class KeyPurgeTest {
 
@@ -51,12 +57,11 @@ class KeyPurgeTest {
                 connection -> store.delete(connection, List.of(last(db, "gone").eventId())));
 
         Instant before = db.now().minus(Duration.ofDays(1));
-        assertThat(db.<Integer>call(connection -> store.purgeKeys(connection, before, 1)))
-                .isEqualTo(1);
-        assertThat(db.<Integer>call(connection -> store.purgeKeys(connection, before, 10)))
-                .isEqualTo(1);
-        assertThat(db.<Integer>call(connection -> store.purgeKeys(connection, before, 10)))
-                .isZero();
+        Optional<String> first = db.call(connection -> store.purgeKeys(connection, before, "", 1));
+        assertThat(keys(db)).hasSize(5).doesNotContain(first.orElseThrow());
+        assertThat(db.<Optional<String>>call(
+                        connection -> store.purgeKeys(connection, before, first.orElseThrow(), 10)))
+                .isEmpty();
 
         assertThat(keys(db)).containsExactly("dead", "done just now", "kept", "pending");
     }
@@ -91,16 +96,67 @@ class KeyPurgeTest {
 
         try (Connection writer = db.open()) {
             assertThat(store.insertUnlessTaken(writer, List.of(next), null)).isEmpty();
-            assertThat(db.<Integer>call(connection -> store.purgeKeys(connection, store.now(connection), 10)))
-                    .isZero();
+            db.inTransaction(connection -> store.purgeKeys(connection, store.now(connection), "", 10));
             writer.commit();
         }
 
-        assertThat(db.<Integer>call(connection -> store.purgeKeys(connection, store.now(connection), 10)))
-                .isZero();
+        db.inTransaction(connection -> store.purgeKeys(connection, store.now(connection), "", 10));
         EventEnvelope late = keyed("k");
         Map<String, String> leftOut = db.call(connection -> store.insertUnlessTaken(connection, List.of(late), null));
         assertThat(leftOut).containsOnly(Map.entry(late.eventId(), next.eventId()));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRES", "MARIADB", "MYSQL"})
+    void a_key_that_is_locked_does_not_end_the_purge(Databases database) throws SQLException {
+        StoreFixture db = database.fixture();
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        List<EventEnvelope> events = IntStream.range(0, 450)
+                .mapToObj(i -> keyed("k" + i))
+                .sorted(Comparator.comparing(event -> store.keys().placeOf(String.valueOf(event.dedupKey()))))
+                .toList();
+        String locked = String.valueOf(events.get(0).dedupKey());
+        db.insert(events);
+        db.inTransaction(connection -> store.delete(
+                connection, events.stream().map(EventEnvelope::eventId).toList()));
+
+        try (Connection writer = db.open();
+                OutboxPurge purge = OutboxPurge.builder()
+                        .connectionProvider(db.dataSource()::getConnection)
+                        .eventStore(store)
+                        .retention(Duration.ofDays(1))
+                        .build()) {
+            assertThat(store.insertUnlessTaken(writer, List.of(keyed(locked)), null))
+                    .isEmpty();
+            purge.purge();
+            writer.rollback();
+        }
+
+        assertThat(keys(db)).contains(locked).allMatch(key -> key.equals(locked) || sharesSlot(database, key, locked));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"H2", "POSTGRES", "MARIADB", "MYSQL"})
+    void a_write_that_is_refused_leaves_the_key_to_the_dead_event(Databases database) {
+        StoreFixture db = database.fixture();
+        AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
+        List<String> inOrder = Stream.of("a", "b")
+                .sorted(Comparator.comparing(store.keys()::placeOf))
+                .toList();
+        EventEnvelope dead = keyed(inOrder.get(0));
+        db.insert(List.of(dead, keyed(inOrder.get(1))));
+        finish(db, inOrder.get(0), EventStatus.DEAD, db.now());
+
+        db.inTransaction(connection -> assertThatThrownBy(
+                        () -> store.insertAll(connection, List.of(keyed(inOrder.get(0)), keyed(inOrder.get(1))), null))
+                .isInstanceOf(DuplicateKeyException.class));
+
+        assertThat(last(db, inOrder.get(0)).eventId()).isEqualTo(dead.eventId());
+    }
+
+    private static boolean sharesSlot(Databases database, String one, String other) {
+        KeyStatements keys = database.store().keys();
+        return database != Databases.POSTGRES && keys.placeOf(one) == keys.placeOf(other);
     }
 
     private static EventEnvelope keyed(String key) {
