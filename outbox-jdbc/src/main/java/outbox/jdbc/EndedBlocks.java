@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -56,16 +57,25 @@ final class EndedBlocks {
         }
     }
 
-    /** The files of the table and of those that inherit from it, how many blocks the longest has, and the time. */
-    private record Extent(String files, long blocks, Instant now) {}
+    /**
+     * Of the table and of those that inherit from it: whether all have blocks, as a view has not; their files; how many
+     * blocks the longest has. And the time.
+     */
+    private record Extent(boolean hasBlocks, String files, long blocks, Instant now) {}
 
     /** What a look at a portion found. */
     private record Look(List<String> ended, @Nullable Instant earliest) {}
 
-    /** The ids of events that ended before the time, at least {@code limit} of them if there are as many. */
-    List<String> find(Connection conn, TableShape shape, EventStatus terminal, Instant doneBefore, int limit)
+    /**
+     * The ids of events that ended before the time, at least {@code limit} of them if there are as many; empty if this
+     * cannot be told by blocks.
+     */
+    Optional<List<String>> find(Connection conn, TableShape shape, EventStatus terminal, Instant doneBefore, int limit)
             throws SQLException {
         Extent extent = extent(conn);
+        if (!extent.hasBlocks) {
+            return Optional.empty();
+        }
         Known current = known;
         if (!extent.files.equals(current.files)) {
             current = Known.of(extent.files);
@@ -84,7 +94,7 @@ final class EndedBlocks {
                 } // else something is left to look for, until it is deleted
             }
         }
-        return found;
+        return Optional.of(found);
     }
 
     private Extent extent(Connection conn) throws SQLException {
@@ -97,16 +107,19 @@ final class EndedBlocks {
                       FROM pg_inherits i
                       JOIN tree t ON t.oid = i.inhparent
                 )
-                SELECT string_agg(pg_relation_filenode(oid)::text, ' ' ORDER BY oid) AS files,
-                       MAX(pg_relation_size(oid)) / current_setting('block_size')::bigint AS blocks,
+                SELECT bool_and(c.relkind IN ('r', 'p')) AS has_blocks,
+                       string_agg(pg_relation_filenode(c.oid)::text, ' ' ORDER BY c.oid) AS files,
+                       MAX(pg_relation_size(c.oid)) / current_setting('block_size')::bigint AS blocks,
                        clock_timestamp() AS now
-                  FROM tree
+                  FROM tree t
+                  JOIN pg_class c ON c.oid = t.oid
                 """;
         return store.query(
                         conn,
                         sql,
                         binder -> binder.text(store.table().value()),
                         row -> new Extent(
+                                row.getBoolean("has_blocks"),
                                 String.valueOf(row.getString("files")),
                                 row.getLong("blocks"),
                                 row.getObject("now", OffsetDateTime.class).toInstant()))

@@ -19,6 +19,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -501,9 +502,10 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     /** Only from 14 on does the server read a part of a table by its blocks. */
     @Override
     List<String> findEnded(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
-        return conn.getMetaData().getDatabaseMajorVersion() < FIRST_WITH_RANGES_OF_BLOCKS
-                ? super.findEnded(conn, terminal, doneBefore, limit)
+        Optional<List<String>> found = conn.getMetaData().getDatabaseMajorVersion() < FIRST_WITH_RANGES_OF_BLOCKS
+                ? Optional.empty()
                 : endedBlocks.find(conn, shape(conn), terminal, doneBefore, limit);
+        return found.isPresent() ? found.get() : super.findEnded(conn, terminal, doneBefore, limit);
     }
 
     @Override

@@ -87,6 +87,16 @@ class PostgresPurgeReadsTest {
     }
 
     @Test
+    void events_behind_a_view_are_deleted_too() throws SQLException {
+        execute("CREATE VIEW outbox_view AS SELECT * FROM outbox_event");
+        PostgresEventStore behindView = new PostgresEventStore("outbox_view");
+
+        assertThat(db.<Integer>call(connection ->
+                        behindView.purge(connection, EventStatus.DONE, hourAgo.plus(Duration.ofMinutes(1)), 100)))
+                .isEqualTo(100);
+    }
+
+    @Test
     void a_table_that_was_rewritten_is_looked_at_anew() throws SQLException {
         looks(hourAgo);
 
