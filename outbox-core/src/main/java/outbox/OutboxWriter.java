@@ -416,6 +416,7 @@ public final class OutboxWriter {
             return;
         }
         WrittenEvents.Tx tx = written.add(connection, events, birth);
+        int write = tx.lastWrite();
         if (!lasting && eventStore instanceof LeasingEventStore leasing) {
             tx.doubt(events);
             txContext.beforeCommit(() -> tx.look(leasing));
@@ -424,7 +425,7 @@ public final class OutboxWriter {
             written.ended(tx);
             for (EventEnvelope event : events) {
                 Instant due = event.availableAt();
-                if (tx.isChanged(event) || tx.isGone(event)) {
+                if (tx.isChanged(event) || tx.isGone(event, write)) {
                     continue; // or the change told about it
                 }
                 if (due != null) {

@@ -24,8 +24,8 @@ final class WrittenEvents {
     private static final int MAX_SUSPENDED =
             8; // transactions around the current one; and what is left of those whose end nobody told
 
-    /** An event as it was last written, and the token that it was born with, or "". */
-    private record Written(EventEnvelope event, String token) {}
+    /** The last write of an event by its number in the transaction, and the token that it was born with, or "". */
+    private record Written(int write, String token) {}
 
     /** The events of one transaction. Used by its thread only. */
     static final class Tx {
@@ -37,6 +37,7 @@ final class WrittenEvents {
         private final Set<String> touched = new HashSet<>(); // changed, but perhaps before a rollback to a savepoint
         private final Set<String> changed = new HashSet<>(); // what the hook must not hear of
 
+        private int writes; // so far
         private int leased; // events that were written with a claim, and their bytes
         private long leasedBytes;
 
@@ -62,11 +63,14 @@ final class WrittenEvents {
             }
         }
 
-        /** Whether the event does not exist, at least not as it was given here. */
-        @SuppressWarnings("ReferenceEquality") // of two equal writes the first was undone
-        boolean isGone(EventEnvelope event) {
+        int lastWrite() {
+            return writes;
+        }
+
+        /** Whether the event does not exist, at least not by the given write: of two writes the first was undone. */
+        boolean isGone(EventEnvelope event, int write) {
             Written last = events.get(event.eventId());
-            return gone.contains(event.eventId()) || last == null || last.event != event;
+            return gone.contains(event.eventId()) || last == null || last.write != write;
         }
 
         /** Whether the transaction ended without a look at the table. */
@@ -119,8 +123,9 @@ final class WrittenEvents {
         if (tx == null) {
             tx = open(connection);
         }
+        tx.writes++;
         for (EventEnvelope event : events) {
-            tx.events.put(event.eventId(), new Written(event, birth == null ? "" : birth.token()));
+            tx.events.put(event.eventId(), new Written(tx.writes, birth == null ? "" : birth.token()));
             if (birth != null && event.availableAt() == null) {
                 tx.leased++;
                 tx.leasedBytes += event.payloadSize();

@@ -5,11 +5,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import outbox.EventEnvelope;
+import outbox.OutboxWriter;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -66,6 +68,26 @@ class PostgresSavepointTest {
             assertThat(store.insertAll(business, events(1, false), null)).isTrue();
             business.commit();
         }
+    }
+
+    @Test
+    void an_event_that_was_undone_and_written_again_is_told_to_the_hook_once() throws SQLException {
+        ThreadLocalTxContext context = new ThreadLocalTxContext();
+        List<EventEnvelope> told = new ArrayList<>();
+        OutboxWriter writer = new OutboxWriter(context, store, told::add);
+        EventEnvelope event = EventEnvelope.ofJson("t", "{}");
+
+        try (JdbcTransactionManager.Transaction tx =
+                        new JdbcTransactionManager(db.dataSource()::getConnection, context).begin();
+                Statement statement = tx.connection().createStatement()) {
+            statement.execute("SAVEPOINT unseen");
+            writer.write(event);
+            statement.execute("ROLLBACK TO SAVEPOINT unseen");
+            writer.write(event);
+            tx.commit();
+        }
+
+        assertThat(told).containsExactly(event);
     }
 
     @Test
