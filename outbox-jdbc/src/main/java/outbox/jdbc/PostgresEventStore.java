@@ -13,7 +13,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -44,6 +43,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     private static final int FIRST_WITH_RANGES_OF_BLOCKS = 14;
 
     private final EndedBlocks endedBlocks = new EndedBlocks(this);
+    private final PostgresIsolation isolation = new PostgresIsolation();
     private volatile boolean backlog; // the last claim was full: the next one looks by priority first
 
     public PostgresEventStore() {
@@ -64,15 +64,9 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
         return List.of("jdbc:postgresql:");
     }
 
-    /**
-     * In another isolation, which a pool, a role or the server may have set, claims and marks would fail for what other
-     * nodes commit meanwhile. Holds for this transaction only, so nothing is to be restored.
-     */
     @Override
     public void prepare(Connection conn) throws SQLException {
-        try (Statement statement = conn.createStatement()) {
-            statement.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
-        }
+        isolation.readCommitted(conn);
     }
 
     @Override
