@@ -61,7 +61,7 @@ final class ReplayStatements {
 
     /**
      * Takes the keys of the events, in the order of {@link KeyStatements#placeOf}. A key of several events goes to the
-     * first of them.
+     * first of them that may have it.
      *
      * @return the ids of the events that do not get their key
      */
@@ -81,9 +81,14 @@ final class ReplayStatements {
         }
         Set<String> refused = new HashSet<>();
         for (Map.Entry<String, List<String>> one : byKey.entrySet()) {
-            List<String> same = one.getValue();
-            boolean taken = store.keys().takeAgain(conn, one.getKey(), same.get(0));
-            refused.addAll(same.subList(taken ? 1 : 0, same.size()));
+            boolean taken = false;
+            for (String id : one.getValue()) { // the first may be refused because of the second, which keeps the key
+                if (!taken && store.keys().takeAgain(conn, one.getKey(), id)) {
+                    taken = true;
+                } else {
+                    refused.add(id);
+                }
+            }
         }
         return refused;
     }
