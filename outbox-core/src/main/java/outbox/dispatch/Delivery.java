@@ -51,7 +51,7 @@ final class Delivery {
     private volatile boolean inFlight; // worker writes: the tracker knows this delivery
     private boolean accused; // worker writes before it hands the delivery to the marker
     private boolean awaitsTurn; // the worker that has it writes and reads
-    private boolean alone; // whoever adds it to the queues writes before
+    private boolean alone; // written before it is added to the queues
     private Bytes bytes = Bytes.NOT_COUNTED; // guarded by the lock of the queues, as the next two
     private boolean atWork;
     private long arrival;
