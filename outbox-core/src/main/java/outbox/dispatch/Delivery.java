@@ -70,6 +70,7 @@ final class Delivery {
     private boolean ran; // whether the listener was entered at all
     private @Nullable Runnable asyncCancel; // ends a run that needs no thread
     private @Nullable Cancel cancelled;
+    private long cancelNanos; // set with cancelled
 
     Delivery(QueuedEvent queued, @Nullable Claim claim, boolean suspect) {
         this.queued = queued;
@@ -365,6 +366,7 @@ final class Delivery {
                 return false;
             }
             cancelled = why;
+            cancelNanos = System.nanoTime();
             if (listenerThread != null) {
                 listenerThread.interrupt();
             }
@@ -379,6 +381,11 @@ final class Delivery {
     /** Whether the run was ended for a reason that is not the event's: its failure then says nothing about the event. */
     synchronized boolean isCutShort() {
         return cancelled == Cancel.LEASE_LOST || cancelled == Cancel.CLOSE;
+    }
+
+    /** How long ago the run was cancelled; zero if it was not. */
+    synchronized Duration cancelledFor() {
+        return cancelled == null ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - cancelNanos);
     }
 
     /** How long the listener has been at work; zero if it is not. */

@@ -37,6 +37,9 @@ final class LeaseKeeper implements Runnable {
     private static final int MAX_SEARCH = 30; // refusals without a success: then it is not about single rows
     private static final Duration SHORTEST_TICK = Duration.ofMillis(10);
 
+    /** How long a listener that was interrupted may take to end, on a busy machine too, before its worker is replaced. */
+    private static final Duration REACTION = Duration.ofSeconds(2);
+
     private final ClaimedStore store;
     private final HeldEvents held;
     private final Duration shortestLimit;
@@ -113,20 +116,19 @@ final class LeaseKeeper implements Runnable {
     }
 
     private void watchTimeLimits() {
-        Duration reaction = tick().multipliedBy(3);
         for (Delivery delivery : held.all()) {
             Duration time = delivery.listenerTime();
             Duration timeLimit = delivery.timeLimit();
-            if (time.compareTo(timeLimit.plus(reaction)) > 0) {
-                listener.stuck(
-                        delivery,
-                        "The listener ran longer than its time limit of " + timeLimit
-                                + " and did not react to the interrupt");
-            } else if (time.compareTo(timeLimit) > 0 && delivery.cancel(Delivery.Cancel.TIME_LIMIT)) {
+            if (time.compareTo(timeLimit) > 0 && delivery.cancel(Delivery.Cancel.TIME_LIMIT)) {
                 LOG.log(
                         Level.WARNING,
                         "The listener of event " + delivery.eventId() + " was interrupted after " + time
                                 + "; its time limit is " + timeLimit);
+            } else if (time.compareTo(timeLimit) > 0 && delivery.cancelledFor().compareTo(REACTION) > 0) {
+                listener.stuck(
+                        delivery,
+                        "The listener ran longer than its time limit of " + timeLimit
+                                + " and did not react to the interrupt");
             } else if (!time.isZero() && held.hasExpired(delivery)) {
                 delivery.cancel(Delivery.Cancel.TIME_LIMIT);
                 listener.stuck(delivery, "The event was in flight longer than the in-flight tracker allows");

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 
@@ -77,6 +78,41 @@ class DispatcherTimeLimitTest {
         events.forEach(dispatcher::enqueueHot);
 
         eventually(() -> assertThat(events).allSatisfy(event -> assertStatus(event, EventStatus.DONE)));
+    }
+
+    @Test
+    void a_listener_is_interrupted_before_it_is_called_stuck_however_late_the_keeper_looks() {
+        CountDownLatch gate = rig.gate();
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch pause = new CountDownLatch(1);
+        rig.on("slow", event -> {
+            inside.countDown();
+            gate.await();
+        });
+        rig.metrics.on("recordLiveWorkers", () -> holdUpKeeper(inside, pause));
+        QueuedEvent slow = rig.hot("slow");
+
+        rig.start(builder -> builder.workerCount(1).listenerTimeLimit(LIMIT)).enqueueHot(slow);
+
+        eventually(() -> assertStatus(slow, EventStatus.RETRY));
+        assertThat(rig.store.row(slow.envelope().eventId()).error()).contains("InterruptedException");
+        assertThat(rig.metrics.count("incrementStuckListeners")).isZero();
+    }
+
+    /** Once, until the listener has run for many times its limit: as a busy machine or a long collection of garbage does. */
+    private static void holdUpKeeper(CountDownLatch inside, CountDownLatch pause) {
+        if (pause.getCount() == 0) {
+            return;
+        }
+        try {
+            DispatcherRig.await(inside);
+            assertThat(pause.await(10 * LIMIT.toMillis(), TimeUnit.MILLISECONDS))
+                    .isFalse();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        } finally {
+            pause.countDown();
+        }
     }
 
     @Test

@@ -12,16 +12,23 @@ public final class CountedMetrics {
 
     private final Map<String, Integer> counts = new ConcurrentHashMap<>();
     private final Map<String, Object[]> last = new ConcurrentHashMap<>();
+    private final Map<String, Runnable> actions = new ConcurrentHashMap<>();
     private final MetricsExporter exporter = (MetricsExporter) Proxy.newProxyInstance(
             CountedMetrics.class.getClassLoader(), new Class<?>[] {MetricsExporter.class}, (InvocationHandler)
                     (self, method, arguments) -> {
                         counts.merge(method.getName(), 1, Integer::sum);
                         last.put(method.getName(), arguments == null ? new Object[0] : arguments);
+                        actions.getOrDefault(method.getName(), () -> {}).run();
                         return null;
                     });
 
     public MetricsExporter exporter() {
         return exporter;
+    }
+
+    /** What the exporter does, on the caller's thread, when the method is called. */
+    public void on(String method, Runnable action) {
+        actions.put(method, action);
     }
 
     public int count(String method) {
