@@ -188,13 +188,16 @@ public final class JdbcLeadership implements Leadership {
         return LeaderSession.on(connection, database, table, term);
     }
 
-    /** The leader before may be sure of itself for a term after its session, or its lease, was ended by another. Each look meanwhile keeps the lock, and may find a proxy. */
+    /**
+     * The leader before may be sure of itself for a term after its session, or its lease, was ended by another. Each
+     * look meanwhile keeps the lock and may find a proxy, so a slow machine looks as often as a quick one.
+     */
     private boolean awaitTermBefore(LeaderSession fresh) throws SQLException {
         long taken = nanoClock.getAsLong();
         fresh.limitSilence(term);
         long asked = nanoClock.getAsLong();
         boolean ours = fresh.look();
-        while (ours && asked - taken < termNanos) {
+        for (int looks = 1; ours && (looks < BEATS || asked - taken < termNanos); looks++) {
             pause();
             asked = nanoClock.getAsLong();
             ours = fresh.look();
