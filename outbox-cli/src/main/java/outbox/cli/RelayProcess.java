@@ -160,6 +160,7 @@ final class RelayProcess implements AutoCloseable {
                     .drainTimeout(drainOfDeliveries(delivery.drainTime()))
                     .lastErrorMaxBytes(delivery.lastErrorMaxBytes())
                     .withoutPurge();
+            delivery.databaseTimeout().ifPresent(relay::databaseTimeout);
             if (settings.server().metricsPath().isPresent()) {
                 relay.metrics(meters.of(table, new OutboxAdmin(connections(), store), leadership));
             }

@@ -30,6 +30,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
             Duration pollInterval,
             int batchSize,
             Duration lockTtl,
+            Optional<Duration> databaseTimeout,
             int maxAttempts,
             Duration dispatchTimeout,
             Duration drainTime,
@@ -92,6 +93,15 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         Duration pollInterval = settings.read(Setting.RELAY_POLL_INTERVAL, RelaySettings::span);
         Integer batchSize = settings.read(Setting.RELAY_BATCH_SIZE, number(1, 10_000));
         Duration lockTtl = settings.read(Setting.RELAY_LOCK_TTL, RelaySettings::span);
+        Optional<Duration> databaseTimeout = settings.readOptional(Setting.RELAY_DATABASE_TIMEOUT, RelaySettings::span);
+        if (lockTtl != null
+                && databaseTimeout.isPresent()
+                && databaseTimeout.get().compareTo(lockTtl.dividedBy(2)) > 0) {
+            settings.problem(
+                    Setting.RELAY_DATABASE_TIMEOUT,
+                    "must be at most half of " + Setting.RELAY_LOCK_TTL.key() + ": what is given up must be done again"
+                            + " while the events are leased");
+        }
         Integer maxAttempts = settings.read(Setting.RELAY_MAX_ATTEMPTS, number(1, 1_000_000));
         Duration dispatchTimeout = settings.read(Setting.RELAY_DISPATCH_TIMEOUT, RelaySettings::span);
         Duration drainTime = settings.read(Setting.RELAY_DRAIN_TIME, Durations::parse);
@@ -114,6 +124,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 pollInterval,
                 batchSize,
                 lockTtl,
+                databaseTimeout,
                 maxAttempts,
                 dispatchTimeout,
                 drainTime,

@@ -19,6 +19,12 @@ enum Setting {
     RELAY_POLL_INTERVAL("OUTBOX_RELAY_POLL_INTERVAL", "--poll-interval", "TIME", "1s", "pause of an idle relay"),
     RELAY_BATCH_SIZE("OUTBOX_RELAY_BATCH_SIZE", "--batch-size", "N", "100", "events per claim"),
     RELAY_LOCK_TTL("OUTBOX_RELAY_LOCK_TTL", "--lock-ttl", "TIME", "60s", "lease of a claim"),
+    RELAY_DATABASE_TIMEOUT(
+            "OUTBOX_RELAY_DATABASE_TIMEOUT",
+            "--database-timeout",
+            "TIME",
+            null,
+            "how long to wait for an answer of the database; 5s, at most half the lease"),
     RELAY_MAX_ATTEMPTS("OUTBOX_RELAY_MAX_ATTEMPTS", "--max-attempts", "N", "25", "attempts before an event is dead"),
     RELAY_DISPATCH_TIMEOUT(
             "OUTBOX_RELAY_DISPATCH_TIMEOUT", "--dispatch-timeout", "TIME", "30s", "time limit of one delivery"),

@@ -86,6 +86,7 @@ class RelaySettingsTest {
                 "OUTBOX_RELAY_SINGLE_ACTIVE", "FALSE",
                 "OUTBOX_RELAY_POLL_INTERVAL", "250ms",
                 "OUTBOX_RELAY_BATCH_SIZE", "7",
+                "OUTBOX_RELAY_DATABASE_TIMEOUT", "3s",
                 "OUTBOX_CLEANER_TABLES", "hrm_outbox",
                 "OUTBOX_CLEANER_DEAD_RETENTION", "168h",
                 "OUTBOX_SERVER_BIND", "0.0.0.0:0",
@@ -97,6 +98,7 @@ class RelaySettingsTest {
         assertThat(settings.delivery().singleActive()).isFalse();
         assertThat(settings.delivery().pollInterval()).isEqualTo(Duration.ofMillis(250));
         assertThat(settings.delivery().batchSize()).isEqualTo(7);
+        assertThat(settings.delivery().databaseTimeout()).hasValue(Duration.ofSeconds(3));
         assertThat(settings.cleaner().tables()).containsExactly("hrm_outbox");
         assertThat(settings.cleaner().deadRetention()).hasValue(Duration.ofDays(7));
         assertThat(settings.server().metricsPath()).hasValue("/debug/prometheus");
@@ -109,6 +111,7 @@ class RelaySettingsTest {
         assertRefused("OUTBOX_RELAY_BATCH_SIZE: must be a whole number from 1", "OUTBOX_RELAY_BATCH_SIZE", "0");
         assertRefused("OUTBOX_RELAY_POLL_INTERVAL: must be at least", "OUTBOX_RELAY_POLL_INTERVAL", "0");
         assertRefused("OUTBOX_RELAY_ENABLED: must be true or false", "OUTBOX_RELAY_ENABLED", "yes");
+        assertRefused("at most half of OUTBOX_RELAY_LOCK_TTL", "OUTBOX_RELAY_DATABASE_TIMEOUT", "31s");
         assertRefused("is not a table name", "OUTBOX_RELAY_TABLES", "a;b");
         assertRefused("twice", "OUTBOX_RELAY_TABLES", "a,a");
         assertRefused("OUTBOX_RELAY_TABLES names no table", "OUTBOX_RELAY_TABLES", " ");

@@ -70,6 +70,10 @@ public final class Relay implements AutoCloseable {
                 .lockTimeout(builder.lease)
                 .ownerId(builder.ownerId)
                 .metrics(builder.metrics);
+        if (builder.databaseTimeout != null) {
+            dispatching.databaseTimeout(builder.databaseTimeout);
+            polling.databaseTimeout(builder.databaseTimeout);
+        }
         if (leadership != null) {
             dispatching.leadership(leadership);
         }
@@ -154,6 +158,7 @@ public final class Relay implements AutoCloseable {
         private int lastErrorMaxBytes = 2048;
         private Duration pollInterval = Duration.ofSeconds(1);
         private Duration lease = Duration.ofSeconds(60);
+        private @Nullable Duration databaseTimeout;
         private Duration dispatchTimeout = Duration.ofSeconds(30);
         private Duration drainTimeout = Duration.ofSeconds(5);
         private RetryPolicy retryPolicy =
@@ -232,6 +237,12 @@ public final class Relay implements AutoCloseable {
         /** How long a claim lasts without renewal before another relay may take the event; default 60 s. The same on all nodes. */
         public Builder lease(Duration lease) {
             this.lease = positive("lease", lease);
+            return this;
+        }
+
+        /** How long to wait for an answer of the database; default 5 s. At most half the lease. */
+        public Builder databaseTimeout(Duration databaseTimeout) {
+            this.databaseTimeout = positive("databaseTimeout", databaseTimeout);
             return this;
         }
 

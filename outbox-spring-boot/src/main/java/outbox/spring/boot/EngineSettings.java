@@ -64,6 +64,13 @@ final class EngineSettings {
                 Duration.ZERO,
                 shutdown.minus(CLOSE));
         check.between("lease", properties.lease(), SECOND, PropertyCheck.YEAR);
+        if (properties.databaseTimeout() != null) {
+            check.between(
+                    "database-timeout",
+                    properties.databaseTimeout(),
+                    MILLISECOND,
+                    properties.lease().dividedBy(2));
+        }
         OutboxProperties.SingleActive singleActive = properties.singleActive();
         check.between("single-active.term", singleActive.term(), Duration.ofMillis(100), Duration.ofMinutes(1));
         if (singleActive.enabled()
@@ -168,6 +175,10 @@ final class EngineSettings {
         if (untakenLimit != null) {
             builder.takeOnlyKnown(its.positive("untaken-limit", untakenLimit));
         }
+        Duration databaseTimeout = properties.databaseTimeout();
+        if (databaseTimeout != null) {
+            builder.databaseTimeout(databaseTimeout);
+        }
         String ownerId = properties.ownerId();
         if (ownerId != null) {
             builder.ownerId(check.notBlank("owner-id", ownerId));
@@ -184,6 +195,10 @@ final class EngineSettings {
         Integer batchSize = settings.batchSize();
         if (batchSize != null) {
             builder.batchSize(its.between("batch-size", batchSize, 1, Integer.MAX_VALUE));
+        }
+        Duration databaseTimeout = properties.databaseTimeout();
+        if (databaseTimeout != null) {
+            builder.databaseTimeout(databaseTimeout);
         }
     }
 

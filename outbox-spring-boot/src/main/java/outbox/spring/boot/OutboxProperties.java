@@ -26,6 +26,7 @@ import java.util.Set;
  * @param capabilities what the table can do beyond the plain one: order, control, pauses, attempts, inbox, reconcile. The start fails if it cannot
  * @param ownerId names this node in the claims of events; by default host and process
  * @param lease how long a claim of an event lasts without renewal before another node may take it, 1s to a year; the same on all nodes
+ * @param databaseTimeout how long to wait for an answer of the database before another connection is tried, at most half the lease; by default 5s
  * @param shutdownTimeout how long a shutdown waits for all that runs, 3s to 1h; shorter than spring.lifecycle.timeout-per-shutdown-phase
  */
 @ConfigurationProperties("outbox")
@@ -40,6 +41,7 @@ record OutboxProperties(
         @DefaultValue Set<Capability> capabilities,
         @Nullable String ownerId,
         @DefaultValue("5m") Duration lease,
+        @Nullable Duration databaseTimeout,
         @DefaultValue("25s") Duration shutdownTimeout,
         @DefaultValue Jdbc jdbc,
         @DefaultValue Writer writer,

@@ -59,6 +59,7 @@ class EnginePropertiesTest {
                 "outbox.dispatcher.delete-done=true           | deleteDone         | true",
                 "outbox.dispatcher.virtual-threads=false      | virtualThreads     | false",
                 "outbox.lease=2m                              | leaseDuration      | PT2M",
+                "outbox.database-timeout=2s                   | databaseTimeout    | PT2S",
                 "outbox.owner-id=node-1                       | ownerId            | node-1",
                 "outbox.retry.max-attempts=4                  | maxAttempts        | 4",
             })
@@ -75,6 +76,7 @@ class EnginePropertiesTest {
                 "outbox.poller.batch-size=17                  | batchSize          | 17",
                 "outbox.poller.skip-recent=4s                 | skipRecent         | PT4S",
                 "outbox.lease=2m                              | lockTimeout        | PT2M",
+                "outbox.database-timeout=2s                   | databaseTimeout    | PT2S",
                 "outbox.owner-id=node-1                       | ownerId            | node-1",
             })
     void a_property_reaches_the_poller(String property, String setting, String expected) {
