@@ -143,17 +143,18 @@ final class ClaimedStore {
         return deadline != null && access.isPast(deadline);
     }
 
-    /** Counts the run that is about to start; false if the event is no longer ours. */
+    /**
+     * Counts the run that is about to start; false if the event is no longer ours. If the database does not answer,
+     * the run counts as recorded: the release of the event sets the attempts back, whatever was written.
+     */
     boolean recordRun(Delivery delivery) {
+        delivery.runRecorded();
         LeasingEventStore recording = leasing;
-        boolean ours = recording == null
+        return recording == null
                 || access.inTransaction(
                         "record a run of event " + delivery.eventId(),
-                        connection -> recording.recordRun(connection, delivery.token(), delivery.eventId()));
-        if (ours) {
-            delivery.runRecorded();
-        }
-        return ours;
+                        connection -> recording.setAttempts(
+                                connection, delivery.token(), delivery.eventId(), delivery.attempts()));
     }
 
     /** Whether an event can be released as a suspect. */
@@ -337,7 +338,8 @@ final class ClaimedStore {
         LeasingEventStore releasing = leasing;
         releases.stream()
                 .filter(Release::recorded)
-                .forEach(release -> releasing.forgetRun(connection, release.token(), release.eventId()));
+                .forEach(release ->
+                        releasing.setAttempts(connection, release.token(), release.eventId(), release.attempts()));
         idsByToken(releases, false).forEach((token, ids) -> releasing.release(connection, token, ids));
         idsByToken(releases, true).forEach((token, ids) -> releasing.releaseSuspects(connection, token, ids));
     }

@@ -449,14 +449,8 @@ public final class MemoryEventStore
     }
 
     @Override
-    public boolean recordRun(Connection conn, String token, String eventId) {
-        return !changeAll(conn, List.of(eventId), state -> state.isHeldBy(token), RowState::counted)
-                .isEmpty();
-    }
-
-    @Override
-    public boolean forgetRun(Connection conn, String token, String eventId) {
-        return !changeAll(conn, List.of(eventId), state -> state.isHeldBy(token), RowState::uncounted)
+    public boolean setAttempts(Connection conn, String token, String eventId, int attempts) {
+        return !changeAll(conn, List.of(eventId), state -> state.isHeldBy(token), state -> state.withAttempts(attempts))
                 .isEmpty();
     }
 

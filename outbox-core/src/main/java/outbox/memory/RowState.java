@@ -93,11 +93,7 @@ record RowState(
         return withAttempts(attempts + 1);
     }
 
-    RowState uncounted() {
-        return withAttempts(Math.max(0, attempts - 1));
-    }
-
-    private RowState withAttempts(int attempts) {
+    RowState withAttempts(int attempts) {
         return new RowState(
                 event,
                 number,

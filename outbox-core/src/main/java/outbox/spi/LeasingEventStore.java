@@ -58,11 +58,12 @@ public interface LeasingEventStore extends EventStore {
      */
     Set<String> lockFree(Connection conn, Collection<String> eventIds);
 
-    /** Counts an attempt before its run starts; false if the claim no longer holds the event. */
-    boolean recordRun(Connection conn, String token, String eventId);
-
-    /** Takes back an attempt that {@link #recordRun} counted, because the process outlived the run and its outcome does not count; false if the claim no longer holds the event. */
-    boolean forgetRun(Connection conn, String token, String eventId);
+    /**
+     * Sets the number of attempts without an outcome: one more before a run that may end the process, and back to what
+     * it was if the process outlived that run and its outcome does not count. False if the claim no longer holds the
+     * event.
+     */
+    boolean setAttempts(Connection conn, String token, String eventId, int attempts);
 
     /** Starts the lease of the events anew at {@code now}; answers those that the claim still holds. */
     Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now);

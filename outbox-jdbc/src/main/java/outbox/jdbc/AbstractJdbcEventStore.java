@@ -818,13 +818,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
-    public boolean recordRun(Connection conn, String token, String eventId) {
-        return held.recordRun(conn, token, eventId);
-    }
-
-    @Override
-    public boolean forgetRun(Connection conn, String token, String eventId) {
-        return held.forgetRun(conn, token, eventId);
+    public boolean setAttempts(Connection conn, String token, String eventId, int attempts) {
+        return held.setAttempts(conn, token, eventId, attempts);
     }
 
     @Override

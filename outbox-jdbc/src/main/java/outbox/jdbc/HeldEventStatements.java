@@ -29,38 +29,25 @@ final class HeldEventStatements {
         this.store = store;
     }
 
-    boolean recordRun(Connection conn, String token, String eventId) {
-        // Binds: event_id, token.
-        return changeAttempts(conn, "record a run of event " + eventId, """
+    boolean setAttempts(Connection conn, String token, String eventId, int attempts) {
+        // Binds: attempts, event_id, token.
+        String sql = """
                 UPDATE %s
-                   SET attempts = attempts + 1
+                   SET attempts = ?
                  WHERE event_id = ?
                    AND locked_by = ?
                    AND status + 0 IN (0, 2)
-                """, token, eventId);
-    }
-
-    boolean forgetRun(Connection conn, String token, String eventId) {
-        // Binds: event_id, token.
-        return changeAttempts(conn, "forget a run of event " + eventId, """
-                UPDATE %s
-                   SET attempts = attempts - 1
-                 WHERE event_id = ?
-                   AND locked_by = ?
-                   AND status + 0 IN (0, 2)
-                   AND attempts > 0
-                """, token, eventId);
-    }
-
-    private boolean changeAttempts(Connection conn, String what, String sql, String token, String eventId) {
-        return store.run(what, () -> {
+                """.formatted(store.table());
+        return store.run("set the attempts of event " + eventId, () -> {
             boolean ours = !store.locksFirst()
                     || !store.lockHeld(conn, token, List.of(eventId)).isEmpty();
             return ours
                     && store.updateHeld(
                                     conn,
-                                    sql.formatted(store.table()),
-                                    binder -> binder.text(eventId).text(token))
+                                    sql,
+                                    binder -> binder.number(attempts)
+                                            .text(eventId)
+                                            .text(token))
                             > 0;
         });
     }

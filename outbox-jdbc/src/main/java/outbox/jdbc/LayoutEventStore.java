@@ -674,18 +674,15 @@ public final class LayoutEventStore extends JdbcTable
     }
 
     @Override
-    public boolean recordRun(Connection conn, String token, String eventId) {
-        return changeAttempts(conn, "record a run of event " + eventId, " + 1", token, eventId);
-    }
-
-    @Override
-    public boolean forgetRun(Connection conn, String token, String eventId) {
-        return changeAttempts(conn, "forget a run of event " + eventId, " - 1", token, eventId);
-    }
-
-    private boolean changeAttempts(Connection conn, String what, String by, String token, String eventId) {
-        String attempts = sql.column(LayoutColumn.ATTEMPTS);
-        return updateHeld(conn, what, attempts + " = " + attempts + by, binder -> {}, token, List.of(eventId)) > 0;
+    public boolean setAttempts(Connection conn, String token, String eventId, int attempts) {
+        return updateHeld(
+                        conn,
+                        "set the attempts of event " + eventId,
+                        sql.column(LayoutColumn.ATTEMPTS) + " = ?",
+                        binder -> binder.number(attempts),
+                        token,
+                        List.of(eventId))
+                > 0;
     }
 
     @Override

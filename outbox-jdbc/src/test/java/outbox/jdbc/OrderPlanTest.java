@@ -94,7 +94,7 @@ class OrderPlanTest {
         List<String> kept = db.call(connection -> {
             for (int i = 0; i < 10; i++) {
                 store.release(connection, CLAIM.token(), List.of(id(0)));
-                store.recordRun(connection, CLAIM.token(), id(0));
+                store.setAttempts(connection, CLAIM.token(), id(0), 1);
                 store.query(connection, "SELECT 'another'", binder -> {}, row -> row.getString(1));
             }
             return store.query(

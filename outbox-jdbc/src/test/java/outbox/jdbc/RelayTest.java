@@ -331,7 +331,7 @@ class RelayTest {
         List<String> ids = List.of(eventId.toString());
         inTransaction(connection -> {
             Instant now = still.now(connection);
-            assertThat(still.recordRun(connection, "still", ids.get(0))).isFalse();
+            assertThat(still.setAttempts(connection, "still", ids.get(0), 1)).isFalse();
             assertThat(still.renew(connection, "still", ids, now)).isEmpty();
             assertThat(still.release(connection, "still", ids)).isZero();
             assertThat(still.mark(connection, List.of(Mark.done(ids.get(0), "still")), now))
@@ -353,7 +353,7 @@ class RelayTest {
         assertThat(claim(db.store, "ours", Duration.ofSeconds(60), 10)).hasSize(1);
 
         inTransaction(connection -> {
-            assertThat(db.store.recordRun(connection, "ours", eventId.toString()))
+            assertThat(db.store.setAttempts(connection, "ours", eventId.toString(), 1))
                     .isTrue();
             assertThat(db.store.release(connection, "ours", List.of(eventId.toString())))
                     .isEqualTo(1);

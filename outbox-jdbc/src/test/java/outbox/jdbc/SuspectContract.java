@@ -16,6 +16,8 @@ import outbox.dispatch.QueuedEvent;
 import outbox.jdbc.BombNode.Kind;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.testing.FaultyDataSource;
+import outbox.testing.FaultyDataSource.Call;
 import outbox.testing.StoreFixture;
 
 import java.sql.Connection;
@@ -30,8 +32,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import javax.sql.DataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -205,6 +209,29 @@ abstract class SuspectContract {
         assertThat(db.row("suspect-0").lockedBy()).isNull(); // its run ended, and the process lives
     }
 
+    @Test
+    void a_suspect_whose_run_was_recorded_by_a_commit_that_broke_keeps_its_attempts() {
+        givenSuspects("suspect", 1, 1);
+        FaultyDataSource faulty = new FaultyDataSource(db.dataSource());
+        AtomicBoolean recorded = new AtomicBoolean();
+        FaultyDataSource.Fault broken = faulty.failAfter(
+                1,
+                call -> {
+                    recorded.compareAndSet(
+                            false, Call.executing("SET attempts = ?").test(call));
+                    return recorded.get() && call.method().equals("commit");
+                },
+                "08006");
+        Node node = node(faulty, Kind.PLAIN, event -> {}, settings -> {});
+
+        events("suspect", 1)
+                .forEach(event -> node.dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, 0)));
+
+        await().atMost(30, TimeUnit.SECONDS)
+                .until(() -> broken.happened() && db.row("suspect-0").attempts() == 1); // it was 2
+        assertThat(node.delivered).isEmpty();
+    }
+
     @ParameterizedTest
     @EnumSource(Kind.class)
     void a_listener_that_runs_out_of_memory_costs_its_neighbours_no_attempt(Kind kind) {
@@ -276,6 +303,11 @@ abstract class SuspectContract {
     }
 
     private Node node(Kind kind, EventListener listener, Consumer<OutboxDispatcher.Builder> settings) {
+        return node(db.dataSource(), kind, listener, settings);
+    }
+
+    private Node node(
+            DataSource dataSource, Kind kind, EventListener listener, Consumer<OutboxDispatcher.Builder> settings) {
         AtomicInteger number = new AtomicInteger();
         List<Node> self = new ArrayList<>();
         EventListener noting = event -> {
@@ -310,7 +342,7 @@ abstract class SuspectContract {
                 };
         };
         Node node = new Node(
-                db.dataSource(),
+                dataSource,
                 db.store(),
                 dispatcher -> {
                     dispatcher
@@ -353,9 +385,7 @@ abstract class SuspectContract {
             db.store().insertAll(connection, events, dead);
             List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
             db.store().renew(connection, dead.token(), ids, now.minus(LEASE.multipliedBy(2)));
-            for (int i = 0; i < attempts; i++) {
-                ids.forEach(id -> db.store().recordRun(connection, dead.token(), id));
-            }
+            ids.forEach(id -> db.store().setAttempts(connection, dead.token(), id, attempts));
         });
     }
 }

@@ -736,9 +736,9 @@ public abstract class EventStoreContract {
     void a_run_is_recorded_only_for_who_holds_the_event() {
         EventEnvelope event = givenClaimed(OURS);
 
-        assertThat(db.<Boolean>call(connection -> store.recordRun(connection, OURS.token(), event.eventId())))
+        assertThat(db.<Boolean>call(connection -> store.setAttempts(connection, OURS.token(), event.eventId(), 1)))
                 .isTrue();
-        assertThat(db.<Boolean>call(connection -> store.recordRun(connection, THEIRS.token(), event.eventId())))
+        assertThat(db.<Boolean>call(connection -> store.setAttempts(connection, THEIRS.token(), event.eventId(), 2)))
                 .isFalse();
         mark(Mark.retry(event.eventId(), OURS.token(), false, Duration.ZERO, "counted before"));
 
@@ -748,12 +748,12 @@ public abstract class EventStoreContract {
     @Test
     void a_run_is_forgotten_only_for_who_holds_the_event() {
         EventEnvelope event = givenClaimed(OURS);
-        db.inTransaction(connection -> store.recordRun(connection, OURS.token(), event.eventId()));
+        db.inTransaction(connection -> store.setAttempts(connection, OURS.token(), event.eventId(), 1));
 
-        assertThat(db.<Boolean>call(connection -> store.forgetRun(connection, THEIRS.token(), event.eventId())))
+        assertThat(db.<Boolean>call(connection -> store.setAttempts(connection, THEIRS.token(), event.eventId(), 0)))
                 .isFalse();
         assertThat(db.row(event.eventId()).attempts()).isEqualTo(1);
-        assertThat(db.<Boolean>call(connection -> store.forgetRun(connection, OURS.token(), event.eventId())))
+        assertThat(db.<Boolean>call(connection -> store.setAttempts(connection, OURS.token(), event.eventId(), 0)))
                 .isTrue();
 
         assertThat(db.row(event.eventId()).attempts()).isZero();
