@@ -59,7 +59,7 @@ public final class OutboxWriter {
     public OutboxWriter(TxContext txContext, EventStore eventStore, @Nullable AfterCommitHook afterCommitHook) {
         this.txContext = Objects.requireNonNull(txContext, "txContext");
         this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
-        this.afterCommitHook = afterCommitHook;
+        this.afterCommitHook = isNoop(afterCommitHook) ? null : afterCommitHook;
         if (afterCommitHook != null) {
             afterCommitHook.requireStore(eventStore);
         }
@@ -69,6 +69,10 @@ public final class OutboxWriter {
         this.metrics = MetricsExporter.NOOP;
         this.written = new WrittenEvents(txContext);
         this.clock = new DatabaseClock(eventStore);
+    }
+
+    private static boolean isNoop(@Nullable AfterCommitHook hook) {
+        return hook == AfterCommitHook.NOOP || hook == outbox.spi.AfterCommitHook.NOOP;
     }
 
     private OutboxWriter(
@@ -408,7 +412,7 @@ public final class OutboxWriter {
             Connection connection, List<EventEnvelope> events, @Nullable Claim birth, boolean lasting) {
         countAfterCommit(events);
         AfterCommitHook hook = afterCommitHook;
-        if (hook == null || hook == AfterCommitHook.NOOP || events.isEmpty()) {
+        if (hook == null || events.isEmpty()) {
             return;
         }
         if (birth == null && hook.leavesFreeEvents()) {

@@ -158,6 +158,7 @@ class OutboxWriterTest {
         new OutboxWriter(tx, store).write("t", "{}");
         new OutboxWriter(tx, store, null).write("t", "{}");
         new OutboxWriter(tx, store, AfterCommitHook.NOOP).write("t", "{}");
+        new OutboxWriter(tx, store, outbox.spi.AfterCommitHook.NOOP).write("t", "{}");
 
         assertThat(tx.callbacks()).isZero();
     }

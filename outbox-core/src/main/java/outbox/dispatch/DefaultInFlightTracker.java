@@ -14,12 +14,16 @@ public final class DefaultInFlightTracker implements InFlightTracker {
         this.ttlNanos = Long.MAX_VALUE;
     }
 
-    /** An entry older than the given time can be taken over; a dispatcher gives up its run, see {@link #hasExpired}. */
+    /**
+     * An entry older than the given time can be taken over; a dispatcher gives up its run, see {@link #hasExpired}.
+     *
+     * @param ttlMs 0 means none: entries stay until they are released
+     */
     public DefaultInFlightTracker(long ttlMs) {
-        if (ttlMs <= 0) {
-            throw new IllegalArgumentException("ttlMs must be positive: " + ttlMs);
+        if (ttlMs < 0) {
+            throw new IllegalArgumentException("ttlMs must not be negative: " + ttlMs);
         }
-        this.ttlNanos = TimeUnit.MILLISECONDS.toNanos(ttlMs); // saturates
+        this.ttlNanos = ttlMs == 0 ? Long.MAX_VALUE : TimeUnit.MILLISECONDS.toNanos(ttlMs); // saturates
     }
 
     @Override

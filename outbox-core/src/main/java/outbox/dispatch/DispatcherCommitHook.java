@@ -1,10 +1,10 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
-import outbox.AfterCommitHook;
 import outbox.EventEnvelope;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.QuietLog;
+import outbox.spi.AfterCommitHook;
 import outbox.spi.Claim;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;

@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
-import outbox.poller.OutboxPollerHandler;
 import outbox.spi.Leadership;
+import outbox.spi.OutboxPollerHandler;
 import outbox.spi.Withheld;
 
 import java.time.Duration;

@@ -8,10 +8,11 @@ public final class ExponentialBackoffRetryPolicy implements RetryPolicy {
     private final long baseDelayMs;
     private final long maxDelayMs;
 
+    /** @param baseDelayMs the wait after the first attempt; with 0 there is never a wait */
     public ExponentialBackoffRetryPolicy(long baseDelayMs, long maxDelayMs) {
-        if (baseDelayMs <= 0 || maxDelayMs < baseDelayMs) {
+        if (baseDelayMs < 0 || maxDelayMs < baseDelayMs) {
             throw new IllegalArgumentException(
-                    "Need 0 < baseDelayMs <= maxDelayMs, not " + baseDelayMs + " and " + maxDelayMs);
+                    "Need 0 <= baseDelayMs <= maxDelayMs, not " + baseDelayMs + " and " + maxDelayMs);
         }
         this.baseDelayMs = baseDelayMs;
         this.maxDelayMs = maxDelayMs;
@@ -19,6 +20,9 @@ public final class ExponentialBackoffRetryPolicy implements RetryPolicy {
 
     @Override
     public long computeDelayMs(int attempts) {
+        if (baseDelayMs == 0) {
+            return 0;
+        }
         int doublings = Math.max(1, attempts) - 1;
         boolean beyond = doublings >= Long.numberOfLeadingZeros(baseDelayMs); // the shift would overflow
         long delay = beyond ? maxDelayMs : Math.min(maxDelayMs, baseDelayMs << doublings);

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.internal.ClaimInHand;
+import outbox.internal.ColdCount;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
@@ -173,7 +174,7 @@ public final class OutboxDispatcher implements AutoCloseable {
                         ? new Delivery(event, null, false)
                         : new Delivery(event, inHand.claim(), inHand.suspect()));
         if (accepted) {
-            metrics.incrementColdEnqueued();
+            ColdCount.count(metrics);
             recordDepths();
         }
         return accepted;

@@ -23,6 +23,15 @@ public final class GuardedMetrics implements MetricsExporter {
         return exporter == NOOP || exporter instanceof GuardedMetrics ? exporter : new GuardedMetrics(exporter);
     }
 
+    /** Whether both report to one exporter, guarded or not. */
+    static boolean isSame(MetricsExporter one, MetricsExporter other) {
+        return exporterOf(one) == exporterOf(other);
+    }
+
+    private static MetricsExporter exporterOf(MetricsExporter metrics) {
+        return metrics instanceof GuardedMetrics guarded ? guarded.exporter : metrics;
+    }
+
     @Override
     public void incrementHotEnqueued() {
         guard(exporter::incrementHotEnqueued);

@@ -382,7 +382,10 @@ public final class OutboxPoller implements AutoCloseable {
             return this;
         }
 
-        /** Default: {@link MetricsExporter#NOOP}. */
+        /**
+         * Default: {@link MetricsExporter#NOOP}. Counts events that the handler took, unless the dispatcher has the
+         * same exporter and counts them on the poller's thread.
+         */
         public Builder metrics(MetricsExporter metrics) {
             this.metrics = Objects.requireNonNull(metrics, "metrics");
             return this;

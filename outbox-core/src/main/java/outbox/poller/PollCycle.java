@@ -3,6 +3,7 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.ClaimInHand;
+import outbox.internal.ColdCount;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.LeadershipStart;
 import outbox.poller.EventSource.Batch;
@@ -34,6 +35,7 @@ final class PollCycle {
     private final int batchSize;
     private final int backlogBatchSize;
     private final MetricsExporter metrics;
+    private final ColdCount coldCount;
     private final @Nullable Leadership leadership; // of the handler; null if nodes share the table
     private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES; // per event; guarded by the poller's lock
     private boolean backlog; // whether the last batch was full; guarded by the poller's lock
@@ -52,6 +54,7 @@ final class PollCycle {
         this.batchSize = batchSize;
         this.backlogBatchSize = backlogBatchSize;
         this.metrics = GuardedMetrics.of(metrics);
+        this.coldCount = new ColdCount(this.metrics);
         this.leadership = handler.leadership();
     }
 
@@ -217,6 +220,7 @@ final class PollCycle {
         ClaimInHand inHand = source.inHand(found);
         boolean taken = false;
         try {
+            coldCount.begin();
             if (inHand != null) {
                 inHand.offer();
             }
@@ -227,6 +231,7 @@ final class PollCycle {
             if (inHand != null) {
                 inHand.end(taken);
             }
+            coldCount.end(taken);
         }
         return taken;
     }

@@ -32,6 +32,10 @@ public final class DefaultListenerRegistry implements ListenerRegistry {
         return register(aggregateType.name(), eventType.name(), listener);
     }
 
+    public DefaultListenerRegistry register(AggregateType aggregateType, String eventType, EventListener listener) {
+        return register(aggregateType.name(), eventType, listener);
+    }
+
     /** A second listener for the same pair is refused with an {@link IllegalStateException}, a listener with a bound of less than 1 with an {@link IllegalArgumentException}. */
     public DefaultListenerRegistry register(String aggregateType, String eventType, EventListener listener) {
         Objects.requireNonNull(listener, "listener");

@@ -69,9 +69,21 @@ class DefaultInFlightTrackerTest {
         assertThat(tracker.tryAcquire("a")).isFalse();
     }
 
+    @Test
+    void a_time_to_live_of_zero_is_none() {
+        DefaultInFlightTracker tracker = new DefaultInFlightTracker(0);
+
+        assertThat(tracker.tryAcquire("a")).isTrue();
+
+        long acquired = System.nanoTime();
+        eventually(() -> assertThat(System.nanoTime() - acquired).isGreaterThan(2_000_000));
+        assertThat(tracker.hasExpired("a")).isFalse();
+        assertThat(tracker.tryAcquire("a")).isFalse();
+    }
+
     @ParameterizedTest
-    @ValueSource(longs = {0, -1, Long.MIN_VALUE})
-    void a_time_to_live_that_is_not_positive_is_refused(long ttlMs) {
+    @ValueSource(longs = {-1, Long.MIN_VALUE})
+    void a_negative_time_to_live_is_refused(long ttlMs) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new DefaultInFlightTracker(ttlMs))
                 .withMessageContaining("ttlMs");

@@ -85,7 +85,14 @@ class ExponentialBackoffRetryPolicyTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0,1", "-1,1", "2,1", "1,-1", "0,0"})
+    @CsvSource({"0,0,1", "0,60000,1", "0,60000,2", "0,60000,64", "0,60000,65", "0,9223372036854775807,2147483647"})
+    void a_base_delay_of_zero_never_waits(long base, long max, int attempts) {
+        assertThat(new ExponentialBackoffRetryPolicy(base, max).computeDelayMs(attempts))
+                .isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-1,1", "2,1", "1,-1", "0,-1"})
     void senseless_settings_are_refused(long base, long max) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new ExponentialBackoffRetryPolicy(base, max))

@@ -7,6 +7,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import outbox.EventEnvelope;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.QueuedEvent;
 import outbox.fake.CapturedLog;
 import outbox.fake.CountedMetrics;
 import outbox.fake.FakeConnections;
@@ -361,6 +362,51 @@ class OutboxPollerTest {
         assertThat(handled).hasSameElementsAs(ids); // without claims, one that ends while it is read may come twice
         assertThat(metrics.count("incrementHotEnqueued")).isZero();
         assertThat(store.claims).allSatisfy(claim -> assertThat(claim.limit()).isBetween(1, 3));
+    }
+
+    @Test
+    void what_a_handler_took_is_counted_for_the_poller_and_what_it_refused_is_not() {
+        store.given("t");
+        store.given("t");
+        store.given("t");
+
+        builder((event, attempts) -> handled.size() < 2 && handled.add(event.eventId()))
+                .metrics(metrics.exporter())
+                .build()
+                .poll();
+
+        assertThat(metrics.count("incrementColdEnqueued")).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void an_exporter_of_both_poller_and_dispatcher_counts_an_event_once(boolean ownHandler) {
+        assertThat(coldCountsOf(metrics, metrics, ownHandler)).containsExactly(2, 2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void the_exporters_of_poller_and_dispatcher_each_count_an_event(boolean ownHandler) {
+        assertThat(coldCountsOf(metrics, new CountedMetrics(), ownHandler)).containsExactly(2, 2);
+    }
+
+    private List<Integer> coldCountsOf(CountedMetrics ofPoller, CountedMetrics ofDispatcher, boolean ownHandler) {
+        store.given("t");
+        store.given("t");
+        try (OutboxDispatcher dispatcher = OutboxDispatcher.builder()
+                .connectionProvider(connections)
+                .eventStore(store)
+                .listenerRegistry(new DefaultListenerRegistry().register("t", event -> {}))
+                .metrics(ofDispatcher.exporter())
+                .build()) {
+            OutboxPollerHandler handler = ownHandler
+                    ? (event, attempts) ->
+                            dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, attempts))
+                    : new DispatcherPollerHandler(dispatcher);
+
+            builder(handler).metrics(ofPoller.exporter()).build().poll();
+        }
+        return List.of(ofPoller.count("incrementColdEnqueued"), ofDispatcher.count("incrementColdEnqueued"));
     }
 
     private boolean handle(EventEnvelope event, int attempts) {

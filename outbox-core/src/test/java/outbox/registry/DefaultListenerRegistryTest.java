@@ -35,6 +35,14 @@ class DefaultListenerRegistryTest {
     }
 
     @Test
+    void the_event_type_may_be_a_string_where_the_aggregate_type_is_not() {
+        registry.register(ORDER, "Placed", one);
+
+        assertThat(registry.listenerFor("Order", "Placed")).isSameAs(one);
+        assertThatIllegalStateException().isThrownBy(() -> registry.register(ORDER, PLACED, other));
+    }
+
+    @Test
     void without_an_aggregate_type_a_listener_is_for_global_events_only() {
         registry.register("Placed", one).register(StringEventType.of("Paid"), other);
 

@@ -1,5 +1,7 @@
 package outbox.jdbc;
 
+import org.jspecify.annotations.Nullable;
+
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
@@ -70,7 +72,10 @@ public final class JdbcEventStores {
     }
 
     /** The store for databases with this JDBC URL. */
-    public static AbstractJdbcEventStore detect(String url) {
+    public static AbstractJdbcEventStore detect(@Nullable String url) {
+        if (url == null) {
+            throw new IllegalArgumentException("The JDBC URL is null");
+        }
         return find(url).orElseThrow(() -> notFound(url));
     }
 

@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 class JdbcEventStoresTest {
@@ -53,6 +54,13 @@ class JdbcEventStoresTest {
                 "jdbc:postgresql://db/x", PostgresEventStore.class);
 
         expected.forEach((url, store) -> assertThat(JdbcEventStores.detect(url)).isInstanceOf(store));
+    }
+
+    @Test
+    void no_url_is_an_illegal_argument() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> JdbcEventStores.detect((String) null))
+                .withMessageContaining("URL");
     }
 
     @Test
