@@ -1,11 +1,11 @@
 package outbox.rabbitmq;
 
-import com.rabbitmq.client.AMQP.BasicProperties;
 import org.jspecify.annotations.Nullable;
 import outbox.inbox.Inbox;
 
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 
 /** Finds the handler of a message and runs it through the inbox. Knows nothing of the broker. */
 final class MessageHandling {
@@ -23,11 +23,11 @@ final class MessageHandling {
     }
 
     /** Never throws: user code may, whatever it likes. */
-    Outcome run(BasicProperties properties, byte[] body) {
+    Outcome run(Supplier<ReceivedMessage> reading) {
         ReceivedMessage message;
         MessageHandler handler;
         try {
-            message = ReceivedMessage.parse(properties, body);
+            message = reading.get();
             handler = handlerOf(message);
         } catch (Throwable e) {
             return Outcome.unread(e);

@@ -167,7 +167,7 @@ final class Outlet {
         if (!(cause.getReason() instanceof AMQP.Channel.Close close)
                 || close.getClassId() != BASIC_CLASS
                 || close.getMethodId() != PUBLISH_METHOD) {
-            rest.forEach(settled -> settled.publish().putOff("The channel to RabbitMQ ended before it confirmed"));
+            rest.forEach(settled -> settled.publish().outage("The channel to RabbitMQ ended before it confirmed"));
             return;
         }
         rest.forEach(settled -> link.forgetExchange(settled.publish().route().exchange()));

@@ -3,6 +3,7 @@ package outbox.rabbitmq;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
+import outbox.OutboxException;
 import outbox.RetryLaterException;
 
 import java.util.concurrent.CompletableFuture;
@@ -24,6 +25,7 @@ final class Publish {
     private final RabbitRoute route;
     private final RabbitMessage message;
     private final Executor ends;
+    private final boolean countsOutages;
     private final long startedNanos;
     private final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
     private final AtomicBoolean decided = new AtomicBoolean(); // its end is on its way to the executor
@@ -34,11 +36,18 @@ final class Publish {
     private volatile boolean alone;
 
     /** The stage ends on the given executor: what depends on it is the code of others, which must not hold up the client's threads. */
-    Publish(EventEnvelope event, RabbitRoute route, RabbitMessage message, Executor ends, long nowNanos) {
+    Publish(
+            EventEnvelope event,
+            RabbitRoute route,
+            RabbitMessage message,
+            Executor ends,
+            boolean countsOutages,
+            long nowNanos) {
         this.event = event;
         this.route = route;
         this.message = message;
         this.ends = ends;
+        this.countsOutages = countsOutages;
         startedNanos = nowNanos;
     }
 
@@ -123,6 +132,15 @@ final class Publish {
     /** Not the event's fault: no attempt counts. */
     void putOff(String why) {
         fail(new RetryLaterException(RetryLaterException.SHORTEST_UNCOUNTED, why));
+    }
+
+    /** The broker could not be used: counted only if the settings of the transport say so. */
+    void outage(String why) {
+        if (countsOutages) {
+            fail(new OutboxException("Event " + eventId() + " was not sent: " + why, null));
+        } else {
+            putOff(why);
+        }
     }
 
     private void fail(Throwable why) {

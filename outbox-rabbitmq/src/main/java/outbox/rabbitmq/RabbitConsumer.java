@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * Consumes a queue of events: each takes effect once, and is acked after its effect was committed.
  *
  * <p>A failure that counts is redelivered some times with a growing pause, from the end of the queue; the count is in a header of the message, and so survives everything. Then, and at once if
- * the message can never be handled, it goes to the dead-letter exchange with the reason in a header. A failure of the database or of the broker does not count: the message is
+ * the message can never be handled, it goes to the dead-letter exchange with the reason in a header. {@link Redelivery#REQUEUE} does both by {@code basicNack} instead. A failure of the database or of the broker does not count: the message is
  * kept and run again. With a concurrency of 1 messages are handled in the order of the queue, except those that are redelivered or run again.
  *
  * <p>When the connection is lost, it is opened again for as long as the consumer is open; messages of the lost one come again. Declares nothing: queue and exchange must be there, and are
@@ -286,7 +286,8 @@ public final class RabbitConsumer implements AutoCloseable {
                 arrival.requeue();
                 inFlight.end();
             } else {
-                settlement.settle(arrival, handling.run(arrival.properties(), arrival.body()));
+                new LogFields(arrival, queue, consumer)
+                        .during(() -> settlement.settle(arrival, handling.run(arrival::read)));
             }
         }
     }
@@ -309,6 +310,7 @@ public final class RabbitConsumer implements AutoCloseable {
         private final Map<String, MessageHandler> handlers = new HashMap<>();
         private int prefetch = 20;
         private int concurrency = 1;
+        Redelivery redelivery = Redelivery.COPY;
         int maxRedeliveries = 3;
         Duration redeliveryDelay = Duration.ofSeconds(1);
 
@@ -366,8 +368,8 @@ public final class RabbitConsumer implements AutoCloseable {
         }
 
         /**
-         * Required: where messages go that are given up, which is best what the queue itself names as its dead-letter exchange and key. What cannot be delivered there is
-         * kept and tried again, rather than being lost.
+         * Where messages go that are given up, which is best what the queue itself names as its dead-letter exchange and key. What cannot be delivered there is kept and tried again, rather
+         * than being lost. Required with {@link Redelivery#COPY}, refused with {@link Redelivery#REQUEUE}, which leaves them to the queue.
          */
         public Builder deadLetter(String exchange, String routingKey) {
             this.deadLetterExchange = Objects.requireNonNull(exchange, "exchange");
@@ -384,6 +386,12 @@ public final class RabbitConsumer implements AutoCloseable {
         /** How many messages are handled at a time, 1 to 1000; default 1, which keeps their order. */
         public Builder concurrency(int concurrency) {
             this.concurrency = between("concurrency", concurrency, 1, 1000);
+            return this;
+        }
+
+        /** How a message comes again, and how it is given up; default {@link Redelivery#COPY}. */
+        public Builder redelivery(Redelivery redelivery) {
+            this.redelivery = Objects.requireNonNull(redelivery, "redelivery");
             return this;
         }
 
@@ -416,6 +424,10 @@ public final class RabbitConsumer implements AutoCloseable {
             if (concurrency > prefetch) {
                 throw new IllegalArgumentException("concurrency " + concurrency + " is more than prefetch " + prefetch
                         + ": some workers would never get a message");
+            }
+            if (redelivery == Redelivery.REQUEUE && deadLetterExchange != null) {
+                throw new IllegalArgumentException(
+                        "deadLetter has no effect with REQUEUE: the queue's own dead-letter exchange takes what is given up");
             }
             return new RabbitConsumer(this);
         }

@@ -30,7 +30,7 @@ import java.util.stream.Stream;
  * Thread-safe; registered like any listener.
  *
  * <p>A message that the broker refuses is a failed attempt of its event alone ({@link PublishRefusedException}). What says nothing about the event costs no attempt: no connection, one that is
- * blocked by an alarm or ends before the confirm, a confirm that does not come in time. Then the event is put off, and may be published twice. It is put off a second after it came if the broker cannot be used.
+ * blocked by an alarm or ends before the confirm, a confirm that does not come in time. Then the event is put off, and may be published twice ({@link Builder#countOutages} counts it). It is put off a second after it came if the broker cannot be used.
  *
  * <p>It keeps one connection, and makes a new one when that ends. Close the dispatcher first, then the transport.
  */
@@ -47,6 +47,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
     private final Duration drainTime;
     private final Function<EventEnvelope, @Nullable RabbitRoute> route;
     private final MessageFormat format;
+    private final boolean countOutages;
     private final @Nullable CircuitBreaker breaker;
     private final TransportThreads threads;
     private final Broker broker;
@@ -63,6 +64,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         drainTime = settings.drainTime;
         route = settings.checkedRoute();
         format = settings.format;
+        countOutages = settings.countOutages;
         breaker = settings.breaker;
         threads = new TransportThreads(name);
         broker = new Broker(name, factory, settings.addresses, threads, settings.stuck, this::openBreaker);
@@ -125,7 +127,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
                     + ") to RabbitMQ. Make the route function answer for it, then replay it.");
         }
         RabbitMessage message = format.messageOf(event).identifiedBy(event.eventId());
-        Publish publish = new Publish(event, where, message, threads.ends(), System.nanoTime());
+        Publish publish = new Publish(event, where, message, threads.ends(), countOutages, System.nanoTime());
         inFlight.add(publish); // before the look at closed, so that a close sees it or it sees the close
         publish.stage().whenComplete((delivered, failure) -> inFlight.remove(publish));
         if (closed.get()) {
@@ -161,10 +163,10 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             }
             if (publish.ageNanos(now) > confirmNanos) {
                 trouble = "did not confirm within " + confirmTimeout;
-                publish.putOff("RabbitMQ at " + broker.where() + " " + trouble);
+                publish.outage("RabbitMQ at " + broker.where() + " " + trouble);
             } else if (!usable && !publish.isSent() && publish.ageNanos(now) > PATIENCE_NANOS) {
                 trouble = broker.trouble();
-                publish.putOff("RabbitMQ at " + broker.where() + " " + trouble);
+                publish.outage("RabbitMQ at " + broker.where() + " " + trouble);
             }
         }
         if (trouble != null) {
@@ -244,6 +246,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         private Duration confirmTimeout = Duration.ofSeconds(30);
         private Duration drainTime = Duration.ofSeconds(10);
         private Duration stuck = Duration.ofSeconds(20);
+        private boolean countOutages;
         private @Nullable CircuitBreaker breaker;
 
         private Builder() {}
@@ -343,6 +346,15 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             return this;
         }
 
+        /**
+         * Counts what fails because of the broker, such as no connection or no confirm in time, as a failed attempt of the event: the retry policy says when it is tried again, and an outage that
+         * lasts longer than the attempts makes events dead. Off by default, since an outage is not the fault of the event. Not with a {@link #breaker}, which keeps events in the table meanwhile.
+         */
+        public Builder countOutages(boolean countOutages) {
+            this.countOutages = countOutages;
+            return this;
+        }
+
         private static int count(String setting, int value, int most) {
             if (value < 1 || value > most) {
                 throw new IllegalArgumentException(setting + " must be between 1 and " + most + ": " + value);
@@ -374,6 +386,10 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         public RabbitTransport build() {
             if (factory == null) {
                 throw new IllegalArgumentException("RabbitMQ transport " + name + " needs a connectionFactory");
+            }
+            if (countOutages && breaker != null) {
+                throw new IllegalArgumentException("RabbitMQ transport " + name
+                        + " cannot count outages behind a breaker, which lets no event come to it during one");
             }
             RabbitTransport transport = new RabbitTransport(this, factory);
             transport.start();

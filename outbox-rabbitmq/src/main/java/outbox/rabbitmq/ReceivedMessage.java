@@ -82,7 +82,7 @@ public final class ReceivedMessage {
         return headers;
     }
 
-    /** How often it was redelivered after a failure that counts. */
+    /** How often it was redelivered as a copy after a failure that counts; 0 with {@link Redelivery#REQUEUE}. */
     public int redeliveries() {
         return redeliveries;
     }

@@ -23,7 +23,7 @@ import java.util.function.Consumer;
 /**
  * Settles messages after their run. What is handled is acked. What failed is held for a while, unacked, and then published again to its queue with a higher count; what failed too often or can
  * never be handled is published to the dead-letter exchange with the reason. In both cases the original is acked after the copy was confirmed, so a crash at any point leaves one of
- * them at least, and the inbox takes care of two. As long as there is no copy, the original is kept.
+ * them at least, and the inbox takes care of two. As long as there is no copy, the original is kept. With {@link Redelivery#REQUEUE} there are no copies: the original is nacked, and the counts are here.
  *
  * <p>Threads: workers call settle; one thread of its own does everything that waits.
  */
@@ -38,9 +38,10 @@ final class Settlement {
 
     private final String queue;
     private final String consumer;
+    private final @Nullable RequeueCounts requeues; // null if copies carry the count
     private final int maxRedeliveries;
     private final Duration redeliveryDelay;
-    private final String deadLetterExchange;
+    private final String deadLetterExchange; // of copies
     private final String deadLetterKey;
     private final ConsumerCounts counts;
     private final InFlight inFlight;
@@ -64,8 +65,10 @@ final class Settlement {
         consumer = settings.required("consumer", settings.consumer);
         maxRedeliveries = settings.maxRedeliveries;
         redeliveryDelay = settings.redeliveryDelay;
-        deadLetterExchange = settings.required("deadLetter", settings.deadLetterExchange);
-        deadLetterKey = settings.required("deadLetter", settings.deadLetterKey);
+        boolean isCopied = settings.redelivery == Redelivery.COPY;
+        requeues = isCopied ? null : new RequeueCounts();
+        deadLetterExchange = isCopied ? settings.required("deadLetter", settings.deadLetterExchange) : "";
+        deadLetterKey = isCopied ? settings.required("deadLetter", settings.deadLetterKey) : "";
         this.counts = counts;
         this.inFlight = inFlight;
         this.again = again;
@@ -90,21 +93,19 @@ final class Settlement {
     void settle(Arrival arrival, Outcome outcome) {
         switch (outcome.kind()) {
             case HANDLED -> {
-                putOffInRow.set(0);
                 counts.handled.increment();
-                arrival.ack();
-                inFlight.end();
+                done(arrival);
             }
             case DUPLICATE -> {
-                putOffInRow.set(0);
                 counts.duplicates.increment();
                 LOG.log(Level.DEBUG, "Handled before, skipped {0}", arrival.describe(queue, consumer));
-                arrival.ack();
-                inFlight.end();
+                done(arrival);
             }
             case PUT_OFF -> putOff(arrival, outcome);
             case FAILED -> {
-                int redeliveries = MessageHeaders.number(arrival.properties(), MessageHeaders.REDELIVERIES);
+                int redeliveries = requeues == null
+                        ? MessageHeaders.number(arrival.properties(), MessageHeaders.REDELIVERIES)
+                        : requeues.of(arrival.eventId());
                 if (redeliveries >= maxRedeliveries) {
                     deadLetter(arrival, outcome.deadAfter(redeliveries));
                 } else {
@@ -115,15 +116,27 @@ final class Settlement {
         }
     }
 
+    private void done(Arrival arrival) {
+        putOffInRow.set(0);
+        if (requeues != null) {
+            requeues.forget(arrival.eventId());
+        }
+        arrival.ack();
+        inFlight.end();
+    }
+
     private void putOff(Arrival arrival, Outcome outcome) {
         counts.putOff.increment();
         LOG.log(Level.WARNING, "Put off, not counted " + arrival.describe(queue, consumer) + ": " + outcome.reason());
         later(arrival, longer(outcome.delay(), putOffDelay()), () -> runAgain(arrival));
     }
 
-    /** Here, rather than by way of the queue: a quorum queue counts what it gets back, and gives it up at its delivery limit. */
+    /**
+     * Here, rather than by way of the queue, unless that is wanted: a quorum queue counts what it gets back, and gives it
+     * up at its delivery limit.
+     */
     private boolean runAgain(Arrival arrival) {
-        if (closing || !arrival.isOurs()) {
+        if (closing || requeues != null || !arrival.isOurs()) {
             arrival.requeue();
             return true;
         }
@@ -143,6 +156,15 @@ final class Settlement {
                 "Failed, redelivery " + (redeliveries + 1) + " of " + maxRedeliveries + " follows "
                         + arrival.describe(queue, consumer) + ": " + outcome.reason());
         Duration delay = longer(outcome.delay(), doubled(redeliveryDelay, redeliveries, LONGEST_DELAY));
+        if (requeues != null) {
+            requeues.increment(arrival.eventId());
+            later(arrival, delay, () -> {
+                counts.redelivered.increment();
+                arrival.requeue();
+                return true;
+            });
+            return;
+        }
         later(arrival, delay, () -> {
             Map<String, Object> headers = origin(arrival);
             headers.put(MessageHeaders.REDELIVERIES, redeliveries + 1);
@@ -154,6 +176,13 @@ final class Settlement {
 
     private void deadLetter(Arrival arrival, Outcome outcome) {
         LOG.log(Level.ERROR, "Dead letter " + arrival.describe(queue, consumer) + ": " + outcome.reason());
+        if (requeues != null) {
+            requeues.forget(arrival.eventId());
+            counts.deadLettered.increment();
+            arrival.reject();
+            inFlight.end();
+            return;
+        }
         later(arrival, Duration.ZERO, () -> {
             Map<String, Object> headers = origin(arrival);
             headers.put(MessageHeaders.REASON, outcome.reason());
@@ -241,9 +270,12 @@ final class Settlement {
 
     /** Courier thread. Only the first call for an entry has an effect. */
     private void fire(Held entry) {
-        if (!held.remove(entry)) {
-            return;
+        if (held.remove(entry)) {
+            new LogFields(entry.arrival, queue, consumer).during(() -> run(entry));
         }
+    }
+
+    private void run(Held entry) {
         boolean isOver = true;
         try {
             isOver = entry.step.run();

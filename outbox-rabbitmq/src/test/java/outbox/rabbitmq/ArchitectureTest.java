@@ -22,6 +22,7 @@ class ArchitectureTest {
                     "com.rabbitmq.client..",
                     "com.fasterxml.jackson.core..",
                     "org.jspecify..",
+                    "org.slf4j",
                     "outbox",
                     "outbox.dispatch",
                     "outbox.inbox",

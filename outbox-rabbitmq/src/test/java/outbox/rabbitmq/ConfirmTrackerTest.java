@@ -17,7 +17,7 @@ class ConfirmTrackerTest {
         EventEnvelope event =
                 EventEnvelope.builder("T").eventId(id).payloadJson("{}").build();
         RabbitMessage message = RabbitMessage.of(new BasicProperties(), new byte[0]);
-        return new Publish(event, new RabbitRoute("", "q"), message, Runnable::run, 0);
+        return new Publish(event, new RabbitRoute("", "q"), message, Runnable::run, false, 0);
     }
 
     private static List<String> ids(List<Settled> settled) {

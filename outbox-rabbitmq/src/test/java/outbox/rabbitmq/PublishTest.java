@@ -22,6 +22,7 @@ class PublishTest {
                 new RabbitRoute("", "q"),
                 RabbitMessage.of(new BasicProperties(), new byte[0]),
                 ends::add,
+                false,
                 0);
 
         publish.putOff("late");

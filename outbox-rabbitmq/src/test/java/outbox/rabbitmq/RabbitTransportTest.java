@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Timeout;
 import outbox.AsyncEventListener;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
+import outbox.OutboxException;
 import outbox.RetryLaterException;
 import outbox.dispatch.CircuitBreaker;
 import outbox.rabbitmq.PublishRefusedException.Reason;
@@ -381,6 +382,38 @@ class RabbitTransportTest {
     }
 
     @Test
+    void a_broker_that_is_not_there_or_goes_away_costs_an_attempt_if_outages_count() throws Exception {
+        declareOrders();
+        var proxy = FaultProxy.to(rabbit.server().port());
+        open.add(proxy);
+        var factory = rabbit.factory();
+        factory.setPort(proxy.port());
+        RabbitTransport transport = start(RabbitTransport.builder()
+                .connectionFactory(factory)
+                .exchange("orders")
+                .confirmTimeout(Duration.ofSeconds(2))
+                .countOutages(true));
+
+        proxy.blackhole(FaultProxy.Direction.TO_CLIENT);
+        Throwable unconfirmed = end(transport, event("placed", "unconfirmed"));
+        proxy.heal();
+        proxy.down();
+        Throwable away = end(transport, event("placed", "away"));
+
+        assertThat(unconfirmed)
+                .isInstanceOf(OutboxException.class)
+                .isNotInstanceOf(RetryLaterException.class)
+                .hasMessageContaining("unconfirmed");
+        assertThat(away)
+                .isInstanceOf(OutboxException.class)
+                .isNotInstanceOf(RetryLaterException.class)
+                .hasMessageContaining("away");
+
+        transport.close(); // its own end is no outage
+        assertUncounted(end(transport, event("placed", "closed")));
+    }
+
+    @Test
     void a_broker_that_falls_silent_puts_events_off_in_time() {
         declareOrders();
         var proxy = FaultProxy.to(rabbit.server().port());
@@ -603,6 +636,14 @@ class RabbitTransportTest {
 
     @Test
     void wrong_settings_are_refused() {
+        RabbitTransport.Builder both = RabbitTransport.builder()
+                .connectionFactory(rabbit.factory())
+                .exchange("orders")
+                .countOutages(true)
+                .breaker(CircuitBreaker.named("rabbit").build());
+        assertThatThrownBy(both::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("breaker");
         assertThatThrownBy(() -> RabbitTransport.builder().exchange("x").build())
                 .hasMessageContaining("connectionFactory");
         assertThatThrownBy(() -> RabbitTransport.builder()

@@ -93,6 +93,7 @@ class OutboxRabbitAutoConfiguration {
                     .channels(settings.channels())
                     .maxInFlight((int) Math.min(10_000, settings.maxInFlight() * Math.max(1, outboxes)))
                     .confirmTimeout(settings.confirmTimeout())
+                    .countOutages(settings.countOutages())
                     .drainTime(settings.drainTime());
             if (access.addresses() != null) {
                 builder.addresses(access.addresses());

@@ -20,6 +20,7 @@ import java.util.List;
  * @param channels how many channels share the work, 1 to 64; the events of an aggregate stay on one
  * @param maxInFlight how many events of an outbox wait for the broker's word at a time, 1 to 10000
  * @param confirmTimeout how long an event waits for the broker's word before it is put off; 1ms to 10m
+ * @param countOutages whether what fails because of the broker counts as a failed attempt, so that a long outage makes events dead; needs breaker.enabled=false
  * @param drainTime how long a shutdown waits for what is in flight, 0 to 10m
  */
 @ConfigurationProperties(OutboxRabbitProperties.PREFIX)
@@ -32,6 +33,7 @@ record OutboxRabbitProperties(
         @DefaultValue("1") int channels,
         @DefaultValue("512") int maxInFlight,
         @DefaultValue("30s") Duration confirmTimeout,
+        @DefaultValue("false") boolean countOutages,
         @DefaultValue("10s") Duration drainTime,
         @DefaultValue Breaker breaker) {
 
@@ -47,6 +49,9 @@ record OutboxRabbitProperties(
         check.between("confirm-timeout", confirmTimeout, SHORTEST, LONGEST);
         check.between("drain-time", drainTime, Duration.ZERO, LONGEST);
         check.at("breaker").between("open-for", breaker.openFor, SHORTEST, Duration.ofDays(1));
+        if (countOutages && breaker.enabled) {
+            throw check.refuse("count-outages", countOutages, "false, unless breaker.enabled is false");
+        }
         if (source.toString().isEmpty()) {
             throw check.refuse("source", source, "a URI");
         }

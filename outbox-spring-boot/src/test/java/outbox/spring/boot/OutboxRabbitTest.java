@@ -294,6 +294,7 @@ class OutboxRabbitTest {
                     outbox.rabbitmq.channels=65                   | between 1 and 64
                     outbox.rabbitmq.max-in-flight=0               | between 1 and 10000
                     outbox.rabbitmq.confirm-timeout=11m           | between 1ms and 10m
+                    outbox.rabbitmq.count-outages=true            | breaker.enabled is false
                     outbox.rabbitmq.drain-time=-1s                | between 0 and 10m
                     outbox.rabbitmq.breaker.open-for=2d               | between 1ms and 1d
                     outbox.rabbitmq.routes[0].type=               | types of events
