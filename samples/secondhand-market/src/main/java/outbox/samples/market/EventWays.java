@@ -8,7 +8,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
 
 /** Reads the way of events from the two frozen tables. */
 @Component
@@ -38,15 +37,6 @@ class EventWays {
         return orderIds.isEmpty()
                 ? List.of()
                 : jdbc.sql(FIND).param("orders", orderIds).query(EventWays::way).list();
-    }
-
-    Optional<String> traceOf(String eventId) {
-        return jdbc.sql("SELECT payload FROM outbox_events WHERE event_id = ?")
-                .param(eventId)
-                .query(String.class)
-                .optional()
-                .flatMap(stored ->
-                        Optional.ofNullable(StoredPayload.parse(stored).traceId()));
     }
 
     private static EventWay way(ResultSet row, int number) throws SQLException {

@@ -36,10 +36,13 @@ class InventoryConsumer implements OrderConsumer {
         return OrderEvent.ORDER_CREATED;
     }
 
-    /** Locks the product first, as who releases it does, so that the view never ends up behind it. */
+    /** The product is that of the order: the example of section 6 does not name it. Locks the product first, as who releases it does, so that the view never ends up behind it. */
     @Override
     public void handle(OrderMessage message) {
-        long product = message.number("productId");
+        long product = jdbc.sql("SELECT product_id FROM orders WHERE id = ?")
+                .param(message.orderId())
+                .query(Long.class)
+                .single();
         String status = jdbc.sql("SELECT status FROM products WHERE id = ? FOR UPDATE")
                 .param(product)
                 .query(String.class)

@@ -9,6 +9,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import outbox.inbox.Inbox;
 import outbox.rabbitmq.ConsumerHealth;
 import outbox.rabbitmq.RabbitConsumer;
+import outbox.rabbitmq.Redelivery;
 import tools.jackson.databind.json.JsonMapper;
 
 import java.util.LinkedHashMap;
@@ -23,7 +24,6 @@ final class OrderConsumers implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OrderConsumers.class);
 
     private final Map<OrderConsumer, RabbitConsumer> running = new LinkedHashMap<>();
-    private final EventWays ways;
 
     OrderConsumers(
             List<OrderConsumer> consumers,
@@ -32,9 +32,7 @@ final class OrderConsumers implements AutoCloseable {
             ConsumerSettings settings,
             Inbox inbox,
             JdbcClient jdbc,
-            JsonMapper json,
-            EventWays ways) {
-        this.ways = ways;
+            JsonMapper json) {
         for (OrderConsumer consumer : consumers) {
             running.put(
                     consumer,
@@ -42,20 +40,15 @@ final class OrderConsumers implements AutoCloseable {
                             .connectionFactory(broker)
                             .queue(consumer.queue())
                             .consumer(consumer.name())
-                            .inbox(new ToldDuplicates(inbox, eventId -> tellDuplicate(consumer, eventId)))
+                            .inbox(new ToldDuplicates(inbox, eventId -> LOG.info("{}: {}", Texts.DUPLICATE, eventId)))
                             .handler(new OrderMessages(consumer, jdbc, json))
                             .prefetch(rabbit.listener().simple().prefetch())
                             .concurrency(rabbit.listener().simple().concurrency())
+                            .redelivery(Redelivery.REQUEUE) // section 9.2; the queues have their dead-letter exchange
                             .maxRedeliveries(settings.maxRedeliveries())
                             .redeliveryDelay(settings.redeliveryDelay())
-                            .deadLetter(MarketTopology.EXCHANGE, MarketTopology.DEAD_LETTER_KEY)
                             .build());
         }
-    }
-
-    private void tellDuplicate(OrderConsumer consumer, String eventId) {
-        new LogFields(eventId, ways.traceOf(eventId).orElse(null), consumer.queue(), consumer.name())
-                .during(() -> LOG.info("{}: {}", Texts.DUPLICATE, eventId));
     }
 
     void start() {

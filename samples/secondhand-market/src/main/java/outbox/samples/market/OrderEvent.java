@@ -36,11 +36,13 @@ enum OrderEvent {
         return queue;
     }
 
-    /** What its payload cannot be without (section 13). */
+    /**
+     * What its payload cannot be without when it is read: the fields of section 13, but for those of an ORDER_CREATED that the example of section 6 does not have. What is written has all of
+     * them.
+     */
     List<String> fields() {
         return switch (this) {
-            case ORDER_CREATED ->
-                List.of("orderId", "orderNo", "buyerId", "sellerId", "productId", "quantity", "price");
+            case ORDER_CREATED -> List.of("orderId", "orderNo", "buyerId", "sellerId");
             case ORDER_PAID -> List.of("orderId", "orderNo", "payTime", "amount");
             case ORDER_STATUS_CHANGED -> List.of("orderId", "orderNo", "oldStatus", "newStatus", "changedAt");
             case ORDER_TIMEOUT -> List.of("orderId", "orderNo", "createTime");

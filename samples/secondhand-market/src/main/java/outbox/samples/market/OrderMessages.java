@@ -12,7 +12,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 import java.sql.Connection;
 
-/** Checks what all messages have in common before their consumer gets them, and gives every log line its four fields. */
+/** Checks what all messages have in common before their consumer gets them. The consumer kit gives every log line its four fields. */
 final class OrderMessages implements MessageHandler {
 
     private static final Logger LOG = LoggerFactory.getLogger(OrderMessages.class);
@@ -30,11 +30,6 @@ final class OrderMessages implements MessageHandler {
     /** The services find the transaction of the connection by themselves: it is Spring's. */
     @Override
     public void handle(ReceivedMessage message, Connection connection) {
-        new LogFields(message.eventId(), message.traceId().orElse(null), consumer.queue(), consumer.name())
-                .during(() -> handle(message));
-    }
-
-    private void handle(ReceivedMessage message) {
         try {
             consumer.handle(checked(message));
             LOG.debug("Handled {}", message);

@@ -55,9 +55,8 @@ class RabbitConfiguration {
             Inbox inbox,
             JdbcClient jdbc,
             JsonMapper json,
-            EventWays ways,
             MeterRegistry registry) {
-        OrderConsumers all = new OrderConsumers(consumers, broker, rabbit, settings, inbox, jdbc, json, ways);
+        OrderConsumers all = new OrderConsumers(consumers, broker, rabbit, settings, inbox, jdbc, json);
         all.bindTo(registry);
         return all;
     }

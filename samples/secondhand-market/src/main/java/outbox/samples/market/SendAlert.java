@@ -63,7 +63,7 @@ final class SendAlert implements EventInterceptor {
         }
     }
 
-    /** A broker that is away costs no attempt. */
+    /** What is no fault of the broker, such as the end of this program, costs no attempt. */
     private boolean isLast(int attempt, Exception error) {
         if (error instanceof RetryLaterException later && !later.isCounted()) {
             return false;

@@ -67,13 +67,15 @@ final class Servers {
     }
 
     private static String mariaDb() {
-        return "--spring.datasource.url=" + MariaDbServer.start().createDatabase();
+        String url = MariaDbServer.start().createDatabase();
+        System.err.println("The private MariaDB is at " + url);
+        return "--spring.datasource.url=" + url;
     }
 
     private static String rabbitMq() {
         RabbitServer rabbit = RabbitServer.start();
-        System.err.println(
-                "RabbitMQ management is at http://127.0.0.1:" + rabbit.managementPort() + ", user and password guest");
+        System.err.println("The private RabbitMQ is at 127.0.0.1:" + rabbit.port()
+                + ", its management at http://127.0.0.1:" + rabbit.managementPort() + ", user and password guest");
         return "--spring.rabbitmq.host=127.0.0.1\n--spring.rabbitmq.port=" + rabbit.port();
     }
 }

@@ -1,27 +1,29 @@
 package outbox.samples.market;
 
+import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.SpringApplication;
 
 import java.io.IOException;
+import java.sql.DriverManager;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.function.Consumer;
 
-/** Starts the market, with private servers in the place of those that no setting names. */
+/** Starts the market on the servers that settings name, or that are at the default places, and on private ones in the place of those that are not there. */
 public final class StartWithServers {
+
+    private static final String DATABASE_URL = "jdbc:mariadb://localhost:3306/market"; // as in application.properties
+    private static final int RABBITMQ_PORT = 5672;
+    private static final int LOOK_MILLIS = 2_000;
 
     private StartWithServers() {}
 
     public static void main(String[] args) {
-        List<String> wanted = new ArrayList<>();
-        if (!isSet(args, "spring.datasource.url") && !hasProfileH2(args)) {
-            wanted.add(Servers.MARIADB);
-        }
-        if (!isSet(args, "spring.rabbitmq.host") && !isSet(args, "spring.rabbitmq.port")) {
-            wanted.add(Servers.RABBITMQ);
-        }
+        List<String> wanted = missing(DATABASE_URL, RABBITMQ_PORT, System.err::println, args);
         List<String> settings = new ArrayList<>(List.of(args));
         try {
             if (!wanted.isEmpty()) {
@@ -32,6 +34,56 @@ public final class StartWithServers {
             System.exit(1);
         }
         SpringApplication.run(MarketApplication.class, settings.toArray(String[]::new));
+    }
+
+    /** The servers to start, after a look at the default places; each decision is told. */
+    static List<String> missing(String databaseUrl, int rabbitPort, Consumer<String> tell, String... args) {
+        List<String> wanted = new ArrayList<>();
+        if (!isSet(args, "spring.datasource.url") && !hasProfileH2(args)) {
+            String user = setting(args, "spring.datasource.username");
+            String password = setting(args, "spring.datasource.password");
+            String trouble = trouble(() ->
+                    DriverManager.getConnection(databaseUrl, user, password).close());
+            if (isMissing("MariaDB", databaseUrl, trouble, tell)) {
+                wanted.add(Servers.MARIADB);
+            }
+        }
+        if (!isSet(args, "spring.rabbitmq.host") && !isSet(args, "spring.rabbitmq.port")) {
+            ConnectionFactory broker = new ConnectionFactory(); // its defaults are those of section 3
+            broker.setPort(rabbitPort);
+            broker.setUsername(Objects.requireNonNullElse(setting(args, "spring.rabbitmq.username"), "guest"));
+            broker.setPassword(Objects.requireNonNullElse(setting(args, "spring.rabbitmq.password"), "guest"));
+            broker.setVirtualHost(Objects.requireNonNullElse(setting(args, "spring.rabbitmq.virtual-host"), "/"));
+            broker.setConnectionTimeout(LOOK_MILLIS);
+            String trouble = trouble(() -> broker.newConnection().close());
+            if (isMissing("RabbitMQ", "localhost:" + rabbitPort, trouble, tell)) {
+                wanted.add(Servers.RABBITMQ);
+            }
+        }
+        return wanted;
+    }
+
+    private interface Look {
+        void run() throws Exception;
+    }
+
+    /** Why a server cannot be used; null if it can. */
+    private static @Nullable String trouble(Look look) {
+        try {
+            look.run();
+            return null;
+        } catch (Exception e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
+    private static boolean isMissing(String server, String place, @Nullable String trouble, Consumer<String> tell) {
+        tell.accept(
+                trouble == null
+                        ? server + ": uses the one at " + place
+                        : server + ": none to use at " + place + " (" + trouble
+                                + "); starts a private one, which goes with the market and its data");
+        return trouble != null;
     }
 
     /** Another profile does not bring a database. */

@@ -13,9 +13,15 @@ import java.util.concurrent.CopyOnWriteArrayList;
 final class LogTap extends AppenderBase<ILoggingEvent> implements AutoCloseable {
 
     private final List<ILoggingEvent> lines = new CopyOnWriteArrayList<>();
-    private final Logger logger = (Logger) LoggerFactory.getLogger("outbox.samples.market");
+    private final Logger logger;
 
     LogTap() {
+        this("outbox.samples.market");
+    }
+
+    /** Keeps the lines of the logger with this name and of those below it. */
+    LogTap(String name) {
+        logger = (Logger) LoggerFactory.getLogger(name);
         start();
         logger.addAppender(this);
     }

@@ -48,12 +48,16 @@ final class Market implements AutoCloseable {
     }
 
     private Market(String databaseUrl, String... settings) {
+        this(databaseUrl, RabbitServer.shared().port(), settings);
+    }
+
+    private Market(String databaseUrl, int brokerPort, String... settings) {
         this.databaseUrl = databaseUrl;
         List<String> all = new ArrayList<>(List.of(
                 "--server.port=0",
                 "--spring.datasource.url=" + databaseUrl,
                 "--spring.rabbitmq.host=127.0.0.1",
-                "--spring.rabbitmq.port=" + RabbitServer.shared().port(),
+                "--spring.rabbitmq.port=" + brokerPort,
                 "--spring.rabbitmq.virtual-host=" + virtualHost,
                 "--outbox.dispatcher.scan-interval=500ms",
                 "--outbox.dispatcher.retry-delays=1s,1s,5s",
@@ -72,6 +76,11 @@ final class Market implements AutoCloseable {
 
     static Market startOnMySql(String... settings) {
         return new Market(MySqlServer.shared().createDatabase(), settings);
+    }
+
+    /** With a broker that is reached by this port. */
+    static Market startOnBroker(int port) {
+        return new Market(MariaDbServer.shared().createDatabase(), port);
     }
 
     /** With the database of a quick look. */

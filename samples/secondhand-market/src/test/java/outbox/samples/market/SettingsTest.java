@@ -6,9 +6,13 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.support.ResourcePropertySource;
+import outbox.testing.MariaDbServer;
+import outbox.testing.RabbitServer;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -90,6 +94,34 @@ class SettingsTest {
         assertThat(StartWithServers.hasProfileH2("--spring.profiles.active=dev"))
                 .isFalse();
         assertThat(StartWithServers.hasProfileH2()).isFalse();
+    }
+
+    @Test
+    void servers_at_the_default_places_are_used_and_those_that_are_not_there_are_started_and_told() throws IOException {
+        String database = MariaDbServer.shared().createDatabase();
+        List<String> told = new ArrayList<>();
+
+        assertThat(StartWithServers.missing(database, RabbitServer.shared().port(), told::add))
+                .isEmpty();
+        assertThat(told)
+                .containsExactly(
+                        "MariaDB: uses the one at " + database,
+                        "RabbitMQ: uses the one at localhost:"
+                                + RabbitServer.shared().port());
+
+        told.clear();
+        String nobody = "jdbc:mariadb://localhost:1/market"; // nobody listens on port 1
+        assertThat(StartWithServers.missing(nobody, 1, told::add)).containsExactly(Servers.MARIADB, Servers.RABBITMQ);
+        assertThat(told)
+                .satisfiesExactly(
+                        line -> assertThat(line).contains("MariaDB", nobody, "starts a private one"),
+                        line -> assertThat(line).contains("RabbitMQ", "localhost:1", "starts a private one"));
+
+        told.clear();
+        assertThat(StartWithServers.missing(
+                        nobody, 1, told::add, "--spring.datasource.url=jdbc:x", "--spring.rabbitmq.host=mq"))
+                .isEmpty();
+        assertThat(told).isEmpty();
     }
 
     @Test
