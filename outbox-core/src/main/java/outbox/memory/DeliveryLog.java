@@ -11,8 +11,11 @@ import java.lang.System.Logger.Level;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A line for each attempt: where events are in memory there is no table to look into. Failures are warnings, the rest is for debugging. */
-final class DeliveryLog implements EventInterceptor {
+/**
+ * Logs a line for each attempt to {@code outbox.memory.delivery}, with type, dedupKey, aggregate, correlationId, attempt, latency and error: where events are in memory there is no table to look into. Failures are
+ * warnings, the rest is for debugging. {@link MemoryOutbox} has one; other dispatchers take it as an interceptor, one each.
+ */
+public final class DeliveryLog implements EventInterceptor {
 
     private static final Logger LOG = System.getLogger("outbox.memory.delivery");
 

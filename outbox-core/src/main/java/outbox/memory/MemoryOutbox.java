@@ -34,6 +34,8 @@ public final class MemoryOutbox implements AutoCloseable {
     private final OutboxDispatcher dispatcher;
     private final OutboxPoller poller;
     private final OutboxWriter writer;
+    private final MemoryTransactions single; // for a write outside a transaction
+    private final OutboxWriter singleWriter;
     private final boolean enabled;
 
     private MemoryOutbox(Builder builder) {
@@ -63,6 +65,8 @@ public final class MemoryOutbox implements AutoCloseable {
                 .metrics(builder.metrics)
                 .build();
         writer = new OutboxWriter(txContext, store, new Waking(poller)).countedBy(builder.metrics);
+        single = new MemoryTransactions(store);
+        singleWriter = new OutboxWriter(single, store, new Waking(poller)).countedBy(builder.metrics);
     }
 
     /** Events go by the poller alone, so that all of them go by priority; it is told when there are some. */
@@ -93,6 +97,23 @@ public final class MemoryOutbox implements AutoCloseable {
 
     public OutboxWriter writer() {
         return writer;
+    }
+
+    /**
+     * Writes an event in the transaction of this thread, or, if there is none, in one of its own that is committed when this returns. {@link #writer} refuses the latter, as every outbox in a database does; use it
+     * where the code is to move there.
+     *
+     * @return the id of the event, or of the one that has its dedupKey
+     */
+    public String write(EventEnvelope event) {
+        return txContext.isTransactionActive() ? writer.write(event) : single.call(() -> singleWriter.write(event));
+    }
+
+    /** Writes events together, on the terms of {@link #write}. */
+    public List<String> writeAll(List<EventEnvelope> events) {
+        return txContext.isTransactionActive()
+                ? writer.writeAll(events)
+                : single.call(() -> singleWriter.writeAll(events));
     }
 
     public MemoryEventStore store() {
@@ -131,15 +152,10 @@ public final class MemoryOutbox implements AutoCloseable {
         private final MemoryEventStore.Builder store = MemoryEventStore.builder();
         private @Nullable TxContext txContext;
         private boolean enabled = true;
-        private Duration interval = Duration.ofSeconds(2);
-        private int batchSize = 100;
-        private int maxAttempts = 5;
-        private List<Duration> backoff = List.of(
-                Duration.ofSeconds(1),
-                Duration.ofSeconds(5),
-                Duration.ofSeconds(30),
-                Duration.ofMinutes(2),
-                Duration.ofMinutes(10));
+        private Duration interval = MemorySettings.DEFAULT_INTERVAL;
+        private int batchSize = MemorySettings.DEFAULT_BATCH;
+        private int maxAttempts = MemorySettings.DEFAULT_ATTEMPTS;
+        private List<Duration> backoff = MemorySettings.DEFAULT_BACKOFF;
         private MetricsExporter metrics = MetricsExporter.NOOP;
 
         private Builder(ListenerRegistry registry) {
@@ -195,7 +211,7 @@ public final class MemoryOutbox implements AutoCloseable {
 
         /** Sets what is there under the {@code INTEV_} names, usually {@code System.getenv()}. Other names are passed over, unless they begin with {@code INTEV_}: those are refused. */
         public Builder settings(Map<String, String> values) {
-            new MemorySettings(values).applyTo(this);
+            MemorySettings.of(values).applyTo(this);
             return this;
         }
 

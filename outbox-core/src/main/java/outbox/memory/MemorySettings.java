@@ -2,6 +2,7 @@ package outbox.memory;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.EventRules;
+import outbox.registry.DefaultListenerRegistry;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -10,8 +11,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Settings as texts under the names of the environment. A name that begins like ours and is none, and a value that is not what it should be, is refused. */
-final class MemorySettings {
+/** The {@code INTEV_} settings of an environment, for those who wire an outbox by hand; {@link MemoryOutbox.Builder#settings} takes them too. What is not set, or blank, has its default. Immutable. */
+public final class MemorySettings {
 
     private static final String PREFIX = "INTEV_";
     private static final String ENABLED = "INTEV_ENABLED";
@@ -21,36 +22,82 @@ final class MemorySettings {
     private static final String BACKOFF = "INTEV_BACKOFF_SERIES";
     private static final Set<String> NAMES = new TreeSet<>(Set.of(ENABLED, INTERVAL, BATCH, ATTEMPTS, BACKOFF));
 
+    static final Duration DEFAULT_INTERVAL = Duration.ofSeconds(2);
+    static final int DEFAULT_BATCH = 100;
+    static final int DEFAULT_ATTEMPTS = 5;
+    static final List<Duration> DEFAULT_BACKOFF = List.of(
+            Duration.ofSeconds(1),
+            Duration.ofSeconds(5),
+            Duration.ofSeconds(30),
+            Duration.ofMinutes(2),
+            Duration.ofMinutes(10));
+
     private final Map<String, String> values;
 
-    MemorySettings(Map<String, String> values) {
-        this.values = values;
+    private MemorySettings(Map<String, String> values) {
+        this.values = Map.copyOf(values);
     }
 
-    /** What is not set, or blank, stays as it is. */
-    void applyTo(MemoryOutbox.Builder builder) {
+    /**
+     * Reads them, usually from {@code System.getenv()}; names that do not begin with {@code INTEV_} are passed over.
+     *
+     * @throws IllegalArgumentException with the name, if one begins like ours and is none, or has a value that is not what it should be
+     */
+    public static MemorySettings of(Map<String, String> values) {
         for (String name : values.keySet()) {
             if (name.startsWith(PREFIX) && !NAMES.contains(name)) {
                 throw new IllegalArgumentException(
                         "There is no setting " + EventRules.show(name) + "; there are " + String.join(", ", NAMES));
             }
         }
+        MemorySettings settings = new MemorySettings(values);
+        settings.applyTo(MemoryOutbox.builder(new DefaultListenerRegistry())); // which refuses what it cannot take
+        return settings;
+    }
+
+    /** Whether events are delivered; default true. {@code INTEV_ENABLED}. */
+    public boolean enabled() {
         String enabled = value(ENABLED);
-        if (enabled != null) {
-            builder.enabled(isTrue(enabled));
+        return enabled == null || isTrue(enabled);
+    }
+
+    /** How long the poller waits while nothing happens; default 2 s. {@code INTEV_DISPATCH_INTERVAL_MS}. */
+    public Duration interval() {
+        return value(INTERVAL) == null ? DEFAULT_INTERVAL : Duration.ofMillis(number(INTERVAL));
+    }
+
+    /** How many events are taken at a time; default 100. {@code INTEV_BATCH_SIZE}. */
+    public int batchSize() {
+        return value(BATCH) == null ? DEFAULT_BATCH : number(BATCH);
+    }
+
+    /** After how many failed attempts an event is DEAD; default 5. {@code INTEV_MAX_ATTEMPTS}. */
+    public int maxAttempts() {
+        return value(ATTEMPTS) == null ? DEFAULT_ATTEMPTS : number(ATTEMPTS);
+    }
+
+    /** The waits after failed attempts; default 1 s, 5 s, 30 s, 2 min, 10 min. {@code INTEV_BACKOFF_SERIES}. */
+    public List<Duration> backoff() {
+        String backoff = value(BACKOFF);
+        return backoff == null ? DEFAULT_BACKOFF : series(backoff);
+    }
+
+    /** What is not set stays as it is. */
+    void applyTo(MemoryOutbox.Builder builder) {
+        if (value(ENABLED) != null) {
+            builder.enabled(enabled());
         }
         if (value(INTERVAL) != null) {
-            builder.interval(Duration.ofMillis(number(INTERVAL)));
+            builder.interval(interval());
         }
         if (value(BATCH) != null) {
-            builder.batchSize((int) number(BATCH));
+            builder.batchSize(batchSize());
         }
         if (value(ATTEMPTS) != null) {
-            builder.maxAttempts((int) number(ATTEMPTS));
+            builder.maxAttempts(maxAttempts());
         }
-        String backoff = value(BACKOFF);
-        if (backoff != null) {
-            builder.backoff(series(backoff));
+        if (value(BACKOFF) != null) {
+            builder.backoff(backoff());
         }
     }
 
@@ -67,11 +114,11 @@ final class MemorySettings {
         };
     }
 
-    private long number(String name) {
+    private int number(String name) {
         return positive(name, String.valueOf(value(name)));
     }
 
-    private static long positive(String name, String text) {
+    private static int positive(String name, String text) {
         try {
             int number = Integer.parseInt(text);
             if (number > 0) {

@@ -5,16 +5,18 @@ import outbox.internal.EventRules;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.LocalTime;
 import java.time.ZoneId;
 import java.time.ZonedDateTime;
 import java.time.temporal.ChronoUnit;
 import java.time.zone.ZoneOffsetTransition;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
 
 /**
- * A cron expression of five fields, in a time zone. See {@link Schedule#cron}.
+ * A cron expression of five fields, or of six with seconds first, in a time zone. See {@link Schedule#cron}.
  *
  * <p>Times are sought on the zone's wall clock, day by day, then made instants. In spring a time that is skipped is moved behind the gap. In autumn an hour comes twice: a fixed hour is
  * meant once, every hour twice, as cron does.
@@ -26,10 +28,11 @@ final class Cron {
     private static final List<String> DAYS = List.of("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT");
     private static final LocalDate SOME_DAY = LocalDate.of(2096, 3, 1); // the longest wait for 29 February begins here
     private static final int MAX_DAYS = 8 * 366; // till 2104
-    private static final int MAX_TIMES = 24 * 60; // that an hour which comes twice may make us pass over
+    private static final int MAX_TIMES = 24 * 60 * 60; // that an hour which comes twice may make us pass over
 
     private final String text;
     private final ZoneId zone;
+    private final BitSet seconds;
     private final BitSet minutes;
     private final BitSet hours;
     private final BitSet daysOfMonth;
@@ -39,15 +42,18 @@ final class Cron {
     private final boolean eitherDay; // both kinds of days are restricted
 
     Cron(String expression, ZoneId zone) {
-        String[] fields = expression.strip().split("\\s+");
-        if (fields.length != 5) {
+        String[] given = expression.strip().split("\\s+");
+        if (given.length != 5 && given.length != 6) {
             throw refusal(
                     expression,
-                    "it has " + (expression.isBlank() ? 0 : fields.length)
-                            + " fields, not 5: minute, hour, day of month, month, day of week");
+                    "it has " + (expression.isBlank() ? 0 : given.length)
+                            + " fields, not 5: minute, hour, day of month, month, day of week; or 6, with the second first");
         }
-        this.text = String.join(" ", fields);
+        this.text = String.join(" ", given);
         this.zone = zone;
+        boolean hasSeconds = given.length == 6;
+        this.seconds = field("second", hasSeconds ? given[0] : "0", 0, 59, List.of());
+        String[] fields = Arrays.copyOfRange(given, hasSeconds ? 1 : 0, given.length);
         this.minutes = field("minute", fields[0], 0, 59, List.of());
         this.hours = field("hour", fields[1], 0, 23, List.of());
         this.daysOfMonth = field("day of month", fields[2], 1, 31, List.of());
@@ -112,15 +118,14 @@ final class Cron {
                 || !change.getInstant().isBefore(found)) {
             return found;
         }
-        LocalDateTime before =
-                change.getDateTimeAfter().truncatedTo(ChronoUnit.MINUTES).minusMinutes(1);
+        LocalDateTime before = change.getDateTimeAfter().minusSeconds(1);
         Instant again = ZonedDateTime.ofLocal(nextTime(before), zone, change.getOffsetAfter())
                 .toInstant(); // in the hour that begins a second time
         return again.isAfter(after) && again.isBefore(found) ? again : found;
     }
 
     private Instant nextByWallClock(Instant after) {
-        LocalDateTime time = after.atZone(zone).toLocalDateTime().truncatedTo(ChronoUnit.MINUTES);
+        LocalDateTime time = after.atZone(zone).toLocalDateTime().truncatedTo(ChronoUnit.SECONDS);
         for (int i = 0; i < MAX_TIMES; i++) {
             time = nextTime(time);
             ZonedDateTime moment = ZonedDateTime.ofLocal(time, zone, null); // the first of two
@@ -137,16 +142,25 @@ final class Cron {
     /** The first time of the wall clock after the given one. */
     private LocalDateTime nextTime(LocalDateTime after) {
         if (fits(after.toLocalDate())) {
+            boolean thisHour = hours.get(after.getHour());
+            int second = seconds.nextSetBit(after.getSecond() + 1);
+            if (second >= 0 && thisHour && minutes.get(after.getMinute())) {
+                return after.withSecond(second);
+            }
             int minute = minutes.nextSetBit(after.getMinute() + 1);
-            if (minute >= 0 && hours.get(after.getHour())) {
-                return after.withMinute(minute);
+            if (minute >= 0 && thisHour) {
+                return after.withMinute(minute).withSecond(seconds.nextSetBit(0));
             }
             int hour = hours.nextSetBit(after.getHour() + 1);
             if (hour >= 0) {
-                return after.withHour(hour).withMinute(minutes.nextSetBit(0));
+                return after.with(firstOf(hour));
             }
         }
-        return nextDay(after.toLocalDate()).atTime(hours.nextSetBit(0), minutes.nextSetBit(0));
+        return nextDay(after.toLocalDate()).atTime(firstOf(hours.nextSetBit(0)));
+    }
+
+    private LocalTime firstOf(int hour) {
+        return LocalTime.of(hour, minutes.nextSetBit(0), seconds.nextSetBit(0));
     }
 
     private LocalDate nextDay(LocalDate after) {

@@ -39,6 +39,25 @@ import static org.awaitility.Awaitility.await;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class MemoryOutboxTest {
 
+    @Test
+    void a_write_outside_a_transaction_is_one_of_its_own_and_inside_it_belongs_to_that() {
+        try (MemoryOutbox outbox = MemoryOutbox.builder(listeners).build()) {
+            outbox.start();
+
+            outbox.write(EventEnvelope.ofJson("T", "1"));
+            outbox.writeAll(List.of(EventEnvelope.ofJson("T", "2"), EventEnvelope.ofJson("T", "3")));
+            assertThatThrownBy(() -> outbox.transactions().run(() -> {
+                        outbox.write(EventEnvelope.ofJson("T", "undone"));
+                        throw new IllegalStateException("no");
+                    }))
+                    .hasMessage("no");
+            outbox.transactions().run(() -> outbox.write(EventEnvelope.ofJson("T", "4")));
+
+            await().atMost(SOON).until(() -> delivered.size() >= 4);
+            assertThat(delivered).containsExactlyInAnyOrder("1", "2", "3", "4");
+        }
+    }
+
     private static final Duration SOON = Duration.ofSeconds(20);
 
     private final List<String> delivered = new CopyOnWriteArrayList<>();

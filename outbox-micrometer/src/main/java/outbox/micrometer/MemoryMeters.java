@@ -10,7 +10,8 @@ import java.util.function.IntSupplier;
 
 /**
  * The meters of an outbox in memory, under names of their own without labels: {@code events_enqueued_total}, {@code events_dispatched_total}, {@code events_retry_total}, {@code events_failed_total},
- * {@code events_dropped_total} and {@code events_in_memory_queue_gauge}. One per registry. Thread-safe.
+ * {@code events_dropped_total} and {@code events_in_memory_queue_gauge}; and {@code reconcile_fixed_total} with the label {@code job}. One per registry, which has no {@link OutboxMeters} with reconcile jobs then: that one
+ * has other labels. Thread-safe.
  */
 public final class MemoryMeters implements MetricsExporter {
 
@@ -76,6 +77,16 @@ public final class MemoryMeters implements MetricsExporter {
     @Override
     public void recordDropped(String eventType) {
         dropped.increment();
+    }
+
+    /** Jobs are made by the program, so there are few. */
+    @Override
+    public void recordReconciled(String job, int events) {
+        Counter.builder("reconcile.fixed")
+                .description("Events that a job wrote because they were missing")
+                .tag("job", job)
+                .register(registry) // the one that is there, from the second time on
+                .increment(events);
     }
 
     /** Nothing: there is no hot path. */

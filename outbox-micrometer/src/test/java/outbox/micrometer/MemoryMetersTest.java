@@ -71,6 +71,18 @@ class MemoryMetersTest {
     }
 
     @Test
+    void what_reconcile_jobs_fixed_is_counted_by_job() {
+        meters.recordReconciled("enrollment", 2);
+        meters.recordReconciled("enrollment", 1);
+        meters.recordReconciled("session-payout", 0);
+
+        assertThat(registry.scrape().lines())
+                .contains(
+                        "reconcile_fixed_total{job=\"enrollment\"} 3.0",
+                        "reconcile_fixed_total{job=\"session-payout\"} 0.0");
+    }
+
+    @Test
     void a_second_set_of_meters_is_refused() {
         assertThatThrownBy(() -> new MemoryMeters(registry)).hasMessageContaining("already");
     }

@@ -1,10 +1,13 @@
 package outbox.samples.course;
 
+import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
 import outbox.dispatch.DispatcherCommitHook;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.RetryPolicies;
+import outbox.memory.DeliveryLog;
+import outbox.memory.MemorySettings;
 import outbox.poller.OutboxPoller;
 import outbox.reconcile.Reconciler;
 import outbox.reconcile.Schedule;
@@ -18,9 +21,6 @@ import java.util.Map;
 /** The application, wired by hand. */
 final class Course implements AutoCloseable {
 
-    private static final int MAX_ATTEMPTS = 5;
-    private static final int BATCH = 100;
-    private static final long INTERVAL_MILLIS = 2000;
     private static final Duration LOOK_EVERY = Duration.ofMillis(500);
 
     private final CourseDatabase database;
@@ -30,55 +30,63 @@ final class Course implements AutoCloseable {
     private final UseCases useCases;
     private final Reconciler reconciler;
     private final CourseApi api;
+    private final boolean enabled;
 
-    /** @throws IllegalArgumentException if the environment has a schedule that is wrong; nothing is open then */
+    /** @throws IllegalArgumentException if the environment has a schedule or a setting that is wrong; nothing is open then */
     Course(Options options, Map<String, String> environment) throws SQLException, IOException {
         Schedule enrollments =
                 ReconcileJobs.schedule(environment, ReconcileJobs.ENROLLMENT_CRON, options.reconcileEvery());
         Schedule payouts =
                 ReconcileJobs.schedule(environment, ReconcileJobs.SESSION_PAYOUT_CRON, options.reconcileEvery());
+        MemorySettings settings = MemorySettings.of(environment); // of the database, too: they are those of the text
+        enabled = settings.enabled();
+        CourseMeters meters = new CourseMeters(ReconcileJobs.ENROLLMENT, ReconcileJobs.SESSION_PAYOUT);
         database = new CourseDatabase(options.file());
 
         // The line that turns the outbox in memory into the one in the database.
-        Events events = options.store() == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database);
+        Events events =
+                options.store() == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database, enabled);
 
         dispatcher = OutboxDispatcher.builder()
                 .connectionProvider(events.connections())
                 .eventStore(events.store())
                 .listenerRegistry(new Effects(database, options.slowness()).listeners(events.inbox()))
-                .maxAttempts(MAX_ATTEMPTS)
-                .retryPolicy(RetryPolicies.series(
-                        Duration.ofSeconds(1),
-                        Duration.ofSeconds(5),
-                        Duration.ofSeconds(30),
-                        Duration.ofMinutes(2),
-                        Duration.ofMinutes(10)))
+                .maxAttempts(settings.maxAttempts())
+                .retryPolicy(RetryPolicies.series(settings.backoff()))
+                .interceptor(new DeliveryLog())
+                .metrics(meters)
                 .deleteDone(true)
                 .build();
         poller = OutboxPoller.builder()
                 .connectionProvider(events.connections())
                 .eventStore(events.store())
                 .handler(new DispatcherPollerHandler(dispatcher))
-                .batchSize(BATCH)
-                .intervalMs(INTERVAL_MILLIS)
+                .batchSize(settings.batchSize())
+                .intervalMs(settings.interval().toMillis())
+                .metrics(meters)
                 .build();
-        writer = new OutboxWriter(database.txContext(), events.store(), new DispatcherCommitHook(dispatcher));
+        AfterCommitHook hook = enabled ? new DispatcherCommitHook(dispatcher) : AfterCommitHook.NOOP;
+        writer = new OutboxWriter(database.txContext(), events.store(), hook).countedBy(meters);
         useCases = new UseCases(database, writer);
 
         ReconcileJobs jobs = new ReconcileJobs(database, options.minimumAge());
         reconciler = Reconciler.builder()
                 .connectionProvider(events.connections())
                 .eventStore(events.store())
+                .metrics(meters)
                 .lookEvery(LOOK_EVERY)
                 .job(jobs.enrollments(enrollments))
                 .job(jobs.sessionPayouts(payouts))
                 .build();
-        api = new CourseApi(options.port(), database, useCases, reconciler);
+        api = new CourseApi(options.port(), database, useCases, reconciler, () -> meters.text(events.pending()));
     }
 
+    /** Without INTEV_ENABLED the business goes on, and nothing is delivered or mended. */
     void start() {
-        poller.start();
-        reconciler.start();
+        if (enabled) {
+            poller.start();
+            reconciler.start();
+        }
         api.start();
     }
 

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -35,7 +36,11 @@ final class CourseApi implements AutoCloseable {
     private static final Pattern RECONCILE = Pattern.compile("/reconcile/([a-z-]{1,64})");
 
     /** What is sent back. */
-    private record Response(int status, String json) {
+    private record Response(int status, String type, String body) {
+
+        Response(int status, String json) {
+            this(status, "application/json", json);
+        }
 
         static Response of(Answer answer) {
             String id = answer.id() == null ? "" : ",\"id\":" + answer.id();
@@ -50,13 +55,16 @@ final class CourseApi implements AutoCloseable {
     private final CourseDatabase database;
     private final UseCases useCases;
     private final Reconciler reconciler;
+    private final Supplier<String> metrics;
     private final HttpServer server;
     private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
 
-    CourseApi(int port, CourseDatabase database, UseCases useCases, Reconciler reconciler) throws IOException {
+    CourseApi(int port, CourseDatabase database, UseCases useCases, Reconciler reconciler, Supplier<String> metrics)
+            throws IOException {
         this.database = database;
         this.useCases = useCases;
         this.reconciler = reconciler;
+        this.metrics = metrics;
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
         server.setExecutor(threads);
         server.createContext("/", this::handle);
@@ -73,8 +81,8 @@ final class CourseApi implements AutoCloseable {
     private void handle(HttpExchange exchange) throws IOException {
         try (exchange) {
             Response response = answer(exchange);
-            byte[] body = response.json().getBytes(StandardCharsets.UTF_8);
-            exchange.getResponseHeaders().set("Content-Type", "application/json");
+            byte[] body = response.body().getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders().set("Content-Type", response.type());
             exchange.sendResponseHeaders(response.status(), body.length);
             exchange.getResponseBody().write(body);
         }
@@ -98,6 +106,9 @@ final class CourseApi implements AutoCloseable {
             Map<String, String> body = body(exchange);
             int capacity = (int) number(body, "capacity", 1, 1_000_000);
             return Response.of(useCases.openSession(capacity, (int) number(body, "fee", 0, 1_000_000)));
+        }
+        if (request.equals("GET /metrics")) {
+            return new Response(200, "text/plain; version=0.0.4", metrics.get());
         }
         if (request.equals("GET /reconcile")) {
             return new Response(200, runs());

@@ -27,7 +27,9 @@ record Options(
               --help                 this text
 
             RECONCILE_ENROLLMENT_CRON and RECONCILE_SESSION_PAYOUT_CRON in the environment
-            take the place of --reconcile-every.""";
+            take the place of --reconcile-every. INTEV_ENABLED, INTEV_DISPATCH_INTERVAL_MS,
+            INTEV_BATCH_SIZE, INTEV_MAX_ATTEMPTS and INTEV_BACKOFF_SERIES set the delivery;
+            another name that begins with INTEV_ is refused.""";
 
     /** Where events are. */
     enum Store {

@@ -10,6 +10,7 @@ import outbox.samples.course.Answer.Outcome;
 import outbox.samples.course.Options.Store;
 
 import java.net.http.HttpResponse;
+import java.sql.Connection;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -185,7 +186,7 @@ class CourseTest {
     @EnumSource(Store.class)
     void a_key_that_comes_again_has_no_second_effect(Store store) throws Exception {
         try (CourseDatabase database = new CourseDatabase(null)) {
-            Events events = store == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database);
+            Events events = store == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database, true);
             ListenerRegistry listeners = new Effects(database, Duration.ZERO).listeners(events.inbox());
             EventListener onCreated = Objects.requireNonNull(
                     listeners.listenerFor(CourseEvents.ENROLLMENT, CourseEvents.ENROLLMENT_CREATED));
@@ -303,6 +304,101 @@ class CourseTest {
                     .isThrownBy(() -> started(Store.MEMORY, Duration.ZERO, Map.of(name, "each minute")))
                     .withMessageContainingAll(name, "each minute");
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void the_environment_sets_the_delivery_and_a_name_that_is_unknown_is_refused(Store store) throws Exception {
+        Map<String, String> environment = Map.of(
+                "INTEV_ENABLED", "true",
+                "INTEV_DISPATCH_INTERVAL_MS", "100",
+                "INTEV_BATCH_SIZE", "7",
+                "INTEV_MAX_ATTEMPTS", "2",
+                "INTEV_BACKOFF_SERIES", "[50]",
+                "RECONCILE_ENROLLMENT_CRON", "30 0 0 1 1 *", // with its seconds; not during this test
+                "RECONCILE_SESSION_PAYOUT_CRON", "30 0 0 1 1 *");
+        try (DeliveryLines lines = new DeliveryLines();
+                Course course = started(store, Duration.ZERO, environment)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(2);
+            try (Connection connection = course.database().dataSource().getConnection();
+                    Statement statement = connection.createStatement()) {
+                statement.execute("ALTER TABLE notification RENAME TO notification_away");
+                client.enroll(session, 7);
+                await().atMost(Duration.ofSeconds(20))
+                        .untilAsserted(() -> assertThat(metric(client, "events_failed_total"))
+                                .isEqualTo("1")); // after two attempts, not five
+                statement.execute("ALTER TABLE notification_away RENAME TO notification");
+            }
+
+            assertThat(metric(client, "events_enqueued_total")).isEqualTo("1");
+            assertThat(metric(client, "events_retry_total")).isEqualTo("1");
+            assertThat(metric(client, "events_dispatched_total")).isEqualTo("0");
+            assertThat(metric(client, "events_in_memory_queue_gauge")).isEqualTo("0");
+            assertThat(metric(client, "reconcile_fixed_total{job=\"enrollment\"}"))
+                    .isEqualTo("0");
+            assertThat(lines.all())
+                    .hasSize(2)
+                    .allSatisfy(line -> assertThat(line)
+                            .contains(
+                                    "type=",
+                                    "EnrollmentCreated",
+                                    "dedupKey=",
+                                    "enrollment:1",
+                                    "aggregateType=",
+                                    "aggregateId=",
+                                    "latencyMs=",
+                                    "error="))
+                    .satisfiesExactly(
+                            first -> assertThat(first).contains("attempt=1"),
+                            second -> assertThat(second).contains("attempt=2"));
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> started(store, Duration.ZERO, Map.of("INTEV_BATCHSIZE", "7")))
+                .withMessageContaining("INTEV_BATCHSIZE");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> started(store, Duration.ZERO, Map.of("INTEV_MAX_ATTEMPTS", "many")))
+                .withMessageContaining("INTEV_MAX_ATTEMPTS");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Store.class)
+    void without_delivery_the_business_goes_on_and_what_is_mended_later_is_counted_by_job(Store store)
+            throws Exception {
+        try (Course course = started(store, Duration.ZERO, Map.of("INTEV_ENABLED", "false"))) {
+            Client client = new Client(course.port());
+            long session = client.openSession(2);
+            assertThat(client.enroll(session, 7).statusCode()).isEqualTo(201);
+
+            assertThat(metric(client, "events_enqueued_total")).isEqualTo("1");
+            assertThat(metric(client, "events_dispatched_total")).isEqualTo("0");
+            assertThat(metric(client, "events_in_memory_queue_gauge")).isEqualTo(store == Store.MEMORY ? "1" : "0");
+        }
+        try (Course course = started(store)) {
+            Client client = new Client(course.port());
+            long session = client.openSession(2);
+            course.database().inTransaction(connection -> {
+                try (Statement statement = connection.createStatement()) {
+                    return statement.executeUpdate(
+                            "INSERT INTO participation_enrollment (session_id, learner_id) VALUES (" + session
+                                    + ", 8)");
+                }
+            });
+
+            await().atMost(Duration.ofSeconds(20))
+                    .untilAsserted(() -> assertThat(metric(client, "reconcile_fixed_total{job=\"enrollment\"}"))
+                            .isEqualTo("1"));
+        }
+    }
+
+    /** The value of a line of the metrics; empty if there is none. */
+    private static String metric(Client client, String name) {
+        return client.get("/metrics")
+                .body()
+                .lines()
+                .filter(line -> line.startsWith(name + " "))
+                .map(line -> line.substring(name.length() + 1))
+                .collect(Collectors.joining(","));
     }
 
     @Test
