@@ -139,11 +139,19 @@ public final class AdminRequest {
 
         private Builder() {}
 
-        /** Required: which of the dead events; of the delivered ones too if it names DONE, which only a replay allows. A filter for an unfinished status is refused. */
+        /**
+         * Required: which of the dead events; of the delivered ones too if it names DONE, which only a replay allows.
+         * A replay also resets events of status RETRY if the filter names that status and the ids of the events: they
+         * are due at once with no attempt made. One that is claimed is left alone. Any other filter for an unfinished
+         * status is refused.
+         */
         public Builder filter(EventFilter filter) {
-            if (!filter.statuses().stream().allMatch(EventStatus::isTerminal)) {
-                throw new IllegalArgumentException("filter must be for DEAD or DONE events, not for "
-                        + filter.statuses() + ": unfinished events are delivered anyway");
+            boolean named = !filter.eventIds().isEmpty();
+            if (!filter.statuses().stream()
+                    .allMatch(status -> status.isTerminal() || named && status == EventStatus.RETRY)) {
+                throw new IllegalArgumentException("filter must be for DEAD or DONE events, or for RETRY events that"
+                        + " are named by their ids, not for " + filter.statuses()
+                        + ": other unfinished events are delivered anyway");
             }
             this.filter = filter.statuses().isEmpty() ? filter.dead() : filter;
             return this;

@@ -748,7 +748,8 @@ public final class MemoryEventStore
                         && change(
                                 tx,
                                 eventId,
-                                state -> how.from().contains(state.status()),
+                                state -> how.from().contains(state.status())
+                                        && (state.status() != EventStatus.RETRY || state.lockedBy() == null),
                                 state -> state.replayed(due, how.mark(state.headersJson())))) {
                     replayed++;
                 }

@@ -173,7 +173,7 @@ record RowState(
                 number,
                 createdAt,
                 due,
-                EventStatus.NEW,
+                status == EventStatus.RETRY ? status : EventStatus.NEW,
                 0,
                 null,
                 null,

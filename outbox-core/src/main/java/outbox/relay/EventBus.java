@@ -44,7 +44,8 @@ public final class EventBus implements MessageDispatcher {
     /**
      * Adds every method of the object that is marked by {@link Subscribe}.
      *
-     * @throws IllegalArgumentException if there is none, or one has a wrong shape; then none is added
+     * @throws InvalidHandlerReturnException if one returns something; then none is added
+     * @throws IllegalArgumentException if there is none, or one has another wrong shape; then none is added
      */
     public EventBus subscribeAll(Object object) {
         Map<String, Method> found = new LinkedHashMap<>(); // by signature: an overridden method is the same subscriber
@@ -69,14 +70,16 @@ public final class EventBus implements MessageDispatcher {
     }
 
     private static void checkShape(Method method) {
+        if (method.getReturnType() != void.class) {
+            throw new InvalidHandlerReturnException(method);
+        }
         List<Class<?>> takes = List.of(method.getParameterTypes());
-        boolean fits = method.getReturnType() == void.class
-                && !Modifier.isStatic(method.getModifiers())
+        boolean fits = !Modifier.isStatic(method.getModifiers())
                 && (takes.equals(List.of(Meta.class, String.class)) || takes.equals(List.of(DispatchedMessage.class)));
         if (!fits) {
             throw new IllegalArgumentException(
                     "Method " + method
-                            + " cannot be a subscriber: it must not be static, return void, and take (Meta, String) or (DispatchedMessage). A failure is thrown, not returned.");
+                            + " cannot be a subscriber: it must not be static, and take (Meta, String) or (DispatchedMessage).");
         }
         if (!method.trySetAccessible()) {
             throw new IllegalArgumentException(

@@ -1,16 +1,32 @@
 package outbox.relay;
 
 import outbox.OutboxException;
+import outbox.spi.ErrorText;
 
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
-/** Several subscribers of an event failed: the first is the cause, the others are suppressed. */
+/** Several subscribers of an event failed: the message tells all, the first is the cause, the others are suppressed. */
 public final class SubscribersFailedException extends OutboxException {
 
     private static final long serialVersionUID = 1L;
+    private static final int MESSAGE = 1500; // so that all fit into what a relay keeps of an error
+    private static final int SHORTEST = 40;
 
     SubscribersFailedException(List<Throwable> failures, int subscribers) {
-        super(failures.size() + " of " + subscribers + " subscribers failed", failures.get(0));
+        super(failures.size() + " of " + subscribers + " subscribers failed: " + texts(failures), failures.get(0));
         failures.stream().skip(1).forEach(this::addSuppressed);
+    }
+
+    private static String texts(List<Throwable> failures) {
+        int share = Math.max(SHORTEST, MESSAGE / failures.size());
+        return IntStream.range(0, failures.size())
+                .mapToObj(i -> "(" + (i + 1) + ") " + cut(ErrorText.of(failures.get(i)), share))
+                .collect(Collectors.joining(" "));
+    }
+
+    private static String cut(String text, int length) {
+        return text.length() <= length ? text : text.substring(0, length - 1) + "…";
     }
 }

@@ -16,7 +16,8 @@ import java.util.Set;
  * How events are made pending again.
  *
  * @param requestId whose wish it is; the value of the header {@link #HEADER}
- * @param from what they were: DEAD, DONE or both; events of another status are left alone
+ * @param from what they were: DEAD, DONE or RETRY; events of another status are left alone, and so are RETRY
+ *     events that are claimed. A RETRY event stays one, due again with no attempt made
  * @param listener the name of the only listener that may receive them, the value of the header {@link #TO_HEADER}; null for the listener of their route, whatever its name
  * @param firstDue when the first of them is due
  * @param step how much later than the one before it each is due
@@ -37,8 +38,8 @@ public record Replay(
         Objects.requireNonNull(requestId, "requestId");
         Objects.requireNonNull(firstDue, "firstDue");
         from = Set.copyOf(from);
-        if (from.isEmpty() || !from.stream().allMatch(EventStatus::isTerminal)) {
-            throw new IllegalArgumentException("Only DONE and DEAD events can be replayed, not " + from);
+        if (from.isEmpty() || from.contains(EventStatus.NEW)) {
+            throw new IllegalArgumentException("Only DONE, DEAD and RETRY events can be replayed, not " + from);
         }
         if (step.isNegative()) {
             throw new IllegalArgumentException("step must not be negative: " + step);

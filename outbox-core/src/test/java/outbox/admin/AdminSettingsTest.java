@@ -102,8 +102,8 @@ class AdminSettingsTest {
     }
 
     @Test
-    void only_finished_events_can_be_replayed() {
-        refused("RETRY", () -> new Replay("r", Set.of(EventStatus.RETRY), null, DAY, Duration.ZERO));
+    void an_event_that_was_never_tried_cannot_be_replayed() {
+        refused("NEW", () -> new Replay("r", Set.of(EventStatus.NEW), null, DAY, Duration.ZERO));
         refused("step", () -> new Replay("r", Set.of(EventStatus.DONE), null, DAY, Duration.ofMillis(-1)));
     }
 

@@ -2,6 +2,7 @@ package outbox.relay;
 
 import org.junit.jupiter.api.Test;
 import outbox.GiveUpException;
+import outbox.spi.ErrorText;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +36,7 @@ class EventBusTest {
 
         assertThatThrownBy(() -> bus.dispatch(message(CREATED)))
                 .isInstanceOf(NoSubscriberException.class)
+                .hasMessageStartingWith("EVENTBUS_NO_SUBSCRIBERS: ")
                 .hasMessageContaining(CREATED);
     }
 
@@ -70,11 +72,26 @@ class EventBusTest {
 
         assertThatThrownBy(() -> bus.dispatch(message(CREATED)))
                 .isInstanceOf(SubscribersFailedException.class)
-                .hasMessage("2 of 3 subscribers failed")
+                .hasMessage("2 of 3 subscribers failed: (1) java.lang.IllegalStateException: one"
+                        + " (2) java.lang.AssertionError: two")
                 .hasCauseInstanceOf(IllegalStateException.class)
                 .satisfies(failure ->
                         assertThat(failure.getSuppressed()).singleElement().isInstanceOf(AssertionError.class));
         assertThat(received).containsExactly("third");
+    }
+
+    @Test
+    void failures_with_long_messages_are_all_told_within_what_a_relay_keeps() {
+        for (int i = 1; i <= 5; i++) {
+            String name = "subscriber-" + i;
+            bus.subscribe(CREATED, (meta, payload) -> {
+                throw new IllegalStateException(name + " ".repeat(5000));
+            });
+        }
+
+        assertThatThrownBy(() -> bus.dispatch(message(CREATED)))
+                .satisfies(failure -> assertThat(SafeErrorText.cut(ErrorText.of(failure), 2048))
+                        .contains("subscriber-1", "subscriber-2", "subscriber-3", "subscriber-4", "subscriber-5"));
     }
 
     /** Subscribers of both shapes. */
@@ -143,11 +160,12 @@ class EventBusTest {
             void created(Meta meta, String payload) {}
         };
 
-        for (Object wrong : List.of(returns, takes)) {
-            assertThatThrownBy(() -> bus.subscribeAll(wrong))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("(Meta, String) or (DispatchedMessage)");
-        }
+        assertThatThrownBy(() -> bus.subscribeAll(returns))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("EVENTBUS_INVALID_HANDLER_RETURN: ");
+        assertThatThrownBy(() -> bus.subscribeAll(takes))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("(Meta, String) or (DispatchedMessage)");
         assertThatThrownBy(() -> bus.subscribeAll(topic)).hasMessageContaining(Topics.RULE);
         assertThatThrownBy(() -> bus.subscribeAll(new Object())).hasMessageContaining("@Subscribe");
         assertThatThrownBy(() -> bus.dispatch(message(CREATED))).isInstanceOf(NoSubscriberException.class);

@@ -58,15 +58,27 @@ final class LayoutAdmin {
 
     Backlog backlog(Connection conn) {
         String locked = layout.has(LayoutColumn.LOCKED_AT) ? "COUNT(" + sql.column(LayoutColumn.LOCKED_AT) + ")" : "0";
-        String text = "SELECT COUNT(*) AS pending, " + locked + " AS locked, MIN("
-                + sql.column(LayoutColumn.CREATED_AT) + ") AS created_at, MIN(" + sql.dueTime()
-                + ") AS available_at FROM " + store.sqlName() + " WHERE " + sql.isPending();
+        String ifPending = "CASE WHEN " + sql.isPending() + " THEN ";
+        String text = "SELECT COUNT(*) AS unpublished, COUNT(" + ifPending + "1 END) AS pending, " + locked
+                + " AS locked, MIN(" + ifPending + sql.column(LayoutColumn.CREATED_AT) + " END) AS created_at, MIN("
+                + ifPending + sql.dueTime() + " END) AS available_at FROM " + store.sqlName() + " WHERE "
+                + sql.notDone();
         return store.run("read the backlog", () -> {
             TableShape shape = shape(conn);
             Instant now = store.now(conn);
-            return query(conn, text, binder -> {}, row -> AdminStatements.backlog(row, shape, now))
+            return query(conn, text, binder -> {}, row -> backlog(row, shape, now))
                     .get(0);
         });
+    }
+
+    private static Backlog backlog(ResultSet row, TableShape shape, Instant now) throws SQLException {
+        return Backlog.of(
+                now,
+                row.getLong("pending"),
+                row.getLong("locked"),
+                shape.read(row, "created_at"),
+                shape.read(row, "available_at"),
+                row.getLong("unpublished"));
     }
 
     Optional<Instant> oldestPending(Connection conn) {
@@ -192,11 +204,10 @@ final class LayoutAdmin {
         });
     }
 
-    private Set<String> lock(Connection conn, Collection<String> eventIds, Set<EventStatus> terminal)
-            throws SQLException {
-        List<String> conditions = terminal.stream()
+    private Set<String> lock(Connection conn, Collection<String> eventIds, Set<EventStatus> from) throws SQLException {
+        List<String> conditions = from.stream()
                 .sorted()
-                .map(status -> "(" + sql.is(status) + ")")
+                .map(status -> "(" + (status.isTerminal() ? sql.is(status) : sql.isRetryAndFree()) + ")")
                 .toList();
         return store.queryIds(
                 conn,

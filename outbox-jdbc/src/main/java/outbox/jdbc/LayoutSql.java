@@ -88,7 +88,7 @@ final class LayoutSql {
         return "CASE WHEN " + notDone() + " THEN 1 END = 1";
     }
 
-    private String notDone() {
+    String notDone() {
         return statuses == null
                 ? column(LayoutColumn.DONE_AT) + " IS NULL"
                 : column(LayoutColumn.STATUS) + " IN (" + statuses.get(EventStatus.NEW) + ", "
@@ -104,6 +104,14 @@ final class LayoutSql {
                 ? column(LayoutColumn.DONE_AT) + " IS NOT NULL"
                 : column(LayoutColumn.DONE_AT) + " IS NULL AND " + column(LayoutColumn.ATTEMPTS) + " >= "
                         + layout.maxAttempts();
+    }
+
+    /** The condition that the event failed, will be tried again, and is not claimed. */
+    String isRetryAndFree() {
+        String retry = statuses == null
+                ? isPending() + " AND " + column(LayoutColumn.ATTEMPTS) + " > 0"
+                : column(LayoutColumn.STATUS) + " = " + statuses.get(EventStatus.RETRY);
+        return retry + (has(LayoutColumn.LOCKED_AT) ? " AND " + column(LayoutColumn.LOCKED_AT) + " IS NULL" : "");
     }
 
     /** The status code of the specification. */

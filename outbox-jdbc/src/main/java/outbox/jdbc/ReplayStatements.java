@@ -19,7 +19,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * The statements that make finished events pending again. The keys of the events are taken first, because a writer has
+ * The statements that make finished events pending again, and RETRY events that nobody has claimed due at once. The keys of the events are taken first, because a writer has
  * locked its key when it looks at an event; an event whose key another one has is left as it is. Then the rows are
  * locked, which tells how many there are, and gives their headers, to which the marks of the replay are added. A
  * deadline is over, and says nothing about what an operator wants.
@@ -104,6 +104,7 @@ final class ReplayStatements {
                       FROM %s%s
                      WHERE %s
                        AND status IN (%s)
+                       AND (status <> 2 OR locked_at IS NULL)
                      %s
                     """.formatted(
                             keys ? ", dedup_key" : "",
@@ -130,7 +131,7 @@ final class ReplayStatements {
         return """
                 UPDATE %s
                    SET last_error = CASE WHEN status = 1 THEN NULL ELSE last_error END,
-                       status = 0, attempts = 0, available_at = ?, headers = %s,
+                       status = CASE WHEN status = 2 THEN 2 ELSE 0 END, attempts = 0, available_at = ?, headers = %s,
                        done_at = NULL, locked_by = NULL, locked_at = NULL%s
                  WHERE event_id = ?
                    AND status IN (%s)

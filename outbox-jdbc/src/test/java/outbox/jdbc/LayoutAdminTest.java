@@ -4,6 +4,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.admin.AdminRequest;
+import outbox.admin.Backlog;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -11,6 +12,7 @@ import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
 
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
@@ -69,6 +71,20 @@ class LayoutAdminTest {
     }
 
     @Test
+    void the_backlog_tells_what_waits_and_what_is_not_published_dead_or_not() {
+        db.execute("UPDATE " + db.table + " SET locked_at = now() WHERE event_id = ?", pending);
+        db.execute("UPDATE " + db.table + " SET created_at = now() - interval '9 hours' WHERE event_id = ?", dead);
+
+        Backlog backlog = admin.backlog();
+
+        assertThat(backlog.unpublished()).isEqualTo(3);
+        assertThat(backlog.unpublished()).isEqualTo(db.count("published_at IS NULL"));
+        assertThat(backlog.pending()).isEqualTo(2);
+        assertThat(backlog.locked()).isEqualTo(1);
+        assertThat(backlog.oldestPendingAge()).isLessThan(Duration.ofHours(1)); // the dead one does not wait
+    }
+
+    @Test
     void a_dead_event_is_replayed_with_no_attempt_made_and_a_record_of_who_did_it() {
         long affected = admin.replay(request(dead, done)).affected();
 
@@ -76,6 +92,32 @@ class LayoutAdminTest {
         assertThat(db.row(dead)).isEqualTo(new ModuleTable.Row(false, 0, false, null));
         assertThat(db.row(done).published()).isTrue();
         assertThat(db.number("SELECT affected FROM outbox_audit")).isEqualTo(1);
+    }
+
+    @Test
+    void an_event_that_waits_for_its_next_attempt_is_reset_by_its_id_unless_it_is_claimed() {
+        UUID claimed = UUID.randomUUID();
+        db.insert(claimed, "{}");
+        db.execute("UPDATE " + db.table + " SET attempts = 3, locked_at = now() WHERE event_id = ?", claimed);
+        db.execute("UPDATE " + db.table + " SET available_at = now() + interval '1 day' WHERE event_id = ?", failed);
+        EventFilter retry = EventFilter.builder()
+                .status(EventStatus.RETRY)
+                .eventIds(List.of(failed.toString(), claimed.toString(), pending.toString()))
+                .build();
+
+        long affected = admin.replay(AdminRequest.builder()
+                        .filter(retry)
+                        .actor("op")
+                        .reason("test")
+                        .confirmed(true)
+                        .build())
+                .affected();
+
+        assertThat(affected).isEqualTo(1);
+        assertThat(db.row(failed)).isEqualTo(new ModuleTable.Row(false, 0, false, null));
+        assertThat(db.count("event_id = '" + failed + "' AND available_at <= now()"))
+                .isEqualTo(1);
+        assertThat(db.row(claimed)).isEqualTo(new ModuleTable.Row(false, 3, true, null));
     }
 
     @Test

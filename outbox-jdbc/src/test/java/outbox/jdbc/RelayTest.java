@@ -447,6 +447,33 @@ class RelayTest {
     }
 
     @Test
+    void a_failed_delivery_is_logged_with_all_that_identifies_the_event_and_without_the_payload() {
+        UUID eventId = db.insert("{\"iban\": \"DE89370400440532013000\"}");
+        try (LogLines log = LogLines.of("outbox.relay.FailureLog")) {
+            relay(
+                            message -> {
+                                throw new IllegalStateException("cannot book " + message.payload());
+                            },
+                            settings -> settings.retryPolicy(attempts -> 60_000))
+                    .start();
+            await().until(() -> db.row(eventId).attempts() == 1);
+
+            assertThat(log.lines())
+                    .singleElement()
+                    .satisfies(line -> assertThat(line)
+                            .contains(
+                                    "table=public.org_outbox",
+                                    "topic=" + ModuleTable.TOPIC,
+                                    "event_id=" + eventId,
+                                    "tenant_id=" + ModuleTable.TENANT,
+                                    "sequence=1",
+                                    "attempts=1",
+                                    "cannot book")
+                            .doesNotContain("DE89370400440532013000"));
+        }
+    }
+
+    @Test
     void the_last_error_is_cut_on_a_character_and_never_has_the_payload() {
         db = new ModuleTable("public.org_outbox", 1);
         String secret = "{\"card\": \"4111 1111 1111 1111\", \"holder\": \"Müller\"}";

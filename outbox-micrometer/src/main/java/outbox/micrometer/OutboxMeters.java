@@ -84,8 +84,9 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
     }
 
     private void sample(BacklogSampler sampler) {
-        meters.gauge("outbox.pending", "Events that are NEW or RETRY", sampler, of(Backlog::pending));
-        meters.gauge("outbox.locked", "Pending events that are claimed", sampler, of(Backlog::locked));
+        meters.gauge("outbox.pending", "Rows that are not delivered", sampler, of(Backlog::unpublished));
+        meters.gauge("outbox.waiting", "Events that are NEW or RETRY", sampler, of(Backlog::pending));
+        meters.gauge("outbox.locked", "Undelivered events that are claimed", sampler, of(Backlog::locked));
         meters.seconds("outbox.oldest.pending.age", "Age of the oldest pending event", sampler, of(backlog -> {
             Duration age = backlog.oldestPendingAge();
             return age == null ? 0 : TableMeters.inSeconds(age);

@@ -110,11 +110,13 @@ abstract class ScrapeContract {
 
         Scrape scrape = outbox.scrape();
 
-        for (String gauge : Set.of("outbox_pending", "outbox_locked", "outbox_oldest_pending_age_seconds")) {
+        for (String gauge :
+                Set.of("outbox_pending", "outbox_waiting", "outbox_locked", "outbox_oldest_pending_age_seconds")) {
             assertThat(scrape.typeOf(gauge)).isEqualTo("gauge");
             assertThat(scrape.labelsOf(gauge)).containsExactly("table");
         }
         assertThat(scrape.value("outbox_pending")).isEqualTo(1);
+        assertThat(scrape.value("outbox_waiting")).isEqualTo(1);
         assertThat(scrape.value("outbox_locked")).isEqualTo(1);
         assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isBetween(0.0, 60.0);
         outbox.slow.countDown();

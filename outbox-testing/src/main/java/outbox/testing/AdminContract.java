@@ -58,6 +58,7 @@ public abstract class AdminContract {
 
     private static final String TABLE = "outbox_event";
     private static final String SPECIFICATION_TABLE = "spec_outbox";
+    private static final Instant FAR = Instant.parse("2300-01-01T00:00:00Z");
     private static final Instant DAY = Instant.parse("2026-03-01T12:00:00Z");
 
     private OutboxRows rows;
@@ -388,6 +389,42 @@ public abstract class AdminContract {
         assertThat(rows.count(EventStatus.DONE)).isEqualTo(1);
         assertThat(rows.count(EventStatus.RETRY)).isEqualTo(1);
         assertThat(rows.count(EventStatus.NEW)).isEqualTo(2);
+    }
+
+    @Test
+    void an_event_that_waits_for_its_next_attempt_is_reset_by_its_id() {
+        rows.given("retry", 3, EventStatus.RETRY);
+        rows.execute("UPDATE %s SET attempts = 9, last_error = 'broker down', available_at = ?", FAR);
+        rows.execute("UPDATE %s SET locked_by = 'node-7', locked_at = ? WHERE event_id = 'retry-0001'", DAY);
+        EventFilter named = EventFilter.builder()
+                .status(EventStatus.RETRY)
+                .eventIds(List.of("retry-0000", "retry-0001"))
+                .build();
+
+        AdminResult result = admin.replay(request(named).build());
+
+        assertThat(result.affected()).isEqualTo(1);
+        EventDetails reset = admin.find("retry-0000").orElseThrow();
+        assertThat(reset.summary().status()).contains(EventStatus.RETRY);
+        assertThat(reset.summary().attempts()).isZero();
+        assertThat(reset.summary().availableAt()).isBefore(FAR);
+        List<?> due = rows.in(connection ->
+                store(TABLE).pollPending(connection, admin.statistics().at(), Duration.ZERO, 10));
+        assertThat(due).hasSize(1);
+        assertThat(rows.count("attempts = 9")).isEqualTo(2); // the claimed one, and the one that was not named
+        assertThat(rows.count("locked_by = 'node-7'")).isEqualTo(1);
+    }
+
+    @Test
+    void events_that_wait_for_their_next_attempt_cannot_be_reset_by_a_filter_nor_discarded() {
+        EventFilter all = EventFilter.builder().status(EventStatus.RETRY).build();
+        EventFilter named = EventFilter.builder()
+                .status(EventStatus.RETRY)
+                .eventIds(List.of("retry-0000"))
+                .build();
+
+        assertThatThrownBy(() -> request(all)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> admin.discard(request(named).build())).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
