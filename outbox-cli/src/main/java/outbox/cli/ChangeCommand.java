@@ -57,7 +57,7 @@ abstract class ChangeCommand implements Callable<Integer> {
     @Override
     public final Integer call() throws Exception {
         AdminRequest.Builder request = request();
-        Target target = database.target(io, table);
+        Target target = database.changedTarget(io, table);
         AdminRequest look = request.build();
         AdminResult found = run(target, look);
         String sql = sql(new ChangeSql(target.subject()), look);

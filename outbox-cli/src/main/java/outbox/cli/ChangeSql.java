@@ -11,6 +11,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /** The statements of a change as a person would write them, with their values. Only shown: what runs binds its values and goes in portions. */
@@ -30,7 +31,8 @@ final class ChangeSql {
         String due = eventsPerSecond == 0 ? "<now>" : "<now, then 1/" + eventsPerSecond + " s later each>";
         String set = switch (kind) {
             case EVENT ->
-                "status = 0, attempts = 0, available_at = " + due + ", done_at = NULL,\n"
+                "status = " + (filter.statuses().equals(Set.of(EventStatus.RETRY)) ? 2 : 0)
+                        + ", attempts = 0, available_at = " + due + ", done_at = NULL,\n"
                         + "       locked_by = NULL, locked_at = NULL, headers = <marked as replayed>";
             case MODULE ->
                 "published_at = NULL, attempts = 0, available_at = " + due + ", locked_at = NULL, last_error = NULL";

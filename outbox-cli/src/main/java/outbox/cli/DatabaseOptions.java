@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 
 /** How the database and its tables are known: by flags, the environment, or a file. There is no flag for the password itself: others can read the arguments of a process. */
 final class DatabaseOptions {
@@ -43,6 +44,13 @@ final class DatabaseOptions {
                     "attempts from which an event of a module's table is dead; or OUTBOX_RELAY_MAX_ATTEMPTS; default 25")
     private @Nullable String maxAttempts;
 
+    @Option(
+            names = "--allow-host",
+            paramLabel = "HOST",
+            description = "lets a command change a database on this host, which is not this machine; several by commas;"
+                    + " or OUTBOX_ALLOW_HOST")
+    private @Nullable String allowHost;
+
     Settings settings(Io io) {
         return settings(io, Map.of());
     }
@@ -52,6 +60,7 @@ final class DatabaseOptions {
         flags.putAll(more);
         put(flags, Setting.JDBC_URL, url);
         put(flags, Setting.JDBC_USER, user);
+        put(flags, Setting.ALLOW_HOST, allowHost);
         put(flags, Setting.RELAY_MAX_ATTEMPTS, maxAttempts);
         put(flags, Setting.JDBC_PASSWORD_FILE, passwordFile == null ? null : passwordFile.toString());
         if (passwordEnv != null) {
@@ -79,6 +88,19 @@ final class DatabaseOptions {
         return Objects.requireNonNull(database);
     }
 
+    /** The database, which is about to be changed. */
+    Database changedDatabase(Io io) {
+        Database database = database(io);
+        DatabaseHosts.requireAllowed(
+                database.url(), settings(io).text(Setting.ALLOW_HOST).orElse(""));
+        return database;
+    }
+
+    /** The table, which is about to be changed and must be there. */
+    Target changedTarget(Io io, String table) throws SQLException {
+        return Target.of(changedDatabase(io), table, maxAttempts(io));
+    }
+
     /** The table, which must be there. */
     Target target(Io io, String table) throws SQLException {
         return Target.of(database(io), table, maxAttempts(io));
@@ -87,8 +109,10 @@ final class DatabaseOptions {
     /** From how many attempts on an event of a module's table is dead. */
     int maxAttempts(Io io) {
         Settings settings = settings(io);
-        Integer attempts = settings.read(Setting.RELAY_MAX_ATTEMPTS, RelaySettings.number(1, 1_000_000));
+        String key = Setting.RELAY_MAX_ATTEMPTS.key();
+        Optional<outbox.relay.RelaySettings> read = outbox.relay.RelaySettings.read(
+                Map.of(key, settings.text(Setting.RELAY_MAX_ATTEMPTS).orElse("")), settings::problem);
         settings.check();
-        return Objects.requireNonNull(attempts);
+        return read.orElseThrow().delivery().maxAttempts();
     }
 }

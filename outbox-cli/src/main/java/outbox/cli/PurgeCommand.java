@@ -78,7 +78,7 @@ final class PurgeCommand implements Callable<Integer> {
         Duration keepDead = deadRetention == null
                 ? null
                 : positive("--dead-retention", deadRetention, "leave it out to keep dead events for ever");
-        Target target = database.target(io, table);
+        Target target = database.changedTarget(io, table);
         try (Connection connection = target.database().getConnection()) {
             Map<EventStatus, Instant> ends = new LinkedHashMap<>();
             Instant now = target.subject().store().now(connection);

@@ -16,7 +16,6 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -46,8 +45,7 @@ final class ReconcileCommand implements Runnable {
         throw new ParameterException(spec.commandLine(), "Name what to do: list or run.");
     }
 
-    private static OutboxAdmin admin(Io io, DatabaseOptions database, String table) throws SQLException {
-        Target target = database.target(io, table);
+    private static OutboxAdmin admin(Target target, String table) {
         if (target.subject().kind() != TableKind.EVENT) {
             throw new SettingsException("Table " + table + " has the layout "
                     + target.subject().kind()
@@ -122,7 +120,7 @@ final class ReconcileCommand implements Runnable {
 
         @Override
         public Integer call() throws Exception {
-            OutboxAdmin admin = admin(io, database, table);
+            OutboxAdmin admin = admin(database.target(io, table), table);
             List<ReconcileStatus> jobs = admin.reconcileJobs();
             List<ReconcileRun> runs = admin.reconcileRuns(job, limit);
             if (json) {
@@ -238,7 +236,7 @@ final class ReconcileCommand implements Runnable {
             if (yes && dryRun) {
                 throw new SettingsException("--yes and --dry-run exclude each other; leave out one of them.");
             }
-            OutboxAdmin admin = admin(io, database, table);
+            OutboxAdmin admin = admin(database.changedTarget(io, table), table);
             if (!dryRun && !yes && (json || !asked())) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes; or ask for a --dry-run.");
                 return ExitCode.NOT_CONFIRMED;

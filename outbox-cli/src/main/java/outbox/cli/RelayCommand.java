@@ -38,6 +38,7 @@ final class RelayCommand implements Callable<Integer> {
             Setting.JDBC_USER,
             Setting.JDBC_PASSWORD,
             Setting.JDBC_PASSWORD_FILE,
+            Setting.ALLOW_HOST,
             Setting.RELAY_MAX_ATTEMPTS);
 
     private final Io io;

@@ -235,7 +235,7 @@ final class RelayProcess implements AutoCloseable {
 
     /** Of a table in partitions, by rows only what a day that could not be dropped still has. */
     private OutboxPurge purge(String table, TableKind kind) throws SQLException {
-        RelaySettings.Cleaner cleaner = settings.cleaner();
+        outbox.relay.RelaySettings.Cleaner cleaner = settings.cleaner();
         OutboxPurge.Builder purge = OutboxPurge.builder()
                 .connectionProvider(connections())
                 .eventStore(Target.subject(

@@ -2,6 +2,7 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.http.WebhookSecret;
+import outbox.relay.RelaySettings.Cleaner;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -15,14 +16,13 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 
 /**
  * The settings of the relay as a process, checked. The names are those of the environment; {@link Setting} has all of them, with flags and defaults.
  */
 record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Transport transport, Server server) {
 
-    /** How events are taken and tried. */
+    /** How events are taken and tried: what every relay has, and what a process has beyond it. */
     record Delivery(
             boolean enabled,
             List<String> tables,
@@ -36,14 +36,6 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
             Duration drainTime,
             int lastErrorMaxBytes) {}
 
-    /** What is purged, and when. */
-    record Cleaner(
-            boolean enabled,
-            List<String> tables,
-            Duration interval,
-            Duration retention,
-            Optional<Duration> deadRetention) {}
-
     /** Where events go: to the endpoint, or to standard output if there is none. */
     record Transport(Optional<URI> endpoint, Optional<String> secret) {}
 
@@ -52,15 +44,17 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
 
     private static final Duration SHORTEST = Duration.ofMillis(10);
     private static final Duration LONGEST = Duration.ofDays(36_500);
-    private static final int MAX_TABLES = 100;
     private static final int MIN_TOKEN = 16;
 
     /** @throws SettingsException that tells all that is wrong */
     static RelaySettings of(Settings settings, Secrets secrets) {
         Database database = Database.of(settings, secrets);
         String product = database == null ? "" : database.product();
-        Delivery delivery = delivery(settings, product);
-        Cleaner cleaner = cleaner(settings, product, delivery);
+        outbox.relay.RelaySettings common = outbox.relay.RelaySettings.read(settings.texts(), settings::problem)
+                .orElse(null);
+        Delivery delivery = delivery(settings, product, common);
+        Cleaner cleaner =
+                common == null || delivery == null ? null : cleaner(settings, product, common.cleaner(), delivery);
         Transport transport = transport(settings, delivery != null && delivery.enabled());
         Server server = server(settings);
         transport.secret().ifPresent(secrets::add);
@@ -85,63 +79,44 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     }
 
     /** Null if something is wrong; it has been told then, as everywhere here. */
-    private static @Nullable Delivery delivery(Settings settings, String product) {
-        Boolean enabled = settings.read(Setting.RELAY_ENABLED, RelaySettings::truth);
-        List<String> tables = settings.readOptional(Setting.RELAY_TABLES, text -> tables(product, text))
-                .orElse(List.of());
-        Boolean singleActive = settings.read(Setting.RELAY_SINGLE_ACTIVE, RelaySettings::truth);
-        Duration pollInterval = settings.read(Setting.RELAY_POLL_INTERVAL, RelaySettings::span);
-        Integer batchSize = settings.read(Setting.RELAY_BATCH_SIZE, number(1, 10_000));
-        Duration lockTtl = settings.read(Setting.RELAY_LOCK_TTL, RelaySettings::span);
+    private static @Nullable Delivery delivery(
+            Settings settings, String product, outbox.relay.@Nullable RelaySettings common) {
         Optional<Duration> databaseTimeout = settings.readOptional(Setting.RELAY_DATABASE_TIMEOUT, RelaySettings::span);
-        if (lockTtl != null
-                && databaseTimeout.isPresent()
-                && databaseTimeout.get().compareTo(lockTtl.dividedBy(2)) > 0) {
+        Duration drainTime = settings.read(Setting.RELAY_DRAIN_TIME, Durations::parse);
+        if (common == null || drainTime == null) {
+            return null;
+        }
+        outbox.relay.RelaySettings.Delivery delivery = common.delivery();
+        if (databaseTimeout.isPresent()
+                && databaseTimeout.get().compareTo(delivery.lockTtl().dividedBy(2)) > 0) {
             settings.problem(
                     Setting.RELAY_DATABASE_TIMEOUT,
                     "must be at most half of " + Setting.RELAY_LOCK_TTL.key() + ": what is given up must be done again"
                             + " while the events are leased");
         }
-        Integer maxAttempts = settings.read(Setting.RELAY_MAX_ATTEMPTS, number(1, 1_000_000));
-        Duration dispatchTimeout = settings.read(Setting.RELAY_DISPATCH_TIMEOUT, RelaySettings::span);
-        Duration drainTime = settings.read(Setting.RELAY_DRAIN_TIME, Durations::parse);
-        Integer lastErrorMaxBytes = settings.read(Setting.LAST_ERROR_MAX_BYTES, number(1, 4000));
-        if (enabled == null
-                || singleActive == null
-                || pollInterval == null
-                || batchSize == null
-                || lockTtl == null
-                || maxAttempts == null
-                || dispatchTimeout == null
-                || drainTime == null
-                || lastErrorMaxBytes == null) {
-            return null;
-        }
         return new Delivery(
-                enabled,
-                tables,
-                singleActive,
-                pollInterval,
-                batchSize,
-                lockTtl,
+                delivery.enabled(),
+                tables(settings, Setting.RELAY_TABLES, product, delivery.tables()),
+                delivery.singleActive(),
+                delivery.pollInterval(),
+                delivery.batchSize(),
+                delivery.lockTtl(),
                 databaseTimeout,
-                maxAttempts,
-                dispatchTimeout,
+                delivery.maxAttempts(),
+                delivery.dispatchTimeout(),
                 drainTime,
-                lastErrorMaxBytes);
+                delivery.lastErrorMaxBytes());
     }
 
-    private static @Nullable Cleaner cleaner(Settings settings, String product, @Nullable Delivery delivery) {
-        Boolean enabled = settings.read(Setting.CLEANER_ENABLED, RelaySettings::truth);
-        List<String> tables = settings.readOptional(Setting.CLEANER_TABLES, text -> tables(product, text))
-                .orElse(delivery == null ? List.of() : delivery.tables());
-        Duration interval = settings.read(Setting.CLEANER_INTERVAL, RelaySettings::span);
-        Duration retention = settings.read(Setting.CLEANER_RETENTION, RelaySettings::doneRetention);
-        Duration dead = settings.read(Setting.CLEANER_DEAD_RETENTION, RelaySettings::retention);
-        if (enabled == null || interval == null || retention == null || dead == null) {
-            return null;
-        }
-        return new Cleaner(enabled, tables, interval, retention, dead.isZero() ? Optional.empty() : Optional.of(dead));
+    private static Cleaner cleaner(Settings settings, String product, Cleaner common, Delivery delivery) {
+        return new Cleaner(
+                common.enabled(),
+                settings.text(Setting.CLEANER_TABLES).isPresent()
+                        ? tables(settings, Setting.CLEANER_TABLES, product, common.tables())
+                        : delivery.tables(),
+                common.interval(),
+                common.retention(),
+                common.deadRetention());
     }
 
     private static Transport transport(Settings settings, boolean needed) {
@@ -208,18 +183,19 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 "must be " + String.join(" or ", allowed) + ", but is '" + TextTable.oneLine(text) + "'");
     }
 
-    private static List<String> tables(String product, String text) {
-        Set<String> names = new LinkedHashSet<>();
-        for (String part : text.split(",", -1)) {
-            String name = Database.table(product, part.strip());
-            if (!names.add(name)) {
-                throw new IllegalArgumentException("names " + name + " twice");
+    /** As the database keeps their names, by which two may be one. */
+    private static List<String> tables(Settings settings, Setting setting, String product, List<String> names) {
+        Set<String> kept = new LinkedHashSet<>();
+        for (String name : names) {
+            try {
+                if (!kept.add(Database.table(product, name))) {
+                    settings.problem(setting, "names " + name + " twice");
+                }
+            } catch (IllegalArgumentException e) {
+                settings.problem(setting, "cannot be used: " + e.getMessage());
             }
         }
-        if (names.size() > MAX_TABLES) {
-            throw new IllegalArgumentException("names more than " + MAX_TABLES + " tables; start several processes");
-        }
-        return List.copyOf(names);
+        return List.copyOf(kept);
     }
 
     private static Duration span(String text) {
@@ -229,40 +205,6 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                     "must be at least " + SHORTEST.toMillis() + "ms, but is '" + TextTable.oneLine(text) + "'");
         }
         return span;
-    }
-
-    /** Zero means "for ever" for dead events, so here it must not mean "at once". */
-    private static Duration doneRetention(String text) {
-        Duration span = retention(text);
-        if (span.isZero()) {
-            throw new IllegalArgumentException("must be more than 0; to keep delivered events for ever set "
-                    + Setting.CLEANER_ENABLED.key() + " to false");
-        }
-        return span;
-    }
-
-    private static Duration retention(String text) {
-        Duration span = Durations.parse(text);
-        if (span.compareTo(LONGEST) > 0) {
-            throw new IllegalArgumentException(
-                    "must be at most " + LONGEST.toHours() + "h, but is '" + TextTable.oneLine(text) + "'");
-        }
-        return span;
-    }
-
-    static Function<String, Integer> number(int least, int most) {
-        return text -> {
-            try {
-                int value = Integer.parseInt(text);
-                if (value >= least && value <= most) {
-                    return value;
-                }
-            } catch (NumberFormatException e) {
-                // the same refusal
-            }
-            throw new IllegalArgumentException("must be a whole number from " + least + " to " + most + ", but is '"
-                    + TextTable.oneLine(text) + "'");
-        };
     }
 
     private static URI endpoint(String text) {

@@ -12,6 +12,7 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         description = {
             "Makes dead events pending again, or delivered ones with --status DONE.",
+            "With --status RETRY, events that are named by their ids are due at once, with no attempt made.",
             "Consumers must be idempotent by event id: a replay may deliver once more what was delivered."
         })
 final class ReplayCommand extends ChangeCommand {

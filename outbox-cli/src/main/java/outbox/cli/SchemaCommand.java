@@ -5,6 +5,7 @@ import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.Finding;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
+import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LayoutSchema;
@@ -124,6 +125,12 @@ final class SchemaCommand implements Runnable {
                 description = "h2, mysql or postgresql; default: as the URL says")
         private @Nullable String store;
 
+        @Option(
+                names = "--down",
+                description =
+                        "the way back: drops the table; tables that other outbox tables may share are in comments")
+        private boolean down;
+
         Print(Io io) {
             this.io = io;
         }
@@ -138,12 +145,14 @@ final class SchemaCommand implements Runnable {
                                             "Name the database by --store postgresql, mysql or h2, or by --url.")))
                             .name();
             TableKind kind = table.kind();
+            AbstractJdbcEventStore eventStore = Database.store(name, table.table(name));
+            List<Feature> features = table.features(kind);
+            boolean partitioned = table.isPartitioned(name, kind);
             io.out()
-                    .println(SchemaScript.of(
-                            Database.store(name, table.table(name)),
-                            kind,
-                            table.features(kind),
-                            table.isPartitioned(name, kind)));
+                    .println(
+                            down
+                                    ? SchemaScript.down(eventStore, kind, features, partitioned)
+                                    : SchemaScript.of(eventStore, kind, features, partitioned));
             return ExitCode.OK;
         }
     }
@@ -204,7 +213,7 @@ final class SchemaCommand implements Runnable {
 
         @Override
         public Integer call() throws SQLException {
-            Database db = database.database(io);
+            Database db = database.changedDatabase(io);
             Subject subject = table.subject(db, database.maxAttempts(io));
             List<Feature> features = table.features(subject.kind());
             boolean isPartitioned = table.isPartitioned(db.product(), subject.kind());

@@ -10,13 +10,18 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** The DDL of a table with its features, from the files that the library ships, without asking a database. */
 final class SchemaScript {
 
     private static final String DIRECTORY = "META-INF/outbox/";
+
+    private static final Pattern CREATED = Pattern.compile("CREATE TABLE (?:IF NOT EXISTS )?([\\w.]+)");
 
     private SchemaScript() {}
 
@@ -33,6 +38,27 @@ final class SchemaScript {
         }
         features.forEach(feature -> statements.addAll(feature.statements(store)));
         return String.join(";\n\n", statements) + ";";
+    }
+
+    /**
+     * Drops what {@link #of} creates, the last first. Only comments for tables that are not named after this one: other
+     * outbox tables of the schema may use them, and the audit records say who changed what.
+     */
+    static String down(AbstractJdbcEventStore store, TableKind kind, List<Feature> features, boolean isPartitioned) {
+        List<String> tables = CREATED.matcher(of(store, kind, features, isPartitioned))
+                .results()
+                .map(created -> created.group(1))
+                .collect(Collectors.toCollection(ArrayList::new));
+        Collections.reverse(tables);
+        StringBuilder script = new StringBuilder("-- Destroys events, also those that were not delivered yet.\n");
+        for (String table : tables) {
+            boolean isOwn = table.startsWith(store.table().value());
+            script.append(isOwn ? "" : "-- ")
+                    .append("DROP TABLE IF EXISTS ")
+                    .append(table)
+                    .append(";\n");
+        }
+        return script.toString().stripTrailing();
     }
 
     private static String file(TableKind kind, boolean isPartitioned) {

@@ -11,6 +11,12 @@ enum Setting {
     JDBC_USER("OUTBOX_JDBC_USER", "--user", "NAME", null, "user of the database"),
     JDBC_PASSWORD("OUTBOX_JDBC_PASSWORD", null, "PASSWORD", null, "its password"),
     JDBC_PASSWORD_FILE("OUTBOX_JDBC_PASSWORD_FILE", "--password-file", "FILE", null, "file with its password"),
+    ALLOW_HOST(
+            "OUTBOX_ALLOW_HOST",
+            "--allow-host",
+            "HOST",
+            null,
+            "hosts, by commas, whose databases may be changed though they are not on this machine"),
 
     RELAY_ENABLED("OUTBOX_RELAY_ENABLED", "--relay-enabled", "BOOL", "true", "whether events are delivered at all"),
     RELAY_TABLES("OUTBOX_RELAY_TABLES", "--tables", "TABLES", null, "tables to relay, separated by commas"),

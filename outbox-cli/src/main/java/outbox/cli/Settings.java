@@ -65,6 +65,13 @@ final class Settings {
         return found;
     }
 
+    /** All values, by the names of the environment. */
+    Map<String, String> texts() {
+        Map<String, String> texts = new HashMap<>();
+        values.forEach((setting, value) -> texts.put(setting.key(), value.text()));
+        return texts;
+    }
+
     Optional<String> text(Setting setting) {
         return Optional.ofNullable(values.get(setting)).map(Value::text);
     }
@@ -117,6 +124,11 @@ final class Settings {
     String origin(Setting setting) {
         Value value = values.get(setting);
         return value == null ? setting.flag().map(flag -> flag + " or ").orElse("") + setting.key() : value.origin();
+    }
+
+    /** A problem with the setting that has this name in the environment. */
+    void problem(String key, String what) {
+        problems.add(Setting.of(key).map(this::origin).orElse(key) + ": " + what);
     }
 
     void problem(Setting setting, String what) {

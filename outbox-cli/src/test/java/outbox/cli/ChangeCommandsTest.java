@@ -54,6 +54,25 @@ class ChangeCommandsTest {
     }
 
     @Test
+    void an_event_that_waits_for_its_next_attempt_is_reset_by_its_id() throws Exception {
+        String id = shop.write("order.paid");
+        shop.execute("UPDATE outbox_event SET status = 2, attempts = 4, available_at = '2300-01-01 00:00:00'");
+        String[] arguments = {"replay", id, "--table", "outbox_event", "--reason", "x", "--yes", "--url", shop.url()};
+
+        Run plain = Run.of(arguments);
+        String[] named = java.util.Arrays.copyOf(arguments, arguments.length + 2);
+        named[arguments.length] = "--status";
+        named[arguments.length + 1] = "RETRY";
+        Run reset = Run.of(named);
+
+        assertThat(plain.exitCode()).isEqualTo(ExitCode.PROBLEM); // no dead event has this id
+        assertThat(reset.exitCode()).as(reset.err()).isEqualTo(ExitCode.OK);
+        assertThat(reset.out()).contains("SET status = 2, attempts = 0", "WHERE status = 2", id);
+        assertThat(shop.ask("SELECT attempts FROM outbox_event WHERE available_at < '2200-01-01'"))
+                .isEqualTo("0");
+    }
+
+    @Test
     void a_person_at_a_terminal_may_confirm_or_not() throws Exception {
         String id = shop.writeDead("order.paid", "time out");
         String[] arguments = {"replay", id, "--table", "outbox_event", "--reason", "ticket 17", "--url", shop.url()};

@@ -79,6 +79,16 @@ class RelaySettingsTest {
     }
 
     @Test
+    void the_defaults_of_the_command_are_those_of_the_library() {
+        Map<String, String> defaults = new HashMap<>();
+        for (Setting setting : Setting.values()) {
+            setting.standard().ifPresent(text -> defaults.put(setting.key(), text));
+        }
+
+        assertThat(outbox.relay.RelaySettings.of(defaults)).isEqualTo(outbox.relay.RelaySettings.of(Map.of()));
+    }
+
+    @Test
     void every_setting_can_be_given() {
         RelaySettings settings = read(
                 "OUTBOX_RELAY_ENABLED", "false",
