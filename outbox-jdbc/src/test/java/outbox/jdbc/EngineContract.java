@@ -696,18 +696,22 @@ abstract class EngineContract {
         CountDownLatch go = new CountDownLatch(1);
         node.listener = event -> go.await(30, TimeUnit.SECONDS);
         EventEnvelope event = EventEnvelope.ofJson("T", "{}");
+        AtomicBoolean polled = new AtomicBoolean();
 
         try (JdbcTransactionManager.Transaction tx = node.transactions.begin()) {
             node.txContext.afterCommit(
                     () -> { // before the hook hears of the commit
+                        Instant expired = db.now().plus(lease).plusMillis(100);
+                        await().atMost(30, TimeUnit.SECONDS)
+                                .until(() -> db.now().isAfter(expired));
                         node.poller.poll();
                         await().until(() -> node.delivered.size() == 1);
+                        polled.set(true);
                     });
             node.writer.write(event);
-            Instant expired = db.now().plus(lease).plusMillis(100);
-            await().atMost(30, TimeUnit.SECONDS).until(() -> db.now().isAfter(expired));
             tx.commit();
         }
+        assertThat(polled).isTrue();
         go.countDown();
 
         await().until(() -> db.row(event.eventId()).status() == EventStatus.DONE);
