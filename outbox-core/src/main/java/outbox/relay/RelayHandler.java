@@ -79,6 +79,11 @@ final class RelayHandler implements OutboxPollerHandler {
     }
 
     @Override
+    public int suspectRoom() {
+        return next.suspectRoom();
+    }
+
+    @Override
     public Ordering ordering() {
         return next.ordering();
     }

@@ -37,6 +37,11 @@ final class ColdPath implements OutboxPollerHandler {
     }
 
     @Override
+    public int suspectRoom() {
+        return next.suspectRoom();
+    }
+
+    @Override
     public void attached(OutboxPoller poller) {
         next.attached(poller);
     }
