@@ -26,6 +26,7 @@ abstract class MySqlFamilyProgram implements ServerProgram {
         var builder = server(data);
         var command = builder.command();
         command.addAll(OPTIONS);
+        command.add("--tmpdir=" + data); // a server that starts deletes the temporary tables that it finds there
         settings.forEach((name, value) -> command.add("--%s=%s".formatted(name, value)));
         command.add("--port=" + port);
         return builder.directory(data.toFile());

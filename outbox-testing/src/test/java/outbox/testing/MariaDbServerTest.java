@@ -1,5 +1,9 @@
 package outbox.testing;
 
+import org.junit.jupiter.api.Test;
+
+import java.sql.SQLException;
+
 class MariaDbServerTest extends DatabaseServerContract {
     @Override
     DatabaseServer shared() {
@@ -14,5 +18,16 @@ class MariaDbServerTest extends DatabaseServerContract {
     @Override
     String maxConnections() {
         return "SELECT @@max_connections";
+    }
+
+    @Test
+    void a_server_that_starts_leaves_the_temporary_tables_of_another_alone() throws SQLException {
+        try (var connection = Sql.connect(shared().createDatabase())) {
+            Sql.update(connection, "CREATE TEMPORARY TABLE t (id INT) ENGINE = Aria");
+
+            start().close();
+
+            Sql.update(connection, "DROP TABLE t");
+        }
     }
 }
