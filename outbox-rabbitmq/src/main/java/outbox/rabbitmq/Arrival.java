@@ -15,7 +15,7 @@ final class Arrival {
     private final BasicProperties properties;
     private final byte[] body;
     private final AtomicBoolean settled = new AtomicBoolean();
-    private volatile @Nullable ReceivedMessage message; // whoever reads it first writes it
+    private volatile @Nullable ReceivedMessage message; // the first reader writes it
 
     Arrival(Subscription subscription, Envelope envelope, BasicProperties properties, byte[] body) {
         this.subscription = subscription;
