@@ -43,7 +43,10 @@ final class DatabaseHosts {
         }
     }
 
-    /** In lower case; none for a database in this process, in a file, or on the driver's default, which is this machine. */
+    /**
+     * In lower case; none for a database in this process, in a file, or on the driver's default, which is this
+     * machine.
+     */
     static List<String> of(String url) {
         String lower = url.toLowerCase(Locale.ROOT);
         Matcher service = SERVICE.matcher(lower);

@@ -198,7 +198,10 @@ final class EventRun implements Worker.Deliverer {
         return true;
     }
 
-    /** The claim has shown that the event is a suspect: it waits for its turn. From then on another worker may have it. */
+    /**
+     * The claim has shown that the event is a suspect: it waits for its turn. From then on another worker may have
+     * it.
+     */
     private void awaitTurn(Delivery delivery) {
         delivery.setAwaitsTurn(false);
         delivery.setRunsAlone(policy.mustRunAlone(delivery));

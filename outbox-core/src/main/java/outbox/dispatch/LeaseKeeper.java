@@ -37,7 +37,9 @@ final class LeaseKeeper implements Runnable {
     private static final int MAX_SEARCH = 30; // refusals without a success: then it is not about single rows
     private static final Duration SHORTEST_TICK = Duration.ofMillis(10);
 
-    /** How long a listener that was interrupted may take to end, on a busy machine too, before its worker is replaced. */
+    /**
+     * How long a listener that was interrupted may take to end, on a busy machine too, before its worker is replaced.
+     */
     private static final Duration REACTION = Duration.ofSeconds(2);
 
     private final ClaimedStore store;

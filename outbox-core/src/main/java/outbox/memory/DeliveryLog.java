@@ -12,8 +12,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Logs a line for each attempt to {@code outbox.memory.delivery}, with type, dedupKey, aggregate, correlationId, attempt, latency and error: where events are in memory there is no table to look into. Failures are
- * warnings, the rest is for debugging. {@link MemoryOutbox} has one; other dispatchers take it as an interceptor, one each.
+ * Logs a line for each attempt to {@code outbox.memory.delivery}, with type, dedupKey, aggregate, correlationId,
+ * attempt, latency and error: where events are in memory there is no table to look into. Failures are
+ * warnings, the rest is for debugging. {@link MemoryOutbox} has one; other dispatchers take it as an interceptor, one
+ * each.
  */
 public final class DeliveryLog implements EventInterceptor {
 

@@ -100,7 +100,8 @@ public final class MemoryOutbox implements AutoCloseable {
     }
 
     /**
-     * Writes an event in the transaction of this thread, or, if there is none, in one of its own that is committed when this returns. {@link #writer} refuses the latter, as every outbox in a database does; use it
+     * Writes an event in the transaction of this thread, or, if there is none, in one of its own that is committed
+     * when this returns. {@link #writer} refuses the latter, as every outbox in a database does; use it
      * where the code is to move there.
      *
      * @return the id of the event, or of the one that has its dedupKey

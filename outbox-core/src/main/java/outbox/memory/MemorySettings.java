@@ -11,7 +11,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The {@code INTEV_} settings of an environment, for those who wire an outbox by hand; {@link MemoryOutbox.Builder#settings} takes them too. What is not set, or blank, has its default. Immutable. */
+/**
+ * The {@code INTEV_} settings of an environment, for those who wire an outbox by hand; {@link
+ * MemoryOutbox.Builder#settings} takes them too. What is not set, or blank, has its default. Immutable.
+ */
 public final class MemorySettings {
 
     private static final String PREFIX = "INTEV_";

@@ -35,7 +35,9 @@ public final class Schedule {
     }
 
     /**
-     * At the times of a cron expression of five fields: minute, hour, day of month, month, day of week; or of six, with the second first. A field is {@code *}, a number, a range {@code 1-5}, either with a step {@code *}{@code /5}, or a
+     * At the times of a cron expression of five fields: minute, hour, day of month, month, day of week; or of six,
+     * with the second first. A field is {@code *}, a number, a range {@code 1-5}, either with a step {@code *}{@code
+     * /5}, or a
      * list of those; months and days of the week have names too ({@code JAN}, {@code MON}), and Sunday is 0 or 7. If both days are restricted, one of them is enough.
      *
      * <p>A time that the clock of the zone skips in spring is taken as much later; one that comes twice in autumn counts once, unless the hour is {@code *}.

@@ -221,7 +221,8 @@ public record RelaySettings(Delivery delivery, Cleaner cleaner) {
     }
 
     /**
-     * Reads a span of time such as 500ms, 1s, 1h30m or 0: whole numbers with the units h, m, s and ms, the largest first.
+     * Reads a span of time such as 500ms, 1s, 1h30m or 0: whole numbers with the units h, m, s and ms, the largest
+     * first.
      *
      * @throws IllegalArgumentException if it is anything else
      */

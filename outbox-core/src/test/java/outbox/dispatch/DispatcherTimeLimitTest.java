@@ -99,7 +99,10 @@ class DispatcherTimeLimitTest {
         assertThat(rig.metrics.count("incrementStuckListeners")).isZero();
     }
 
-    /** Once, until the listener has run for many times its limit: as a busy machine or a long collection of garbage does. */
+    /**
+     * Once, until the listener has run for many times its limit: as a busy machine or a long collection of garbage
+     * does.
+     */
     private static void holdUpKeeper(CountDownLatch inside, CountDownLatch pause) {
         if (pause.getCount() == 0) {
             return;

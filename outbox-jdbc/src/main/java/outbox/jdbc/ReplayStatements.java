@@ -19,7 +19,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * The statements that make finished events pending again, and RETRY events that nobody has claimed due at once. The keys of the events are taken first, because a writer has
+ * The statements that make finished events pending again, and RETRY events that nobody has claimed due at once. The
+ * keys of the events are taken first, because a writer has
  * locked its key when it looks at an event; an event whose key another one has is left as it is. Then the rows are
  * locked, which tells how many there are, and gives their headers, to which the marks of the replay are added. A
  * deadline is over, and says nothing about what an operator wants.

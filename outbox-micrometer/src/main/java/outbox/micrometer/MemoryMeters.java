@@ -10,7 +10,8 @@ import java.util.function.IntSupplier;
 
 /**
  * The meters of an outbox in memory, under names of their own without labels: {@code events_enqueued_total}, {@code events_dispatched_total}, {@code events_retry_total}, {@code events_failed_total},
- * {@code events_dropped_total} and {@code events_in_memory_queue_gauge}; and {@code reconcile_fixed_total} with the label {@code job}. One per registry, which has no {@link OutboxMeters} with reconcile jobs then: that one
+ * {@code events_dropped_total} and {@code events_in_memory_queue_gauge}; and {@code reconcile_fixed_total} with the
+ * label {@code job}. One per registry, which has no {@link OutboxMeters} with reconcile jobs then: that one
  * has other labels. Thread-safe.
  */
 public final class MemoryMeters implements MetricsExporter {

@@ -3,7 +3,8 @@ package outbox.rabbitmq;
 import org.slf4j.MDC;
 
 /**
- * The fields {@code eventId}, {@code traceId}, {@code queue} and {@code consumer} of log lines about a message, in the diagnostic context of slf4j, which the client of RabbitMQ brings. They hold for the
+ * The fields {@code eventId}, {@code traceId}, {@code queue} and {@code consumer} of log lines about a message, in
+ * the diagnostic context of slf4j, which the client of RabbitMQ brings. They hold for the
  * lines of the handler too.
  */
 record LogFields(Arrival arrival, String queue, String consumer) {

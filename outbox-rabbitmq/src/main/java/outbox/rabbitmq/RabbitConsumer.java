@@ -27,7 +27,9 @@ import java.util.concurrent.atomic.AtomicReference;
  * Consumes a queue of events: each takes effect once, and is acked after its effect was committed.
  *
  * <p>A failure that counts is redelivered some times with a growing pause, from the end of the queue; the count is in a header of the message, and so survives everything. Then, and at once if
- * the message can never be handled, it goes to the dead-letter exchange with the reason in a header. {@link Redelivery#REQUEUE} does both by {@code basicNack} instead. A failure of the database or of the broker does not count: the message is
+ * the message can never be handled, it goes to the dead-letter exchange with the reason in a header. {@link
+ * Redelivery#REQUEUE} does both by {@code basicNack} instead. A failure of the database or of the broker does not
+ * count: the message is
  * kept and run again. With a concurrency of 1 messages are handled in the order of the queue, except those that are redelivered or run again.
  *
  * <p>When the connection is lost, it is opened again for as long as the consumer is open; messages of the lost one come again. Declares nothing: queue and exchange must be there, and are
@@ -368,8 +370,10 @@ public final class RabbitConsumer implements AutoCloseable {
         }
 
         /**
-         * Where messages go that are given up, which is best what the queue itself names as its dead-letter exchange and key. What cannot be delivered there is kept and tried again, rather
-         * than being lost. Required with {@link Redelivery#COPY}, refused with {@link Redelivery#REQUEUE}, which leaves them to the queue.
+         * Where messages go that are given up, which is best what the queue itself names as its dead-letter exchange
+         * and key. What cannot be delivered there is kept and tried again, rather
+         * than being lost. Required with {@link Redelivery#COPY}, refused with {@link Redelivery#REQUEUE}, which
+         * leaves them to the queue.
          */
         public Builder deadLetter(String exchange, String routingKey) {
             this.deadLetterExchange = Objects.requireNonNull(exchange, "exchange");

@@ -30,7 +30,9 @@ import java.util.stream.Stream;
  * Thread-safe; registered like any listener.
  *
  * <p>A message that the broker refuses is a failed attempt of its event alone ({@link PublishRefusedException}). What says nothing about the event costs no attempt: no connection, one that is
- * blocked by an alarm or ends before the confirm, a confirm that does not come in time. Then the event is put off, and may be published twice ({@link Builder#countOutages} counts it). It is put off a second after it came if the broker cannot be used.
+ * blocked by an alarm or ends before the confirm, a confirm that does not come in time. Then the event is put off,
+ * and may be published twice ({@link Builder#countOutages} counts it). It is put off a second after it came if the
+ * broker cannot be used.
  *
  * <p>It keeps one connection, and makes a new one when that ends. Close the dispatcher first, then the transport.
  */
@@ -347,8 +349,10 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         }
 
         /**
-         * Counts what fails because of the broker, such as no connection or no confirm in time, as a failed attempt of the event: the retry policy says when it is tried again, and an outage that
-         * lasts longer than the attempts makes events dead. Off by default, since an outage is not the fault of the event. Not with a {@link #breaker}, which keeps events in the table meanwhile.
+         * Counts what fails because of the broker, such as no connection or no confirm in time, as a failed attempt
+         * of the event: the retry policy says when it is tried again, and an outage that
+         * lasts longer than the attempts makes events dead. Off by default, since an outage is not the fault of the
+         * event. Not with a {@link #breaker}, which keeps events in the table meanwhile.
          */
         public Builder countOutages(boolean countOutages) {
             this.countOutages = countOutages;

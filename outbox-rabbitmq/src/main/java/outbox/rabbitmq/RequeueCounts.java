@@ -3,7 +3,10 @@ package outbox.rabbitmq;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** How often events were requeued by this consumer. Bounded: the event that failed longest ago is forgotten, and begins at zero. Any thread. */
+/**
+ * How often events were requeued by this consumer. Bounded: the event that failed longest ago is forgotten, and
+ * begins at zero. Any thread.
+ */
 final class RequeueCounts {
 
     static final int CAPACITY = 10_000;

@@ -23,7 +23,8 @@ import java.util.function.Consumer;
 /**
  * Settles messages after their run. What is handled is acked. What failed is held for a while, unacked, and then published again to its queue with a higher count; what failed too often or can
  * never be handled is published to the dead-letter exchange with the reason. In both cases the original is acked after the copy was confirmed, so a crash at any point leaves one of
- * them at least, and the inbox takes care of two. As long as there is no copy, the original is kept. With {@link Redelivery#REQUEUE} there are no copies: the original is nacked, and the counts are here.
+ * them at least, and the inbox takes care of two. As long as there is no copy, the original is kept. With {@link
+ * Redelivery#REQUEUE} there are no copies: the original is nacked, and the counts are here.
  *
  * <p>Threads: workers call settle; one thread of its own does everything that waits.
  */
@@ -132,7 +133,8 @@ final class Settlement {
     }
 
     /**
-     * Here, rather than by way of the queue, unless that is wanted: a quorum queue counts what it gets back, and gives it
+     * Here, rather than by way of the queue, unless that is wanted: a quorum queue counts what it gets back, and
+     * gives it
      * up at its delivery limit.
      */
     private boolean runAgain(Arrival arrival) {

@@ -32,7 +32,10 @@ final class Course implements AutoCloseable {
     private final CourseApi api;
     private final boolean enabled;
 
-    /** @throws IllegalArgumentException if the environment has a schedule or a setting that is wrong; nothing is open then */
+    /**
+     * @throws IllegalArgumentException if the environment has a schedule or a setting that is wrong; nothing is open
+     * then
+     */
     Course(Options options, Map<String, String> environment) throws SQLException, IOException {
         Schedule enrollments =
                 ReconcileJobs.schedule(environment, ReconcileJobs.ENROLLMENT_CRON, options.reconcileEvery());

@@ -8,7 +8,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
 
-/** The counters of section 9, as Prometheus reads them. With a library for metrics, {@code MemoryMeters} of outbox-micrometer has the same names. */
+/**
+ * The counters of section 9, as Prometheus reads them. With a library for metrics, {@code MemoryMeters} of
+ * outbox-micrometer has the same names.
+ */
 final class CourseMeters implements MetricsExporter {
 
     private final LongAdder enqueued = new LongAdder();

@@ -15,7 +15,10 @@ import outbox.spi.EventStore;
 
 import java.util.function.IntSupplier;
 
-/** Where events are, and what remembers their effects; how many wait is known in memory only. Memory forgets both with the process; then the effects in the database tell what reconciliation has to bring back. */
+/**
+ * Where events are, and what remembers their effects; how many wait is known in memory only. Memory forgets both with
+ * the process; then the effects in the database tell what reconciliation has to bring back.
+ */
 record Events(EventStore store, ConnectionProvider connections, Inbox inbox, IntSupplier pending) {
 
     /** No table at all. */

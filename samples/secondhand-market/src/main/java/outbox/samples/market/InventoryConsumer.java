@@ -36,7 +36,10 @@ class InventoryConsumer implements OrderConsumer {
         return OrderEvent.ORDER_CREATED;
     }
 
-    /** The product is that of the order: the example of section 6 does not name it. Locks the product first, as who releases it does, so that the view never ends up behind it. */
+    /**
+     * The product is that of the order: the example of section 6 does not name it. Locks the product first, as who
+     * releases it does, so that the view never ends up behind it.
+     */
     @Override
     public void handle(OrderMessage message) {
         long product = jdbc.sql("SELECT product_id FROM orders WHERE id = ?")

@@ -37,7 +37,8 @@ enum OrderEvent {
     }
 
     /**
-     * What its payload cannot be without when it is read: the fields of section 13, but for those of an ORDER_CREATED that the example of section 6 does not have. What is written has all of
+     * What its payload cannot be without when it is read: the fields of section 13, but for those of an ORDER_CREATED
+     * that the example of section 6 does not have. What is written has all of
      * them.
      */
     List<String> fields() {

@@ -12,7 +12,10 @@ import tools.jackson.databind.json.JsonMapper;
 
 import java.sql.Connection;
 
-/** Checks what all messages have in common before their consumer gets them. The consumer kit gives every log line its four fields. */
+/**
+ * Checks what all messages have in common before their consumer gets them. The consumer kit gives every log line its
+ * four fields.
+ */
 final class OrderMessages implements MessageHandler {
 
     private static final Logger LOG = LoggerFactory.getLogger(OrderMessages.class);

@@ -13,7 +13,10 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Consumer;
 
-/** Starts the market on the servers that settings name, or that are at the default places, and on private ones in the place of those that are not there. */
+/**
+ * Starts the market on the servers that settings name, or that are at the default places, and on private ones in the
+ * place of those that are not there.
+ */
 public final class StartWithServers {
 
     private static final String DATABASE_URL = "jdbc:mariadb://localhost:3306/market"; // as in application.properties
