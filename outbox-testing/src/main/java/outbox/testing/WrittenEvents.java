@@ -83,13 +83,13 @@ final class WrittenEvents {
                 .toList());
     }
 
-    /** How far the next unfinished event is from being due. */
-    Optional<Instant> nextDue(Instant now) {
+    /** The earliest due time of an unfinished event after the given moment. */
+    Optional<Instant> nextDue(Instant after) {
         EventFilter unfinished =
                 EventFilter.builder().status(EventStatus.NEW, EventStatus.RETRY).build();
         return own(connection -> summaries(connection, unfinished).stream()
                 .map(EventSummary::availableAt)
-                .filter(due -> due.isAfter(now))
+                .filter(due -> due.isAfter(after))
                 .min(Instant::compareTo));
     }
 

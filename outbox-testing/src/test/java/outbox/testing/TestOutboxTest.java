@@ -170,6 +170,25 @@ class TestOutboxTest {
     }
 
     @Test
+    void a_retry_that_became_due_by_itself_is_delivered_before_it_is_quiet() {
+        listeners.register("broken.v1", event -> {
+            throw new IllegalStateException("the mail server is down");
+        });
+        MemoryEventStore store = MemoryEventStore.builder().build();
+        MemoryTransactions transactions = new MemoryTransactions(store);
+        try (TestOutbox quick = TestOutbox.builder(store, store.connections(), transactions)
+                .listeners(listeners)
+                .dispatcher(builder -> builder.maxAttempts(3).retryPolicy(attempts -> 0))
+                .build()) {
+            transactions.run(() -> quick.writer().write("broken.v1", "{}"));
+
+            quick.deliverUntilQuiet();
+
+            assertThat(quick).dead("broken.v1").withAttempts(3);
+        }
+    }
+
+    @Test
     void events_that_are_deleted_as_delivered_are_remembered() {
         listeners.register("order.created.v1", event -> received.add(event.payloadJson()));
         MemoryEventStore store = MemoryEventStore.builder().build();
