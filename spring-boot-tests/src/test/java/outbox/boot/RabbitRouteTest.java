@@ -80,21 +80,27 @@ class RabbitRouteTest {
                         "outbox.rabbitmq.routes[0].exchange=orders",
                         "outbox.rabbitmq.routes[0].routing-key={type}")
                 .run()) {
+            JdbcClient jdbc = context.getBean(JdbcClient.class);
+            int sent = 0;
             for (String id : List.of("7", "7", "8")) { // the second is a copy, as far as the consumer goes
                 write(context, id);
+                awaitCount(jdbc, "outbox_event WHERE status = 1", ++sent); // the queue has them in this order
             }
 
-            JdbcClient jdbc = context.getBean(JdbcClient.class);
-            await().atMost(Duration.ofSeconds(30))
-                    .until(() -> jdbc.sql("SELECT COUNT(*) FROM bill WHERE message LIKE '%\"aggregateId\":8%'")
-                                    .query(Integer.class)
-                                    .single()
-                            == 1);
+            awaitCount(jdbc, "bill WHERE message LIKE '%\"aggregateId\":8%'", 1);
             assertThat(jdbc.sql("SELECT COUNT(*) FROM bill")
                             .query(Integer.class)
                             .single())
                     .isEqualTo(2);
         }
+    }
+
+    private static void awaitCount(JdbcClient jdbc, String rows, int count) {
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> jdbc.sql("SELECT COUNT(*) FROM " + rows)
+                                .query(Integer.class)
+                                .single()
+                        == count);
     }
 
     private static void write(ConfigurableApplicationContext context, String id) {
