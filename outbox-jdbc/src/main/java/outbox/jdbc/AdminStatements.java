@@ -99,7 +99,7 @@ final class AdminStatements {
                     SELECT %s, status, done_at, locked_by, locked_at, last_error
                       FROM %s
                      WHERE event_id = ?
-                    """.formatted(EventRows.columns(shape, ""), store.table());
+                    """.formatted(store.columns(shape, "", ContentSql.Reading.WHOLE), store.table());
             List<Attempt> history = attempts.read(conn, eventId);
             return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape, history)).stream()
                     .findFirst();
