@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.LongSupplier;
 
 /** Reads what a claim left in the table, within the memory that there is for it. */
@@ -133,7 +134,7 @@ final class ContentLoader {
             events.forEach(event -> byId.put(event.event().eventId(), event));
             return access.inTransaction("read " + ids.size() + " events", connection -> store.load(connection, ids))
                     .stream()
-                    .map(row -> found(row, byId.get(row.eventId())))
+                    .map(row -> found(row, Objects.requireNonNull(byId.get(row.eventId()))))
                     .toList();
         } catch (RuntimeException | Error e) {
             if (!SqlErrors.isUnreadable(e)) {

@@ -563,8 +563,18 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         return contentSql.columns(shape, EventRows.columns(shape, prefix), reading);
     }
 
+    /** The payload and headers of a table that is seen as one of ours. */
+    final String wholeContent(TableShape shape) {
+        return contentSql.columns(
+                shape,
+                List.of(
+                        new ContentSql.Column("payload", "payload", "payload", true),
+                        new ContentSql.Column("headers", "headers", "headers", false)),
+                Reading.WHOLE);
+    }
+
     /** An event of {@link Reading#WHOLE}. */
-    private OutboxEvent whole(ResultSet row, TableShape shape) throws SQLException {
+    final OutboxEvent whole(ResultSet row, TableShape shape) throws SQLException {
         OutboxEvent event = EventRows.event(row, shape);
         String fault = contentSql.fault(row, shape);
         return fault == null ? event : event.withFault(fault);

@@ -107,8 +107,9 @@ final class EventRows {
 
     /** A candidate of {@link ContentSql.Reading#SMALL}. Its lock is {@code was_locked_at}. */
     static Candidate candidate(ResultSet row, TableShape shape) throws SQLException {
-        boolean complete = !row.getBoolean(ContentSql.INCOMPLETE) && row.getString("payload") != null;
-        return candidate(row, shape, event(row, shape), complete);
+        OutboxEvent event = event(row, shape);
+        boolean hasPayload = !event.payloadJson().isEmpty() || row.getString("payload") != null;
+        return candidate(row, shape, event, hasPayload && !row.getBoolean(ContentSql.INCOMPLETE));
     }
 
     static Candidate candidate(ResultSet row, TableShape shape, OutboxEvent event, boolean complete)

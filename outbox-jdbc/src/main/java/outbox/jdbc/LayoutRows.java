@@ -131,12 +131,16 @@ final class LayoutRows {
         boolean complete = fault != null
                 || event.fault() != null
                 || reading == Reading.WHOLE
-                || !row.getBoolean(ContentSql.INCOMPLETE) && row.getString(sql.plain(LayoutColumn.PAYLOAD)) != null;
+                || !row.getBoolean(ContentSql.INCOMPLETE) && hasPayload(row, event);
         return new Candidate(
                 fault == null ? event : event.withFault(fault),
                 sequence(row),
                 lockedAt != null || fence.wasHeld(event.eventId()),
                 complete);
+    }
+
+    private boolean hasPayload(ResultSet row, OutboxEvent event) throws SQLException {
+        return !event.payloadJson().isEmpty() || row.getString(sql.plain(LayoutColumn.PAYLOAD)) != null;
     }
 
     /** The columns of a candidate of which only the id is read. */
