@@ -151,7 +151,9 @@ final class ContentLoader {
         }
     }
 
+    /** A fault that the claim has found stays. */
     private static Found found(OutboxEvent row, ClaimedEvent claimed) {
-        return new Found(row, claimed.claim(), claimed.suspect());
+        String fault = claimed.event().fault();
+        return new Found(fault == null ? row : row.withFault(fault), claimed.claim(), claimed.suspect());
     }
 }

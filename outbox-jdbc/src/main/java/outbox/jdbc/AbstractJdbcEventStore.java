@@ -865,7 +865,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 except.text(OrderStatements.Text.of("claim " + content + " " + by, ordering, 0)),
                 () -> candidatesSql(
                         idsOnly
-                                ? "e.event_id, e.locked_by"
+                                ? "e.event_id, e.locked_by, " + TableShape.isLeaseFault("e.locked_at") + " AS lease_fault"
                                 : columns(shape, "e.", Reading.SMALL)
                                         + ", e.locked_by, e.locked_at AS was_locked_at",
                         by.condition + " AND " + IS_FREE + except.condition("e.")

@@ -121,6 +121,10 @@ final class EventRows {
 
     /** A candidate of which only the id is read. */
     static Candidate unread(ResultSet row) throws SQLException {
-        return new Candidate(OutboxEvent.unread(row.getString("event_id")), row.getString("locked_by"), false);
+        OutboxEvent event = OutboxEvent.unread(row.getString("event_id"));
+        return new Candidate(
+                row.getBoolean("lease_fault") ? event.withFault(TableShape.LEASE_FAULT) : event,
+                row.getString("locked_by"),
+                false);
     }
 }

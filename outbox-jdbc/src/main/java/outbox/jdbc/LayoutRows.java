@@ -148,14 +148,20 @@ final class LayoutRows {
         return sql.column(LayoutColumn.EVENT_ID)
                 + (sql.has(LayoutColumn.SEQUENCE) ? ", " + sql.column(LayoutColumn.SEQUENCE) : "")
                 + (sql.has(LayoutColumn.LOCKED_AT)
-                        ? ", " + sql.column(LayoutColumn.LOCKED_AT) + " IS NOT NULL AS was_locked"
+                        ? ", " + sql.column(LayoutColumn.LOCKED_AT) + " IS NOT NULL AS was_locked, "
+                                + TableShape.isLeaseFault(sql.column(LayoutColumn.LOCKED_AT)) + " AS lease_fault"
                         : "");
     }
 
     Candidate unread(ResultSet row, LayoutFence fence) throws SQLException {
         String eventId = row.getString(sql.plain(LayoutColumn.EVENT_ID));
-        boolean locked = sql.has(LayoutColumn.LOCKED_AT) && row.getBoolean("was_locked");
-        return new Candidate(OutboxEvent.unread(eventId), sequence(row), locked || fence.wasHeld(eventId), false);
+        boolean locks = sql.has(LayoutColumn.LOCKED_AT);
+        OutboxEvent event = OutboxEvent.unread(eventId);
+        return new Candidate(
+                locks && row.getBoolean("lease_fault") ? event.withFault(TableShape.LEASE_FAULT) : event,
+                sequence(row),
+                locks && row.getBoolean("was_locked") || fence.wasHeld(eventId),
+                false);
     }
 
     long sequence(ResultSet row) throws SQLException {

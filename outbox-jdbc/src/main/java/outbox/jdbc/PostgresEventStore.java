@@ -355,7 +355,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 """.formatted(
                                 byPriority ? controlTable(shape) : table(),
                                 idsOnly
-                                        ? "e.event_id"
+                                        ? "e.event_id, " + TableShape.isLeaseFault("due.locked_at") + " AS lease_fault"
                                         : columns(shape, "e.", Reading.SMALL) + ", due.locked_at AS was_locked_at",
                                 byPriority ? "AND e.priority IS NOT NULL" : "",
                                 ordering.isOn() ? "AND " + order().isNext(ordering) : "",

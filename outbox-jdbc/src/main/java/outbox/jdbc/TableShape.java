@@ -51,6 +51,9 @@ final class TableShape {
     static final String NEVER_SQL = "TIMESTAMP '9999-12-31 00:00:00'";
 
     private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
+    static final String LEASE_FAULT =
+            "The time of its lock is out of range: it must be from " + FIRST + " on and before " + NEVER;
+
     private static final Instant MIN = LocalDateTime.MIN.toInstant(ZoneOffset.UTC);
     private static final Instant MAX = LocalDateTime.MAX.toInstant(ZoneOffset.UTC);
 
@@ -202,6 +205,12 @@ final class TableShape {
     static @Nullable String leaseFault(@Nullable Instant lockedAt) {
         return lockedAt == null || !lockedAt.isBefore(FIRST) && lockedAt.isBefore(NEVER)
                 ? null
-                : "The time of its lock is out of range: it must be from " + FIRST + " on and before " + NEVER;
+                : LEASE_FAULT;
+    }
+
+    /** SQL for the same, where times are not read: whether there is something wrong. */
+    static String isLeaseFault(String lockedAt) {
+        return "COALESCE(" + lockedAt + " < TIMESTAMP '0001-01-01 00:00:00' OR " + lockedAt + " >= " + NEVER_SQL
+                + ", FALSE)";
     }
 }

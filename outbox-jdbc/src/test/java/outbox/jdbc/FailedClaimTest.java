@@ -9,6 +9,7 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
@@ -26,24 +27,27 @@ class FailedClaimTest {
         AtomicInteger failing = new AtomicInteger(1);
 
         try (Node node = new Node(failing(table.pool, failing), kind.store(table.pool))) {
-            node.poller.poll();
-            assertThat(failing).hasValue(0);
-            assertThat(table.pending()).isEqualTo(10);
+            node.poller.start();
 
-            node.poller.poll();
-
-            await().atMost(Duration.ofSeconds(30)).until(() -> table.done().size() == 10);
+            await().atMost(Duration.ofSeconds(60)).until(() -> table.done().size() == 10);
         }
+        assertThat(failing).hasValue(0);
     }
 
-    /** The first commits fail, and what they were to commit is rolled back. */
+    /** The first commits of a claim fail, and what they were to commit is rolled back. */
     private static DataSource failing(DataSource pool, AtomicInteger commits) {
         return proxy(DataSource.class, pool, commits);
     }
 
     private static <T> T proxy(Class<T> type, T target, AtomicInteger commits) {
+        AtomicBoolean claims = new AtomicBoolean();
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, args) -> {
-            if (method.getName().equals("commit") && commits.getAndUpdate(n -> Math.max(0, n - 1)) > 0) {
+            if (method.getName().equals("prepareStatement") && ((String) args[0]).contains("SKIP LOCKED")) {
+                claims.set(true);
+            }
+            if (method.getName().equals("commit")
+                    && claims.get()
+                    && commits.getAndUpdate(n -> Math.max(0, n - 1)) > 0) {
                 ((Connection) target).rollback();
                 throw new SQLException("The commit failed for this test", "08006");
             }
