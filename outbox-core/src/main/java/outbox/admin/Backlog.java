@@ -1,6 +1,7 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.Ages;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -44,13 +45,13 @@ public record Backlog(
     /** The same for a table that tells how many rows are not delivered. */
     public static Backlog of(
             Instant now, long pending, long locked, @Nullable Instant oldest, @Nullable Instant due, long unpublished) {
-        Duration overdue = due == null ? null : Duration.between(due, now);
+        Duration overdue = due == null || due.isAfter(now) ? null : Ages.between(due, now);
         return new Backlog(
                 now,
                 pending,
                 locked,
-                oldest == null ? null : oldest.isAfter(now) ? Duration.ZERO : Duration.between(oldest, now),
-                overdue == null || overdue.isNegative() ? null : overdue,
+                oldest == null ? null : Ages.between(oldest, now),
+                overdue,
                 unpublished);
     }
 

@@ -2,6 +2,7 @@ package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.ProtectionStatus;
+import outbox.internal.Ages;
 import outbox.internal.StoreAccess;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
@@ -73,7 +74,7 @@ public final class OutboxAdmin {
     }
 
     private static Duration age(Instant stored, Instant now) {
-        return stored.isAfter(now) ? Duration.ZERO : Duration.between(stored, now);
+        return Ages.between(stored, now);
     }
 
     /** Counts the events that wait, and tells how long the oldest one has. Reads what is pending only, so it is quick however many events are done; meant to be asked every few seconds. */

@@ -21,6 +21,9 @@ public final class EventRules {
     private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z"); // of a MySQL DATETIME
     private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59.999999Z");
 
+    /** What programs and databases write for "never". No event is stored or due then. */
+    public static final Instant NEVER = Instant.parse("9999-12-31T00:00:00Z");
+
     private static final Duration SHORTEST_SPAN = Duration.ofMillis(1);
     private static final Duration LONGEST_SPAN = Duration.ofDays(36_500);
 
@@ -54,6 +57,15 @@ public final class EventRules {
     public static Instant checkTime(String field, Instant time) {
         if (time.isBefore(EARLIEST) || time.isAfter(LATEST)) {
             throw new InvalidEventException(field + " must be between " + EARLIEST + " and " + LATEST);
+        }
+        return time;
+    }
+
+    /** A due time also comes before {@link #NEVER}: else nobody would deliver the event. */
+    public static Instant checkDueTime(String field, Instant time) {
+        checkTime(field, time);
+        if (!time.isBefore(NEVER)) {
+            throw new InvalidEventException(field + " must be before " + NEVER);
         }
         return time;
     }

@@ -2,6 +2,7 @@ package outbox.internal;
 
 import org.jspecify.annotations.Nullable;
 
+import java.sql.SQLDataException;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Set;
@@ -72,6 +73,20 @@ public final class SqlErrors {
     public static boolean isDataError(Throwable error) {
         SQLException sql = find(error);
         return sql != null && (stateOf(sql).startsWith("22") || MYSQL_DATA.contains(sql.getErrorCode()));
+    }
+
+    /**
+     * Whether reading rows may have failed because of one of them: it is too large for the memory, is corrupt, or has a
+     * value that the driver cannot read. Reading the others without it may succeed.
+     */
+    public static boolean isUnreadable(Throwable error) {
+        Throwable cause = error;
+        for (int i = 0; i < MAX_CAUSES && cause != null; i++, cause = cause.getCause()) {
+            if (cause instanceof OutOfMemoryError || cause instanceof SQLDataException) {
+                return true;
+            }
+        }
+        return find(error) == null ? error instanceof RuntimeException : isRefusal(error);
     }
 
     /** Whether the connection broke on the way, so that the transaction may have been committed all the same; not if there never was a connection. */

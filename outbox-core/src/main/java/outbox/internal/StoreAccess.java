@@ -124,7 +124,7 @@ public final class StoreAccess {
             if (store instanceof LeasingEventStore leasing) {
                 leasing.prepare(connection);
             }
-            T result = work.on(connection);
+            T result = lent.run(work);
             connection.commit();
             lent.clean = true;
             return result;
@@ -146,6 +146,7 @@ public final class StoreAccess {
         private final boolean autoCommit;
         private final int networkTimeout;
         private boolean clean; // set by once, read by close: same thread
+        private boolean broken; // the same: an error of the JVM left the driver in the middle of an answer
 
         Lent(Connection connection, Duration timeout) throws SQLException {
             this.connection = connection;
@@ -161,8 +162,21 @@ public final class StoreAccess {
             }
         }
 
+        <T> T run(Work<T> work) throws SQLException {
+            try {
+                return work.on(connection);
+            } catch (Error e) {
+                broken = true;
+                throw e;
+            }
+        }
+
         @Override
         public void close() throws SQLException {
+            if (broken) {
+                abandon(new SQLException("The connection is abandoned after an error of the JVM"));
+                return;
+            }
             try {
                 restore();
                 connection.close();

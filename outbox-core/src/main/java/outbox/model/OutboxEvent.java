@@ -18,6 +18,8 @@ import java.time.Instant;
  * @param dedupFor how long the event keeps its key after it is done, or null
  * @param priority 0 to 9, larger first
  * @param expiresAt not started by then, it is dead; or null
+ * @param fault why the row cannot be delivered, if the store found a reason, such as a payload that is too large to be
+ *     read; or null
  */
 @SuppressWarnings("ArrayRecordComponent") // a row is handed to one reader, who copies
 public record OutboxEvent(
@@ -36,7 +38,45 @@ public record OutboxEvent(
         @Nullable String dedupKey,
         @Nullable Duration dedupFor,
         int priority,
-        @Nullable Instant expiresAt) {
+        @Nullable Instant expiresAt,
+        @Nullable String fault) {
+
+    public OutboxEvent(
+            String eventId,
+            String eventType,
+            @Nullable String aggregateType,
+            @Nullable String aggregateId,
+            @Nullable String tenantId,
+            String payloadJson,
+            @Nullable String headersJson,
+            int attempts,
+            Instant createdAt,
+            @Nullable Instant occurredAt,
+            byte @Nullable [] payloadBytes,
+            @Nullable Instant availableAt,
+            @Nullable String dedupKey,
+            @Nullable Duration dedupFor,
+            int priority,
+            @Nullable Instant expiresAt) {
+        this(
+                eventId,
+                eventType,
+                aggregateType,
+                aggregateId,
+                tenantId,
+                payloadJson,
+                headersJson,
+                attempts,
+                createdAt,
+                occurredAt,
+                payloadBytes,
+                availableAt,
+                dedupKey,
+                dedupFor,
+                priority,
+                expiresAt,
+                null);
+    }
 
     public OutboxEvent(
             String eventId,
@@ -91,5 +131,32 @@ public record OutboxEvent(
                 createdAt,
                 null,
                 null);
+    }
+
+    /** A row of which only the id is known, because nothing else of it was read or can be. */
+    public static OutboxEvent unread(String eventId) {
+        return new OutboxEvent(eventId, "", null, null, null, "", null, 0, Instant.EPOCH);
+    }
+
+    /** The same row with the given fault. */
+    public OutboxEvent withFault(String why) {
+        return new OutboxEvent(
+                eventId,
+                eventType,
+                aggregateType,
+                aggregateId,
+                tenantId,
+                payloadJson,
+                headersJson,
+                attempts,
+                createdAt,
+                occurredAt,
+                payloadBytes,
+                availableAt,
+                dedupKey,
+                dedupFor,
+                priority,
+                expiresAt,
+                why);
     }
 }

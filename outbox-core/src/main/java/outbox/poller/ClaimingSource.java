@@ -1,16 +1,21 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.OutboxException;
 import outbox.internal.ClaimInHand;
 import outbox.internal.ClaimTokens;
 import outbox.internal.Expiry;
+import outbox.internal.RowRules;
 import outbox.internal.SqlErrors;
 import outbox.internal.StoreAccess;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
+import outbox.spi.ErrorText;
 import outbox.spi.LeasingEventStore;
+import outbox.spi.LoadingEventStore;
+import outbox.spi.LoadingEventStore.Content;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.RowLockingEventStore;
@@ -30,6 +35,7 @@ import java.util.Set;
 final class ClaimingSource implements EventSource {
 
     private static final int MAX_EXPIRED = 100; // of each reason
+    private static final int MAX_ONE_BY_ONE = 16; // events whose content is in memory together
     private static final Instant NO_LEASE_HAS_ENDED = Instant.EPOCH; // earlier than any lease, of released suspects too
     private static final Duration EXPIRY_INTERVAL = Duration.ofSeconds(5);
     private static final Duration SETTLING = Duration.ofSeconds(5); // of a new leader
@@ -43,6 +49,9 @@ final class ClaimingSource implements EventSource {
     private final ClaimTokens tokens;
     private final OutboxPollerHandler handler;
     private final Ordering ordering; // of the handler; it never changes
+    private final @Nullable ContentLoader loader; // null for a store that reads all it claims
+    private List<Found> claimed = List.of(); // by the last look; guarded by the poller's lock
+    private List<ClaimedEvent> unread = List.of(); // of the last look one by one; guarded by the poller's lock
     private boolean mayRepeat; // the handler gives back what the store cannot withhold; guarded by the poller's lock
     private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
     private @Nullable Long
@@ -64,12 +73,28 @@ final class ClaimingSource implements EventSource {
         this.tokens = new ClaimTokens(ownerId);
         this.handler = handler;
         this.ordering = handler.ordering();
+        this.loader = store instanceof LoadingEventStore loading
+                ? new ContentLoader(access, loading, handler::byteRoom)
+                : null;
     }
 
     @Override
     public Batch next(int limit, boolean suspects) {
         Withheld withheld = handler.withheld();
         mayRepeat = !withheld.isNothing() && !(store instanceof WithholdingEventStore);
+        claimed = List.of();
+        try {
+            return look(limit, suspects, withheld);
+        } catch (RuntimeException | Error e) {
+            releaseClaimed(e);
+            if (loader != null && SqlErrors.isUnreadable(e)) {
+                return lookOneByOne(loader, Math.min(limit, MAX_ONE_BY_ONE), suspects, withheld, e);
+            }
+            throw e;
+        }
+    }
+
+    private Batch look(int limit, boolean suspects, Withheld withheld) {
         return access.inTransaction("claim events", connection -> {
             Instant expiry = expiry(connection); // first: what is claimed now must not look older than that
             Instant now = access.now(connection);
@@ -80,16 +105,87 @@ final class ClaimingSource implements EventSource {
             boolean late = System.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
-            if (late && expired.size() < MAX_EXPIRED && untaken.size() < MAX_EXPIRED) { // else there may be more
+            List<String> unreachable = late ? endUnreachable(connection, now, expiry) : List.of();
+            if (late
+                    && expired.size() < MAX_EXPIRED
+                    && untaken.size() < MAX_EXPIRED
+                    && unreachable.size() < MAX_EXPIRED) { // else there may be more
                 nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
             }
             Instant lockExpiry = suspects ? expiry : NO_LEASE_HAS_ENDED;
-            List<Found> found = claim(connection, claim, now, lockExpiry, limit, withheld).stream()
-                    .map(event -> new Found(event.event(), event.claim(), event.suspect()))
-                    .toList();
-            Duration untilNext = found.size() < limit ? untilNext(connection, now) : null;
-            return new Batch(found, now, Found.untilDue(access, connection, found), untilNext, expired, untaken);
+            List<ClaimedEvent> taken = claim(connection, claim, now, lockExpiry, limit, withheld);
+            claimed = found(taken);
+            List<Found> found = loader == null ? claimed : loader.complete(connection, taken);
+            Duration untilNext = taken.size() < limit ? untilNext(connection, now) : null;
+            return new Batch(
+                    found,
+                    now,
+                    Found.untilDue(access, connection, found),
+                    untilNext,
+                    expired,
+                    untaken,
+                    unreachable,
+                    found.size() < taken.size());
         });
+    }
+
+    private static List<Found> found(List<ClaimedEvent> events) {
+        return events.stream()
+                .map(event -> new Found(event.event(), event.claim(), event.suspect()))
+                .toList();
+    }
+
+    /**
+     * The last claim failed, perhaps because of a row that cannot be read. Claims a few events without reading them, and
+     * finds out which of them that is.
+     */
+    private Batch lookOneByOne(ContentLoader loader, int limit, boolean suspects, Withheld withheld, Throwable why) {
+        try {
+            Batch batch = access.inTransaction("claim events without reading them", connection -> {
+                Instant expiry = expiry(connection);
+                Instant now = access.now(connection);
+                Instant lockExpiry = suspects ? expiry : NO_LEASE_HAS_ENDED;
+                Claim claim = tokens.next(lockTimeout);
+                unread = claimUnread(connection, claim, now, lockExpiry, limit, withheld, Content.IDS);
+                claimed = found(unread);
+                return new Batch(claimed, now);
+            });
+            if (unread.isEmpty()) { // it was not because of a row
+                throw new OutboxException("Cannot claim events: " + ErrorText.of(why), why);
+            }
+            List<Found> found = loader.oneByOne(unread);
+            return new Batch(
+                    found,
+                    batch.now(),
+                    Duration.ZERO,
+                    null,
+                    List.of(),
+                    List.of(),
+                    List.of(),
+                    !found.isEmpty() && unread.size() == limit);
+        } catch (RuntimeException | Error e) {
+            releaseClaimed(e);
+            if (e.getCause() != why) {
+                e.addSuppressed(why);
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * Releases the events of a claim that failed behind its statement. The rollback has done so already, unless claims
+     * are kept in memory, or the commit failed on its way.
+     */
+    private void releaseClaimed(Throwable cause) {
+        List<Found> events = claimed;
+        claimed = List.of();
+        try {
+            if (!events.isEmpty()) {
+                giveBack(events);
+            }
+        } catch (RuntimeException e) {
+            cause.addSuppressed(e); // their lease has to run out
+        }
     }
 
     /**
@@ -145,6 +241,12 @@ final class ClaimingSource implements EventSource {
         return controlled.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
     }
 
+    private List<String> endUnreachable(Connection connection, Instant now, Instant expiry) {
+        return store instanceof LoadingEventStore loading
+                ? loading.endUnreachable(connection, now, expiry, RowRules.NEVER_DUE, MAX_EXPIRED)
+                : List.of();
+    }
+
     /** Ends what this node does not know and nobody took in time. What was attempted is known to somebody, and what is paused is not late. */
     private List<String> endUntaken(Connection connection, Instant now, Instant expiry, Withheld withheld) {
         Duration limit = handler.untakenLimit();
@@ -175,12 +277,27 @@ final class ClaimingSource implements EventSource {
 
     private List<ClaimedEvent> claim(
             Connection connection, Claim claim, Instant now, Instant expiry, int limit, Withheld withheld) {
+        if (store instanceof LoadingEventStore) {
+            return claimUnread(connection, claim, now, expiry, limit, withheld, Content.SMALL);
+        }
         if (!withheld.isNothing() && store instanceof WithholdingEventStore withholding) {
             return withholding.claimExcept(connection, claim, now, expiry, skipRecent, limit, ordering, withheld);
         }
         return ordering.isOn() && store instanceof OrderedEventStore numbering
                 ? numbering.claimInOrder(connection, claim, now, expiry, skipRecent, limit, ordering)
                 : store.claim(connection, claim, now, expiry, skipRecent, limit);
+    }
+
+    private List<ClaimedEvent> claimUnread(
+            Connection connection,
+            Claim claim,
+            Instant now,
+            Instant expiry,
+            int limit,
+            Withheld withheld,
+            Content content) {
+        return ((LoadingEventStore) store)
+                .claimUnread(connection, claim, now, expiry, skipRecent, limit, ordering, withheld, content);
     }
 
     @Override

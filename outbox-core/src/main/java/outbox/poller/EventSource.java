@@ -36,6 +36,8 @@ interface EventSource {
      * @param untilNext until more becomes due, as far as the table tells; null if it does not
      * @param expired events that nobody started by their deadline, and that are dead now
      * @param untaken events that no node took, because none knows their type, and that are dead now
+     * @param unreachable events whose due time never comes, and that are dead now
+     * @param cut whether there was more than there is memory for, so that more is due though the batch is not full
      */
     record Batch(
             List<Found> events,
@@ -43,7 +45,19 @@ interface EventSource {
             Duration untilDue,
             @Nullable Duration untilNext,
             List<String> expired,
-            List<String> untaken) {
+            List<String> untaken,
+            List<String> unreachable,
+            boolean cut) {
+
+        Batch(
+                List<Found> events,
+                Instant now,
+                Duration untilDue,
+                @Nullable Duration untilNext,
+                List<String> expired,
+                List<String> untaken) {
+            this(events, now, untilDue, untilNext, expired, untaken, List.of(), false);
+        }
 
         Batch(List<Found> events, Instant now) {
             this(events, now, Duration.ZERO, null, List.of(), List.of());

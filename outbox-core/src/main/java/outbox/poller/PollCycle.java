@@ -2,10 +2,12 @@ package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.internal.Ages;
 import outbox.internal.ClaimInHand;
 import outbox.internal.ColdCount;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.LeadershipStart;
+import outbox.internal.RowRules;
 import outbox.poller.EventSource.Batch;
 import outbox.poller.EventSource.Found;
 import outbox.spi.ErrorText;
@@ -15,7 +17,6 @@ import outbox.spi.MetricsExporter;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
@@ -96,16 +97,11 @@ final class PollCycle {
             }
             Batch batch = source.next(limit, suspectRoom > 0);
             suspectsAround = suspectRoom > 0 ? batch.hasSuspects() : suspectsAround;
-            if (first) {
-                metrics.recordOldestLagMs(oldestLag(batch));
-            }
-            bury(batch.expired(), "were not started by their deadline");
-            bury(batch.untaken(), "found no node with a listener for them in time");
-            awaitDue(batch.untilDue());
-            boolean allTaken = handOver(batch.events());
+            boolean allTaken = handOver(batch, first);
             untilNext = batch.untilNext();
             left -= batch.events().size();
-            if (!allTaken || batch.events().size() < limit || !source.takes()) {
+            boolean more = batch.events().size() == limit || batch.cut();
+            if (!allTaken || !more || !source.takes()) {
                 return left < wanted ? Result.SOME : Result.NOTHING;
             }
         }
@@ -156,33 +152,47 @@ final class PollCycle {
         }
     }
 
+    /** In milliseconds, of the oldest event whose time can be counted. */
     private static long oldestLag(Batch batch) {
         return batch.events().stream()
-                .map(found -> found.row().createdAt())
-                .min(Instant::compareTo)
-                .map(oldest -> Math.max(0, Duration.between(oldest, batch.now()).toMillis()))
+                .map(found -> Ages.millis(found.row().createdAt(), batch.now()))
+                .max(Long::compare)
                 .orElse(0L);
     }
 
-    /** Answers whether the handler took everything. What it did not take is given back, whatever went wrong. */
-    private boolean handOver(List<Found> events) {
+    /**
+     * Returns whether the handler took everything. Whatever goes wrong between the claim and the hand-over, the events
+     * that were not handed over are released.
+     */
+    private boolean handOver(Batch batch, boolean first) {
+        List<Found> events = batch.events();
         long bytes = 0;
         int taken = 0;
         try {
+            if (first) {
+                metrics.recordOldestLagMs(oldestLag(batch));
+            }
+            bury(batch.expired(), "were not started by their deadline");
+            bury(batch.untaken(), "found no node with a listener for them in time");
+            bury(batch.unreachable(), "have a due time that is out of range");
+            awaitDue(batch.untilDue());
             for (; taken < events.size(); taken++) {
                 Found found = events.get(taken);
                 EventEnvelope event = decoded(found);
                 if (event != null) {
                     if (!handOver(found, event)) {
-                        return false;
+                        break;
                     }
                     bytes += event.payloadSize();
                 }
             }
-        } finally {
-            if (taken < events.size()) {
-                source.giveBack(events.subList(taken, events.size()));
-            }
+        } catch (RuntimeException | Error e) {
+            giveBack(events.subList(taken, events.size()), e);
+            throw e;
+        }
+        if (taken < events.size()) {
+            source.giveBack(events.subList(taken, events.size()));
+            return false;
         }
         if (!events.isEmpty()) {
             expectedBytes = Math.max(1, Math.max(bytes / events.size(), expectedBytes / 4));
@@ -190,10 +200,23 @@ final class PollCycle {
         return true;
     }
 
+    private void giveBack(List<Found> events, Throwable cause) {
+        try {
+            if (!events.isEmpty()) {
+                source.giveBack(events);
+            }
+        } catch (RuntimeException e) {
+            cause.addSuppressed(e); // their lease has to run out
+        }
+    }
+
     /** Null for an event that cannot be decoded; it is dead then. */
     private @Nullable EventEnvelope decoded(Found found) {
         try {
-            return EventEnvelope.restore(found.row());
+            RowRules.check(found.row());
+            EventEnvelope event = EventEnvelope.restore(found.row());
+            RowRules.checkHeaders(event.headers());
+            return event;
         } catch (RuntimeException e) {
             bury(found, e);
             return null;
@@ -209,7 +232,8 @@ final class PollCycle {
         LOG.log(Level.ERROR, "Event " + eventId + " cannot be decoded and is dead", why);
         try {
             if (source.markDead(found, "Cannot be decoded: " + ErrorText.of(why))) {
-                recordDead(found.row().eventType());
+                String eventType = found.row().eventType();
+                recordDead(eventType.isEmpty() ? null : eventType);
             }
         } catch (RuntimeException e) {
             LOG.log(Level.ERROR, "Event " + eventId + " cannot be marked as dead; a later cycle tries again", e);

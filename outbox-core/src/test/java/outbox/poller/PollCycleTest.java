@@ -17,7 +17,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /** How much a cycle asks for, and what it tells about the next one. */
 class PollCycleTest {
@@ -141,6 +143,81 @@ class PollCycleTest {
     }
 
     @Test
+    void a_time_that_no_span_can_count_gives_the_longest_lag_and_a_dead_event() {
+        CountedMetrics counted = new CountedMetrics();
+        PollCycle cycle = new PollCycle(source, handler, DEFAULT, BACKLOG, counted.exporter());
+        source.waiting = 3;
+        source.times = List.of(Instant.MIN, Instant.now(), Instant.MAX);
+
+        assertThat(cycle.run()).isEqualTo(Result.SOME);
+
+        assertThat(handler.taken).hasSize(1);
+        assertThat(source.dead).hasSize(2).allMatch(why -> why.contains("out of range"));
+        assertThat((long) counted.last("recordOldestLagMs")[0]).isPositive();
+    }
+
+    @Test
+    void whatever_fails_behind_the_claim_releases_the_batch() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 40;
+        source.untilDue = Duration.ofSeconds(Long.MAX_VALUE); // nanoseconds cannot count it
+
+        assertThatThrownBy(cycle::run).isInstanceOf(ArithmeticException.class);
+
+        assertThat(source.givenBack).isEqualTo(40);
+        assertThat(handler.taken).isEmpty();
+    }
+
+    @Test
+    void an_error_of_the_jvm_releases_the_batch_too() {
+        handler.failFrom = 10;
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 40;
+
+        cycle.run();
+
+        assertThat(handler.taken).hasSize(10);
+        assertThat(source.givenBack).isEqualTo(30);
+    }
+
+    @Test
+    void headers_beyond_the_limits_make_the_event_dead() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        String many = IntStream.range(0, 257).mapToObj(i -> "\"h" + i + "\":\"\"").collect(joining(",", "{", "}"));
+        List<String> hostile = List.of(
+                many,
+                "{\"large\":\"" + "x".repeat(65_536) + "\"}",
+                "{\"" + "n".repeat(257) + "\":\"\"}",
+                "{\"\":\"\"}",
+                "{\"a\\u0007\":\"\"}",
+                "{\"Outbox-large\":\"" + "x".repeat(65_536) + "\"}");
+        for (String headers : hostile) {
+            source.headers = headers;
+            source.waiting = 1;
+            cycle.run();
+        }
+        assertThat(source.dead).hasSize(hostile.size());
+
+        source.headers = "{\"outbox-hops\":\"3\",\"large\":\"" + "x".repeat(65_531) + "\"}";
+        source.waiting = 1;
+        cycle.run();
+
+        assertThat(handler.taken).hasSize(1);
+    }
+
+    @Test
+    void a_batch_that_was_cut_for_lack_of_memory_is_followed_by_another_look() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 5;
+        source.cutAt = 2;
+
+        cycle.run();
+
+        assertThat(handler.taken).hasSize(5);
+        assertThat(source.limits).containsExactly(50, 48, 46);
+    }
+
+    @Test
     void a_standby_does_not_ask_the_table_and_a_new_leader_tells_the_source_so() {
         FakeLeadership leadership = new FakeLeadership();
         handler.leadership = leadership;
@@ -205,17 +282,29 @@ class PollCycleTest {
         private boolean marks = true;
         private String headers = "{}";
         private List<String> expired = List.of();
+        private List<Instant> times = List.of();
+        private int cutAt = Integer.MAX_VALUE;
+        private final List<String> dead = new ArrayList<>();
 
         @Override
         public Batch next(int limit, boolean suspects) {
             limits.add(limit);
-            int found = Math.min(limit, waiting);
+            int found = Math.min(cutAt, Math.min(limit, waiting));
             waiting -= takes ? found : 0;
             Instant now = Instant.now();
             return new Batch(
                     IntStream.range(0, found)
                             .mapToObj(i -> new Found(
-                                    new OutboxEvent("e" + i, "t", null, null, null, "{}", headers, 0, now),
+                                    new OutboxEvent(
+                                            "e" + i,
+                                            "t",
+                                            null,
+                                            null,
+                                            null,
+                                            "{}",
+                                            headers,
+                                            0,
+                                            times.isEmpty() ? now : times.get(i)),
                                     null,
                                     false))
                             .toList(),
@@ -223,7 +312,9 @@ class PollCycleTest {
                     untilDue,
                     null,
                     expired,
-                    List.of());
+                    List.of(),
+                    List.of(),
+                    found == cutAt);
         }
 
         @Override
@@ -248,6 +339,7 @@ class PollCycleTest {
 
         @Override
         public boolean markDead(Found event, String error) {
+            dead.add(error);
             return marks;
         }
     }
@@ -259,12 +351,16 @@ class PollCycleTest {
         private int room = 100_000;
         private long byteRoom = Long.MAX_VALUE;
         private int refuseFrom = Integer.MAX_VALUE;
+        private int failFrom = Integer.MAX_VALUE;
         private @Nullable Leadership leadership;
 
         @Override
         public boolean handle(EventEnvelope event, int attempts) {
             if (taken.size() >= refuseFrom) {
                 return false;
+            }
+            if (taken.size() >= failFrom) {
+                throw new OutOfMemoryError("for this test");
             }
             taken.add(event);
             room--;

@@ -14,6 +14,7 @@ import outbox.admin.EventSummary;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
+import outbox.jdbc.ContentSql.Reading;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.order.Ordering;
@@ -25,6 +26,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.ErrorText;
+import outbox.spi.LoadingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.NamedEventStore;
 import outbox.spi.OrderedEventStore;
@@ -48,6 +50,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -55,6 +58,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -70,6 +74,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 WithholdingEventStore,
                 AttemptEventStore,
                 RowLockingEventStore,
+                LoadingEventStore,
                 ReconcilingEventStore,
                 NamedEventStore {
 
@@ -78,10 +83,16 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
 
     /** Whether e is due and nobody holds it. Binds: now, latest created_at, lock expiry. */
     private static final String IS_FREE =
-            "e.available_at <= ? AND e.created_at <= ? AND (e.locked_at IS NULL OR e.locked_at < ?)";
+            "e.available_at <= ? AND " + isOld("e.created_at") + " AND " + isFree("e.locked_at");
 
-    private static final Instant ANY_TIME = Instant.parse("9999-12-31T00:00:00Z");
+    /** Larger priorities first, then by due time. */
+    private static final Comparator<EventRows.Candidate> BY_URGENCY = Comparator.comparing(
+                    EventRows.Candidate::priority)
+            .reversed()
+            .thenComparing(EventRows.Candidate::availableAt)
+            .thenComparing(candidate -> candidate.event().createdAt());
 
+    private final ContentSql contentSql = new ContentSql(this, "payload");
     private final HeldEventStatements held;
     private final OrderStatements order;
     private final ControlStatements control;
@@ -473,17 +484,17 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                       FROM %s
                      WHERE status IN (0, 2)
                        AND available_at <= ?
-                       AND created_at <= ?
+                       AND %s
                      ORDER BY created_at
                      LIMIT ?
-                    """.formatted(EventRows.columns(shape(conn), ""), table());
+                    """.formatted(columns(shape(conn), "", Reading.WHOLE), table(), isOld("created_at"));
             return query(
                     conn,
                     sql,
                     binder -> binder.time("available_at", now)
                             .time("created_at", latestCreation(now, skipRecent))
                             .number(limit),
-                    row -> EventRows.event(row, shape(conn)));
+                    row -> whole(row, shape(conn)));
         });
     }
 
@@ -515,7 +526,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
-    public List<ClaimedEvent> claimExcept(
+    public final List<ClaimedEvent> claimExcept(
             Connection conn,
             Claim claim,
             Instant now,
@@ -524,6 +535,130 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             int limit,
             Ordering ordering,
             Withheld withheld) {
+        List<ClaimedEvent> claimed = claimUnread(
+                conn, claim, now, lockExpiry, skipRecent, limit, ordering, withheld, Content.SMALL);
+        return complete(claimed, ids -> load(conn, ids));
+    }
+
+    /** Loads what the claim left in the table. */
+    static List<ClaimedEvent> complete(
+            List<ClaimedEvent> claimed, Function<List<String>, List<OutboxEvent>> loading) {
+        List<String> large = claimed.stream()
+                .filter(event -> !event.complete())
+                .map(event -> event.event().eventId())
+                .toList();
+        if (large.isEmpty()) {
+            return claimed;
+        }
+        Map<String, OutboxEvent> loaded =
+                loading.apply(large).stream().collect(Collectors.toMap(OutboxEvent::eventId, row -> row));
+        return claimed.stream()
+                .map(event -> new ClaimedEvent(
+                        loaded.getOrDefault(event.event().eventId(), event.event()), event.claim(), event.suspect()))
+                .toList();
+    }
+
+    /** The columns of an event, read as far as is said. */
+    final String columns(TableShape shape, String prefix, Reading reading) {
+        return contentSql.columns(shape, EventRows.columns(shape, prefix), reading);
+    }
+
+    /** The payload and headers of a table that is seen as one of ours. */
+    final String wholeContent(TableShape shape) {
+        return contentSql.columns(
+                shape,
+                List.of(
+                        new ContentSql.Column("payload", "payload", "payload", true),
+                        new ContentSql.Column("headers", "headers", "headers", false)),
+                Reading.WHOLE);
+    }
+
+    /** An event of {@link Reading#WHOLE}. */
+    final OutboxEvent whole(ResultSet row, TableShape shape) throws SQLException {
+        OutboxEvent event = EventRows.event(row, shape);
+        String fault = contentSql.fault(row, shape);
+        return fault == null ? event : event.withFault(fault);
+    }
+
+    /** SQL for the bytes of a value; JSON counts as text. */
+    String byteSize(String column, String type) {
+        return "OCTET_LENGTH(" + column + ")";
+    }
+
+    @Override
+    public Map<String, Long> sizes(Connection conn, Collection<String> eventIds) {
+        return run("read the sizes of " + eventIds.size() + " events", () -> {
+            TableShape shape = shape(conn);
+            String sizes = contentSql.sizes(shape, EventRows.columns(shape, ""));
+            Map<String, Long> found = new HashMap<>();
+            readIds(
+                    conn,
+                    "SELECT event_id, " + sizes + " FROM %1$s" + byPrimaryKey() + " WHERE %2$s",
+                    eventIds,
+                    row -> found.put(row.getString("event_id"), contentSql.readBytes(row, shape)));
+            return found;
+        });
+    }
+
+    @Override
+    public List<OutboxEvent> load(Connection conn, Collection<String> eventIds) {
+        return run("read " + eventIds.size() + " events", () -> {
+            TableShape shape = shape(conn);
+            String columns = columns(shape, "", Reading.WHOLE);
+            List<EventRows.Candidate> rows = new ArrayList<>();
+            readIds(
+                    conn,
+                    "SELECT " + columns + " FROM %1$s" + byPrimaryKey() + " WHERE %2$s",
+                    eventIds,
+                    row -> rows.add(new EventRows.Candidate(whole(row, shape), null, true)));
+            return rows.stream()
+                    .sorted(BY_URGENCY)
+                    .map(EventRows.Candidate::event)
+                    .toList();
+        });
+    }
+
+    @Override
+    public List<String> endUnreachable(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+        return run("end events that are never due", () -> {
+            List<String> ids = new ArrayList<>();
+            for (String status : dueIndexStartsWithStatus() ? List.of("= 0", "= 2") : List.of("IN (0, 2)")) {
+                // Binds: lock expiry, limit.
+                String sql = shape(conn).text("never due " + status, () -> """
+                        SELECT event_id
+                          FROM %s
+                         WHERE status %s
+                           AND available_at >= %s
+                           AND %s
+                         ORDER BY available_at
+                         LIMIT ?
+                         %s
+                        """.formatted(
+                                table(), status, TableShape.NEVER_SQL, isFree("locked_at"), lockCandidates()));
+                ids.addAll(queryByIndex(
+                        conn,
+                        sql,
+                        binder -> binder.time("locked_at", lockExpiry).number(limit - ids.size()),
+                        row -> row.getString(1)));
+            }
+            if (!ids.isEmpty()) {
+                control.bury(conn, ids, now, lockExpiry, reason);
+            }
+            return ids;
+        });
+    }
+
+    @Override
+    public List<ClaimedEvent> claimUnread(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering,
+            Withheld withheld,
+            Content content) {
         WithheldSql except = new WithheldSql(withheld);
         return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
             Instant latestCreation = latestCreation(now, skipRecent);
@@ -533,7 +668,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                     now,
                     lockExpiry,
                     limit,
-                    (by, most) -> candidates(conn, by, now, lockExpiry, latestCreation, most, ordering, except));
+                    (by, most) -> candidates(
+                            conn, by, now, lockExpiry, latestCreation, most, ordering, except, content));
         });
     }
 
@@ -633,11 +769,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     /** Larger priorities first, then in the order of their due time, whatever order the database answered in. */
     static List<ClaimedEvent> claimed(List<EventRows.Candidate> candidates, Claim claim) {
         return candidates.stream()
-                .sorted(Comparator.comparing(EventRows.Candidate::priority)
-                        .reversed()
-                        .thenComparing(EventRows.Candidate::availableAt)
-                        .thenComparing(candidate -> candidate.event().createdAt()))
-                .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.lockedBy() != null))
+                .sorted(BY_URGENCY)
+                .map(candidate -> candidate.claimedBy(claim))
                 .toList();
     }
 
@@ -723,13 +856,18 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             Instant latestCreation,
             int limit,
             Ordering ordering,
-            WithheldSql except)
+            WithheldSql except,
+            Content content)
             throws SQLException {
         TableShape shape = ordering.isOn() ? order.require(conn) : shape(conn);
+        boolean idsOnly = content == Content.IDS;
         String sql = shape.text(
-                except.text(OrderStatements.Text.of("claim " + by, ordering, 0)),
+                except.text(OrderStatements.Text.of("claim " + content + " " + by, ordering, 0)),
                 () -> candidatesSql(
-                        EventRows.columns(shape, "e.") + ", e.locked_by",
+                        idsOnly
+                                ? "e.event_id, e.locked_by, " + TableShape.isLeaseFault("e.locked_at") + " AS lease_fault"
+                                : columns(shape, "e.", Reading.SMALL)
+                                        + ", e.locked_by, e.locked_at AS was_locked_at",
                         by.condition + " AND " + IS_FREE + except.condition("e.")
                                 + (ordering.isOn() ? " AND " + order.isNext(ordering) : ""),
                         by.order));
@@ -746,7 +884,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                     }
                     bindLimit(binder, limit, ordering.isOn());
                 },
-                row -> EventRows.candidate(row, shape));
+                row -> idsOnly ? EventRows.unread(row) : EventRows.candidate(row, shape));
     }
 
     /** Takes those candidates that are still free and due, and answers them: one that failed since it was read waits for its retry. This alone decides who owns an event; a lock taken before only saves useless tries. */
@@ -760,8 +898,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                  WHERE %2$s
                    AND status + 0 IN (0, 2)
                    AND available_at <= ?
-                   AND (locked_at IS NULL OR locked_at < ?)
-                """,
+                   AND\s""" + isFree("locked_at"),
                 ids,
                 binder -> binder.text(token).time("locked_at", now),
                 binder -> binder.time("available_at", now).time("locked_at", lockExpiry));
@@ -775,10 +912,10 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             String lock = locksFirst() ? lockNow() : ""; // the UPDATE decides, but it must not wait
             List<EventRows.Candidate> rows = query(
                     conn,
-                    "SELECT %s, locked_by FROM %s WHERE event_id = ? AND status + 0 IN (0, 2) %s"
-                            .formatted(EventRows.columns(shape(conn), ""), table(), lock),
+                    "SELECT %s, locked_by, locked_at AS was_locked_at FROM %s WHERE event_id = ? AND status + 0 IN (0, 2) %s"
+                            .formatted(columns(shape(conn), "", Reading.WHOLE), table(), lock),
                     binder -> binder.text(eventId),
-                    row -> EventRows.candidate(row, shape(conn)));
+                    row -> EventRows.candidate(row, shape(conn), whole(row, shape(conn)), true));
             if (rows.isEmpty()) {
                 return Optional.empty();
             }
@@ -1112,7 +1249,18 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         audit.progress(conn, requestId, affected, finishedAt);
     }
 
+    /** The condition on the time of creation. One that is out of range is found too: its event becomes dead. Binds: latest created_at. */
+    static String isOld(String createdAt) {
+        return "(" + createdAt + " <= ? OR " + createdAt + " >= " + TableShape.NEVER_SQL + ")";
+    }
+
+    /** The condition that no lease runs. One that began at a time out of range never ends, and is none. Binds: lock expiry. */
+    static String isFree(String lockedAt) {
+        return "(" + lockedAt + " IS NULL OR " + lockedAt + " < ? OR " + lockedAt + " >= " + TableShape.NEVER_SQL
+                + ")";
+    }
+
     static Instant latestCreation(Instant now, Duration skipRecent) {
-        return skipRecent.isZero() ? ANY_TIME : now.minus(skipRecent);
+        return skipRecent.isZero() ? TableShape.NEVER : now.minus(skipRecent);
     }
 }

@@ -10,6 +10,7 @@ import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
+import outbox.model.OutboxEvent;
 import outbox.spi.Replay;
 
 import java.sql.Connection;
@@ -99,9 +100,9 @@ final class AdminStatements {
                     SELECT %s, status, done_at, locked_by, locked_at, last_error
                       FROM %s
                      WHERE event_id = ?
-                    """.formatted(EventRows.columns(shape, ""), store.table());
+                    """.formatted(store.columns(shape, "", ContentSql.Reading.WHOLE), store.table());
             List<Attempt> history = attempts.read(conn, eventId);
-            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape, history)).stream()
+            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape, store.whole(row, shape), history)).stream()
                     .findFirst();
         });
     }
@@ -201,8 +202,9 @@ final class AdminStatements {
                 "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
     }
 
-    static EventDetails details(ResultSet row, TableShape shape, List<Attempt> history) throws SQLException {
-        return new EventDetails(summary(row, shape), EventRows.event(row, shape), row.getString("last_error"), history);
+    static EventDetails details(ResultSet row, TableShape shape, OutboxEvent event, List<Attempt> history)
+            throws SQLException {
+        return new EventDetails(summary(row, shape), event, row.getString("last_error"), history);
     }
 
     static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {

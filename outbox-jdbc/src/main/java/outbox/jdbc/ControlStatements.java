@@ -242,7 +242,7 @@ final class ControlStatements {
         return store.shapeWith(conn, "expires_at");
     }
 
-    private void bury(Connection conn, List<String> eventIds, Instant now, Instant lockExpiry, String reason)
+    void bury(Connection conn, List<String> eventIds, Instant now, Instant lockExpiry, String reason)
             throws SQLException {
         store.updateHeldIds(
                 conn,
@@ -251,8 +251,7 @@ final class ControlStatements {
                    SET status = 3, done_at = ?, last_error = ?, locked_by = NULL, locked_at = NULL
                  WHERE %2$s
                    AND status + 0 IN (0, 2)
-                   AND (locked_at IS NULL OR locked_at < ?)
-                """,
+                   AND\s""" + AbstractJdbcEventStore.isFree("locked_at"),
                 eventIds,
                 binder -> binder.time("done_at", now).text(reason),
                 binder -> binder.time("locked_at", lockExpiry));

@@ -243,6 +243,13 @@ abstract class JdbcTable {
         return found;
     }
 
+    /** Reads the rows of many ids, some at a time. {@code %1$s} and {@code %2$s} as in {@link #updateIds}. */
+    final void readIds(Connection conn, String sql, Collection<String> ids, RowMapper<?> reader) throws SQLException {
+        for (List<String> some : portions(ids)) {
+            queryHeld(conn, idsText(conn, sql, some.size()), binder -> bindIds(binder, some), reader);
+        }
+    }
+
     private record IdsText(String sql, int ids) {}
 
     private String idsText(Connection conn, String sql, int ids) throws SQLException {

@@ -98,14 +98,15 @@ final class LayoutAdmin {
                 return Optional.empty();
             }
             // Binds: event_id, inside, where an index serves.
-            String text = "SELECT " + AdminStatements.SUMMARY_COLUMNS + "last_error, payload, headers FROM "
+            String text = "SELECT " + AdminStatements.SUMMARY_COLUMNS + "last_error, " + dialect.wholeContent(shape)
+                    + " FROM "
                     + asOurs(" WHERE " + sql.column(LayoutColumn.EVENT_ID) + " = "
                             + sql.parameter(store.shape(conn), LayoutColumn.EVENT_ID));
             return query(
                             conn,
                             text,
                             binder -> binder.text(eventId),
-                            row -> AdminStatements.details(row, shape, List.of()))
+                            row -> AdminStatements.details(row, shape, dialect.whole(row, shape), List.of()))
                     .stream()
                     .findFirst();
         });

@@ -9,17 +9,21 @@ import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
+import outbox.jdbc.ContentSql.Reading;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
+import outbox.order.Ordering;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.DescribedEventStore;
 import outbox.spi.Leadership;
+import outbox.spi.LoadingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.PartitionedEventStore;
 import outbox.spi.Replay;
 import outbox.spi.RowLockingEventStore;
+import outbox.spi.Withheld;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -32,6 +36,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +56,11 @@ import javax.sql.DataSource;
  * must share one instance. Where it has no lock at all, claims are in memory and need a {@link Leadership}. Thread-safe; keeps no connection.
  */
 public final class LayoutEventStore extends JdbcTable
-        implements DescribedEventStore, AdminEventStore, RowLockingEventStore, PartitionedEventStore {
+        implements DescribedEventStore,
+                AdminEventStore,
+                RowLockingEventStore,
+                LoadingEventStore,
+                PartitionedEventStore {
 
     private static final Logger LOG = System.getLogger(LayoutEventStore.class.getName());
     private static final Duration END_INTERVAL = Duration.ofMinutes(1);
@@ -408,15 +417,15 @@ public final class LayoutEventStore extends JdbcTable
                       FROM %s
                      WHERE %s
                        AND %s
-                       AND %s <= ?
+                       AND %s
                      ORDER BY %s, %s
                      LIMIT ?
                     """.formatted(
-                            rows.columns(shape(conn)),
+                            rows.columns(shape(conn), Reading.WHOLE),
                             sqlName(),
                             sql.isPending(),
                             sql.isDue(),
-                            sql.column(LayoutColumn.CREATED_AT),
+                            AbstractJdbcEventStore.isOld(sql.column(LayoutColumn.CREATED_AT)),
                             sql.column(LayoutColumn.CREATED_AT),
                             sql.order());
             return queryAnew(
@@ -427,7 +436,7 @@ public final class LayoutEventStore extends JdbcTable
                                     sql.plain(LayoutColumn.CREATED_AT),
                                     AbstractJdbcEventStore.latestCreation(now, skipRecent))
                             .number(limit),
-                    row -> rows.event(row, shape(conn)));
+                    row -> rows.whole(row, shape(conn)));
         });
     }
 
@@ -442,11 +451,36 @@ public final class LayoutEventStore extends JdbcTable
     @Override
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+        List<ClaimedEvent> claimed = claimUnread(
+                conn,
+                claim,
+                now,
+                lockExpiry,
+                skipRecent,
+                limit,
+                Ordering.off(),
+                Withheld.NOTHING,
+                Content.SMALL);
+        return AbstractJdbcEventStore.complete(claimed, ids -> load(conn, ids));
+    }
+
+    @Override
+    public List<ClaimedEvent> claimUnread(
+            Connection conn,
+            Claim claim,
+            Instant now,
+            Instant lockExpiry,
+            Duration skipRecent,
+            int limit,
+            Ordering ordering,
+            Withheld withheld,
+            Content content) {
         return run("claim events", () -> {
             endLost(conn, lockExpiry);
             List<LayoutRows.Candidate> found = new ArrayList<>();
             for (String pending : sql.pendingParts()) {
-                found.addAll(candidates(conn, pending, now, lockExpiry, skipRecent, limit, "FOR UPDATE SKIP LOCKED"));
+                found.addAll(candidates(
+                        conn, pending, now, lockExpiry, skipRecent, limit, content, "FOR UPDATE SKIP LOCKED"));
             }
             List<LayoutRows.Candidate> candidates = found.stream()
                     .filter(candidate -> !fence.isTaken(candidate.eventId(), lockExpiry))
@@ -456,8 +490,73 @@ public final class LayoutEventStore extends JdbcTable
             Set<String> taken = take(conn, claim.token(), candidates, now, lockExpiry);
             return candidates.stream()
                     .filter(candidate -> taken.contains(candidate.eventId()))
-                    .map(candidate -> new ClaimedEvent(candidate.event(), claim, candidate.wasHeld()))
+                    .map(candidate -> candidate.claimedBy(claim))
                     .toList();
+        });
+    }
+
+    @Override
+    public Map<String, Long> sizes(Connection conn, Collection<String> eventIds) {
+        return run("read the sizes of " + eventIds.size() + " events", () -> {
+            TableShape shape = shape(conn);
+            Map<String, Long> found = new HashMap<>();
+            readIds(
+                    conn,
+                    "SELECT " + sql.column(LayoutColumn.EVENT_ID) + ", " + rows.sizes(shape) + " FROM %1$s" + byId
+                            + " WHERE %2$s",
+                    possible(conn, eventIds),
+                    row -> found.put(row.getString(1), rows.readBytes(row, shape)));
+            return found;
+        });
+    }
+
+    @Override
+    public List<OutboxEvent> load(Connection conn, Collection<String> eventIds) {
+        return run("read " + eventIds.size() + " events", () -> {
+            TableShape shape = shape(conn);
+            List<LayoutRows.Candidate> found = new ArrayList<>();
+            readIds(
+                    conn,
+                    "SELECT " + rows.columns(shape, Reading.WHOLE) + " FROM %1$s" + byId + " WHERE %2$s",
+                    possible(conn, eventIds),
+                    row -> found.add(
+                            new LayoutRows.Candidate(rows.whole(row, shape), rows.sequence(row), false, true)));
+            return found.stream()
+                    .sorted(LayoutRows.Candidate.ORDER)
+                    .map(LayoutRows.Candidate::event)
+                    .toList();
+        });
+    }
+
+    @Override
+    public List<String> endUnreachable(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+        return run("end events that are never due", () -> {
+            LayoutFence.Piece free = fence.free(lockExpiry);
+            Set<String> ids = new HashSet<>();
+            for (String pending : sql.pendingParts()) {
+                // Binds: those of the fence, limit.
+                String text = "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM " + sqlName() + " WHERE " + pending
+                        + " AND " + sql.column(LayoutColumn.AVAILABLE_AT) + " >= " + TableShape.NEVER_SQL + free.sql()
+                        + " LIMIT ? FOR UPDATE SKIP LOCKED";
+                ids.addAll(queryHeld(
+                        conn,
+                        text,
+                        binder -> {
+                            free.binds().to(binder);
+                            binder.number(limit - ids.size());
+                        },
+                        row -> row.getString(1)));
+            }
+            ids.removeIf(eventId -> fence.isTaken(eventId, lockExpiry));
+            updateHeldIds(
+                    conn,
+                    "UPDATE %1$s" + byId + " SET " + sql.set(EventStatus.DEAD) + fence.letGo() + " WHERE %2$s AND "
+                            + sql.isUnfinished(),
+                    ids,
+                    binder -> sql.bindMark(binder, EventStatus.DEAD, 0, now, reason, now),
+                    binder -> {});
+            fence.forgetAll(ids);
+            return List.copyOf(ids);
         });
     }
 
@@ -507,7 +606,7 @@ public final class LayoutEventStore extends JdbcTable
         return run("lock due events", () -> {
             List<String> due = new ArrayList<>();
             for (String pending : sql.pendingParts()) {
-                candidates(conn, pending, now, lockExpiry, skipRecent, limit, "")
+                candidates(conn, pending, now, lockExpiry, skipRecent, limit, Content.IDS, "")
                         .forEach(candidate -> due.add(candidate.eventId()));
             }
             String text = "SELECT " + sql.column(LayoutColumn.EVENT_ID) + " FROM %1$s" + byId
@@ -523,27 +622,28 @@ public final class LayoutEventStore extends JdbcTable
             Instant lockExpiry,
             Duration skipRecent,
             int limit,
+            Content content,
             String lock)
             throws SQLException {
         TableShape shape = shape(conn);
+        boolean idsOnly = content == Content.IDS;
         LayoutFence.Piece free = fence.free(lockExpiry);
         // Binds: now, latest created_at, those of the fence, limit.
         String text = """
-                SELECT %s%s
+                SELECT %s
                   FROM %s
                  WHERE %s
                    AND %s
-                   AND %s <= ?%s
+                   AND %s%s
                  ORDER BY %s
                  LIMIT ?
                    %s
                 """.formatted(
-                        rows.columns(shape),
-                        fence.columns(),
+                        idsOnly ? rows.idColumns() : rows.columns(shape, Reading.SMALL) + fence.columns(),
                         sqlName(),
                         pending,
                         sql.isDue(),
-                        sql.column(LayoutColumn.CREATED_AT),
+                        AbstractJdbcEventStore.isOld(sql.column(LayoutColumn.CREATED_AT)),
                         free.sql(),
                         sql.order(),
                         lock);
@@ -558,7 +658,7 @@ public final class LayoutEventStore extends JdbcTable
                     free.binds().to(binder);
                     binder.number(fence.reach(limit));
                 },
-                row -> rows.candidate(row, shape, fence));
+                row -> idsOnly ? rows.unread(row, fence) : rows.candidate(row, shape, fence, Reading.SMALL));
     }
 
     /** Takes those that are still free. The rows are locked, so it takes them all, unless the database does not lock what it reads. */
@@ -627,7 +727,7 @@ public final class LayoutEventStore extends JdbcTable
                        AND %s%s
                      %s
                     """.formatted(
-                            rows.columns(shape(conn)),
+                            rows.columns(shape(conn), Reading.WHOLE),
                             fence.columns(),
                             sqlName() + byId,
                             idCondition(1),
@@ -645,7 +745,7 @@ public final class LayoutEventStore extends JdbcTable
                                         ours ? now.plus(Duration.ofDays(36_500)) : now);
                                 free.binds().to(binder);
                             },
-                            row -> rows.candidate(row, shape(conn), fence))
+                            row -> rows.candidate(row, shape(conn), fence, Reading.WHOLE))
                     .stream()
                     .filter(candidate -> !fence.isTaken(eventId, expiry))
                     .toList();

@@ -196,7 +196,7 @@ abstract class LayoutFence {
 
     private static Piece freeSince(String lockedAt, String timeColumn, Instant lockExpiry) {
         return new Piece(
-                " AND (" + lockedAt + " IS NULL OR " + lockedAt + " < ?)",
+                " AND " + AbstractJdbcEventStore.isFree(lockedAt),
                 binder -> binder.time(timeColumn, lockExpiry));
     }
 }

@@ -1,8 +1,11 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.ContentSql.Reading;
 import outbox.model.OutboxEvent;
 import outbox.relay.Meta;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
 import outbox.util.JsonCodec;
 
 import java.sql.ResultSet;
@@ -12,7 +15,6 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /** Reads events from rows of some layout. What only such a table knows, the sequence and the trace, goes into the headers. */
 final class LayoutRows {
@@ -39,14 +41,16 @@ final class LayoutRows {
 
     private final LayoutEventStore store;
     private final LayoutSql sql;
+    private final ContentSql content;
 
     LayoutRows(LayoutEventStore store, LayoutSql sql) {
         this.store = store;
         this.sql = sql;
+        this.content = new ContentSql(store.dialect(), sql.plain(LayoutColumn.PAYLOAD));
     }
 
     /** An event that can be claimed, its number if it has one, and whether a claim that ran out had it. */
-    record Candidate(OutboxEvent event, long sequence, boolean wasHeld) {
+    record Candidate(OutboxEvent event, long sequence, boolean wasHeld, boolean complete) {
 
         /** The oldest due time first. */
         static final Comparator<Candidate> ORDER = Comparator.comparing(Candidate::dueAt)
@@ -61,24 +65,51 @@ final class LayoutRows {
         String eventId() {
             return event.eventId();
         }
+
+        ClaimedEvent claimedBy(Claim claim) {
+            return new ClaimedEvent(event, claim, wasHeld, complete);
+        }
     }
 
-    String columns(TableShape shape) {
+    String columns(TableShape shape, Reading reading) {
+        return content.columns(shape, columns(shape), reading);
+    }
+
+    /** The two sizes of an event in bytes. */
+    String sizes(TableShape shape) {
+        return content.sizes(shape, columns(shape));
+    }
+
+    long readBytes(ResultSet row, TableShape shape) throws SQLException {
+        return content.readBytes(row, shape);
+    }
+
+    private List<ContentSql.Column> columns(TableShape shape) {
         return READ.stream()
                 .filter(column -> store.has(shape, column))
-                .map(sql::column)
-                .collect(Collectors.joining(", "));
+                .map(column -> new ContentSql.Column(
+                        sql.plain(column), sql.column(column), sql.column(column), column == LayoutColumn.PAYLOAD))
+                .toList();
     }
 
-    OutboxEvent event(ResultSet row, TableShape shape) throws SQLException {
+    /** An event of {@link Reading#WHOLE}. */
+    OutboxEvent whole(ResultSet row, TableShape shape) throws SQLException {
+        OutboxEvent event = event(row, shape);
+        String fault = content.fault(row, shape);
+        return fault == null ? event : event.withFault(fault);
+    }
+
+    private OutboxEvent event(ResultSet row, TableShape shape) throws SQLException {
         Instant createdAt = shape.read(row, sql.plain(LayoutColumn.CREATED_AT));
+        String eventType = row.getString(sql.plain(LayoutColumn.EVENT_TYPE));
+        String payload = row.getString(sql.plain(LayoutColumn.PAYLOAD));
         return new OutboxEvent(
                 row.getString(sql.plain(LayoutColumn.EVENT_ID)),
-                row.getString(sql.plain(LayoutColumn.EVENT_TYPE)),
+                eventType == null ? "" : eventType, // too large to be read
                 text(row, shape, LayoutColumn.AGGREGATE_TYPE),
                 text(row, shape, LayoutColumn.AGGREGATE_ID),
                 text(row, shape, LayoutColumn.TENANT_ID),
-                row.getString(sql.plain(LayoutColumn.PAYLOAD)),
+                payload == null ? "" : payload, // the same
                 headers(row, shape),
                 row.getInt(sql.plain(LayoutColumn.ATTEMPTS)),
                 createdAt == null ? Instant.EPOCH : createdAt,
@@ -88,14 +119,53 @@ final class LayoutRows {
                 null,
                 null,
                 0,
-                null);
+                null,
+                createdAt == null ? "The time at which it was stored is not a time" : null);
     }
 
-    Candidate candidate(ResultSet row, TableShape shape, LayoutFence fence) throws SQLException {
-        OutboxEvent event = event(row, shape);
-        boolean locked = sql.has(LayoutColumn.LOCKED_AT) && shape.read(row, sql.plain(LayoutColumn.LOCKED_AT)) != null;
-        long sequence = sql.has(LayoutColumn.SEQUENCE) ? row.getLong(sql.plain(LayoutColumn.SEQUENCE)) : 0;
-        return new Candidate(event, sequence, locked || fence.wasHeld(event.eventId()));
+    Candidate candidate(ResultSet row, TableShape shape, LayoutFence fence, Reading reading) throws SQLException {
+        OutboxEvent event = reading == Reading.WHOLE ? whole(row, shape) : event(row, shape);
+        Instant lockedAt =
+                sql.has(LayoutColumn.LOCKED_AT) ? shape.read(row, sql.plain(LayoutColumn.LOCKED_AT)) : null;
+        String fault = TableShape.leaseFault(lockedAt);
+        boolean complete = fault != null
+                || event.fault() != null
+                || reading == Reading.WHOLE
+                || !row.getBoolean(ContentSql.INCOMPLETE) && hasPayload(row, event);
+        return new Candidate(
+                fault == null ? event : event.withFault(fault),
+                sequence(row),
+                lockedAt != null || fence.wasHeld(event.eventId()),
+                complete);
+    }
+
+    private boolean hasPayload(ResultSet row, OutboxEvent event) throws SQLException {
+        return !event.payloadJson().isEmpty() || row.getString(sql.plain(LayoutColumn.PAYLOAD)) != null;
+    }
+
+    /** The columns of a candidate of which only the id is read. */
+    String idColumns() {
+        return sql.column(LayoutColumn.EVENT_ID)
+                + (sql.has(LayoutColumn.SEQUENCE) ? ", " + sql.column(LayoutColumn.SEQUENCE) : "")
+                + (sql.has(LayoutColumn.LOCKED_AT)
+                        ? ", " + sql.column(LayoutColumn.LOCKED_AT) + " IS NOT NULL AS was_locked, "
+                                + TableShape.isLeaseFault(sql.column(LayoutColumn.LOCKED_AT)) + " AS lease_fault"
+                        : "");
+    }
+
+    Candidate unread(ResultSet row, LayoutFence fence) throws SQLException {
+        String eventId = row.getString(sql.plain(LayoutColumn.EVENT_ID));
+        boolean locks = sql.has(LayoutColumn.LOCKED_AT);
+        OutboxEvent event = OutboxEvent.unread(eventId);
+        return new Candidate(
+                locks && row.getBoolean("lease_fault") ? event.withFault(TableShape.LEASE_FAULT) : event,
+                sequence(row),
+                locks && row.getBoolean("was_locked") || fence.wasHeld(eventId),
+                false);
+    }
+
+    long sequence(ResultSet row) throws SQLException {
+        return sql.has(LayoutColumn.SEQUENCE) ? row.getLong(sql.plain(LayoutColumn.SEQUENCE)) : 0;
     }
 
     private @Nullable String text(ResultSet row, TableShape shape, LayoutColumn column) throws SQLException {

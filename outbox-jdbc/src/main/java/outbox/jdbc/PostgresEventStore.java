@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import outbox.EventEnvelope;
+import outbox.jdbc.ContentSql.Reading;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
@@ -39,6 +40,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
 
     /** PostgreSQL cuts a longer one, and then takes it for another that is there. */
     static final int MAX_NAME = 63;
+
+    private static final int LARGE_JSON = 16 << 20; // stored, its text has more than a payload may
 
     private static final int FIRST_WITH_RANGES_OF_BLOCKS = 14;
 
@@ -260,7 +263,7 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
     }
 
     @Override
-    public List<ClaimedEvent> claimExcept(
+    public List<ClaimedEvent> claimUnread(
             Connection conn,
             Claim claim,
             Instant now,
@@ -268,7 +271,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             Duration skipRecent,
             int limit,
             Ordering ordering,
-            Withheld withheld) {
+            Withheld withheld,
+            Content content) {
         WithheldSql except = new WithheldSql(withheld);
         return run("claim events" + (ordering.isOn() ? " in order" : ""), () -> {
             TableShape shape = ordering.isOn() ? order().require(conn) : shape(conn);
@@ -277,19 +281,19 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 int byPriority = priorities.of(limit);
                 int byAge = limit - byPriority;
                 if (byAge > 0 && !backlog) {
-                    taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, byAge, ordering, except));
+                    taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, byAge, ordering, except, content));
                     if (taken.size() < byAge) { // all that is due, whatever its priority
                         return claimed(taken, claim);
                     }
                 }
                 if (byPriority > 0) {
                     taken.addAll(
-                            take(conn, shape, true, claim, now, lockExpiry, skipRecent, byPriority, ordering, except));
+                            take(conn, shape, true, claim, now, lockExpiry, skipRecent, byPriority, ordering, except, content));
                 }
             }
             if (taken.size() < limit) {
                 int most = limit - taken.size();
-                taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, most, ordering, except));
+                taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, most, ordering, except, content));
             }
             backlog = taken.size() == limit;
             return claimed(taken, claim);
@@ -318,18 +322,21 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             Duration skipRecent,
             int limit,
             Ordering ordering,
-            WithheldSql except)
+            WithheldSql except,
+            Content content)
             throws SQLException {
+        boolean idsOnly = content == Content.IDS;
         String sql = shape.text(
-                except.text(OrderStatements.Text.of(byPriority ? "claim by priority" : "claim", ordering, 0)),
+                except.text(OrderStatements.Text.of(
+                        "claim " + content + (byPriority ? " by priority" : ""), ordering, 0)),
                 () -> """
                 WITH due AS MATERIALIZED (
-                    SELECT e.tableoid AS part, e.ctid AS place, e.locked_by
+                    SELECT e.tableoid AS part, e.ctid AS place, e.locked_by, e.locked_at
                       FROM %1$s AS e
                      WHERE e.status IN (0, 2)
                        AND e.available_at <= ?
-                       AND e.created_at <= ?
-                       AND (e.locked_at IS NULL OR e.locked_at < ?)
+                       AND %7$s
+                       AND %8$s
                        %3$s
                        %6$s
                        %4$s
@@ -343,15 +350,19 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                  WHERE e.ctid = due.place
                    AND e.tableoid = due.part
                    AND e.status + 0 IN (0, 2)
-                   AND (e.locked_at IS NULL OR e.locked_at < ?)
+                   AND %8$s
                 RETURNING %2$s, due.locked_by
                 """.formatted(
                                 byPriority ? controlTable(shape) : table(),
-                                EventRows.columns(shape, "e."),
+                                idsOnly
+                                        ? "e.event_id, " + TableShape.isLeaseFault("due.locked_at") + " AS lease_fault"
+                                        : columns(shape, "e.", Reading.SMALL) + ", due.locked_at AS was_locked_at",
                                 byPriority ? "AND e.priority IS NOT NULL" : "",
                                 ordering.isOn() ? "AND " + order().isNext(ordering) : "",
                                 byPriority ? "e.priority DESC, e.available_at" : "e.available_at, e.created_at",
-                                except.condition("e.")));
+                                except.condition("e."),
+                                isOld("e.created_at"),
+                                isFree("e.locked_at")));
         return queryByIndex(
                 conn,
                 sql,
@@ -368,7 +379,16 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                             .time("locked_at", now)
                             .time("locked_at", lockExpiry);
                 },
-                row -> EventRows.candidate(row, shape));
+                row -> idsOnly ? EventRows.unread(row) : EventRows.candidate(row, shape));
+    }
+
+    /** The size of JSON is that of its text. To make it takes memory of the server, so what is large in any case is not asked. */
+    @Override
+    String byteSize(String column, String type) {
+        return type.startsWith("json")
+                ? "CASE WHEN pg_column_size(" + column + ") > " + LARGE_JSON + " THEN pg_column_size(" + column
+                        + ") ELSE octet_length(CAST(" + column + " AS text)) END"
+                : super.byteSize(column, type);
     }
 
     /** Tells the driver not to keep the statement prepared: the plan that the server would keep for it was made when the table was small, and reads it as a whole. */

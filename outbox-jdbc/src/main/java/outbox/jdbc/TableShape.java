@@ -45,6 +45,18 @@ final class TableShape {
             "locked_by",
             "locked_at");
 
+    /** What stands for "never" in a time, and SQL for it. Claims find a row whose time of creation or lock is later, so that it becomes dead. */
+    static final Instant NEVER = Instant.parse("9999-12-31T00:00:00Z");
+
+    static final String NEVER_SQL = "TIMESTAMP '9999-12-31 00:00:00'";
+
+    private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
+    static final String LEASE_FAULT =
+            "The time of its lock is out of range: it must be from " + FIRST + " on and before " + NEVER;
+
+    private static final Instant MIN = LocalDateTime.MIN.toInstant(ZoneOffset.UTC);
+    private static final Instant MAX = LocalDateTime.MAX.toInstant(ZoneOffset.UTC);
+
     /** Of a table that is not there. */
     static final TableShape NONE = new TableShape(Map.of(), Map.of(), null, false);
 
@@ -150,6 +162,15 @@ final class TableShape {
             statement.setNull(index, isZoned(column) ? Types.TIMESTAMP_WITH_TIMEZONE : Types.TIMESTAMP);
             return;
         }
+        if (value.equals(MIN) || value.equals(MAX)) { // how the driver of PostgreSQL spells an infinity
+            boolean first = value.equals(MIN);
+            statement.setObject(
+                    index,
+                    isZoned(column)
+                            ? first ? OffsetDateTime.MIN : OffsetDateTime.MAX
+                            : first ? LocalDateTime.MIN : LocalDateTime.MAX);
+            return;
+        }
         Instant micros = value.truncatedTo(ChronoUnit.MICROS);
         OffsetDateTime utc = micros.atOffset(ZoneOffset.UTC);
         if (typeOf(column).equals("timestamptz") && utc.getYear() > 0 && utc.getYear() <= 9999) {
@@ -169,9 +190,27 @@ final class TableShape {
     Instant read(ResultSet row, String column, String name) throws SQLException {
         if (isZoned(column)) {
             OffsetDateTime value = row.getObject(name, OffsetDateTime.class);
-            return value == null ? null : value.toInstant();
+            return value == null ? null : within(value.toInstant());
         }
         LocalDateTime value = row.getObject(name, LocalDateTime.class);
         return value == null ? null : value.toInstant(ZoneOffset.UTC);
+    }
+
+    /** An infinity with the offset of its driver is beyond the times that can be converted back. */
+    private static Instant within(Instant time) {
+        return time.isBefore(MIN) ? MIN : time.isAfter(MAX) ? MAX : time;
+    }
+
+    /** What is wrong with the time at which a lease began; null if nothing is. */
+    static @Nullable String leaseFault(@Nullable Instant lockedAt) {
+        return lockedAt == null || !lockedAt.isBefore(FIRST) && lockedAt.isBefore(NEVER)
+                ? null
+                : LEASE_FAULT;
+    }
+
+    /** SQL for the same, where times are not read: whether there is something wrong. */
+    static String isLeaseFault(String lockedAt) {
+        return "COALESCE(" + lockedAt + " < TIMESTAMP '0001-01-01 00:00:00' OR " + lockedAt + " >= " + NEVER_SQL
+                + ", FALSE)";
     }
 }

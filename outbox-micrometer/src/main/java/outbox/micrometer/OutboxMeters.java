@@ -19,8 +19,8 @@ import java.util.function.ToDoubleFunction;
 /**
  * The meters of one outbox table on one node. Give the same object to the dispatcher, the poller and, by {@link outbox.OutboxWriter#countedBy}, the writer of the table.
  *
- * <p>Labels are the table, the event type as {@code topic}, the result, and names from the configuration. Their values are bounded: what goes beyond {@link Builder#maxTopics} is
- * counted as {@code other}. Tenants, event ids and aggregates never become labels.
+ * <p>Labels are the table, the event type as {@code topic}, the result, and names from the configuration. Their values are bounded: what goes beyond {@link Builder#maxTopics}, or is longer
+ * than 160 characters, is counted as {@code other}. Tenants, event ids and aggregates never become labels.
  *
  * <p>All names are listed in {@code docs/metrics.md}. Thread-safe.
  */
@@ -189,12 +189,17 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
 
     @Override
     public void recordBreaker(String breaker, String state) {
-        if (!breakers.containsKey(breaker) && breakers.size() >= maxTopics) {
+        if (isBeyond(breakers, breaker)) {
             return;
         }
         String now = state.toLowerCase(Locale.ROOT);
         breakers.computeIfAbsent(breaker, this::newBreaker)
                 .forEach((name, value) -> value.set(name.equals(now) ? 1 : 0));
+    }
+
+    /** Whether there are too many values of a label, or this one is too long. */
+    private boolean isBeyond(Map<String, ?> known, String name) {
+        return !known.containsKey(name) && (known.size() >= maxTopics || !TableMeters.isLabel(name));
     }
 
     private Map<String, GaugeValue> newBreaker(String breaker) {
@@ -216,7 +221,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
     /** Limits of tenants have no meters: their names would be labels without bound. */
     @Override
     public void recordLimit(String limit, int running, int waiting) {
-        if (limit.startsWith(TENANT_LIMIT) || !limitsRunning.containsKey(limit) && limitsRunning.size() >= maxTopics) {
+        if (limit.startsWith(TENANT_LIMIT) || isBeyond(limitsRunning, limit)) {
             return;
         }
         limitsRunning
@@ -248,7 +253,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
 
     /** The meters of a job come together, so that each starts at zero; null beyond the bound. */
     private @Nullable JobMeters jobMeters(String job) {
-        if (!jobs.containsKey(job) && jobs.size() >= maxTopics) {
+        if (isBeyond(jobs, job)) {
             return null;
         }
         return jobs.computeIfAbsent(

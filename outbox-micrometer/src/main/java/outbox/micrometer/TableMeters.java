@@ -36,6 +36,9 @@ final class TableMeters {
         Duration.ofSeconds(60)
     };
 
+    /** The longest value of a label. Names come from event types, which other programs may write into the table at any length. */
+    private static final int MAX_LABEL_LENGTH = 160;
+
     private final Tags table;
     private final List<Meter> registered = new ArrayList<>(); // guarded by this, as the next
     private MeterRegistry registry;
@@ -89,8 +92,13 @@ final class TableMeters {
                 .register(registry));
     }
 
+    /** Whether a name is short enough for the value of a label. */
+    static boolean isLabel(String name) {
+        return name.length() <= MAX_LABEL_LENGTH;
+    }
+
     static double inSeconds(Duration duration) {
-        return duration.toMillis() / 1000.0;
+        return duration.getSeconds() + duration.getNano() / 1e9; // of any length
     }
 
     private <T extends Meter> T kept(T meter) {

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The meters that have the label {@code topic}. Whoever writes events chooses their types, so there is a bound: what comes beyond it shares one topic. */
+/** The meters that have the label {@code topic}. Whoever writes events chooses their types, so their number and length are bounded: what goes beyond shares one topic. */
 final class TopicMeters {
 
     static final String OTHER = "other";
@@ -41,7 +41,7 @@ final class TopicMeters {
     }
 
     Topic of(@Nullable String eventType) {
-        String name = eventType == null ? UNKNOWN : eventType;
+        String name = eventType == null ? UNKNOWN : TableMeters.isLabel(eventType) ? eventType : OTHER;
         Topic known = topics.get(name);
         return known != null ? known : add(name);
     }

@@ -3,8 +3,10 @@ package outbox.micrometer;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.Test;
+import outbox.admin.Backlog;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Set;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -34,6 +36,38 @@ class OutboxMetersTest {
         assertThat(scrape.value("outbox_enqueue_total", "topic", "other")).isEqualTo(998);
         assertThat(scrape.value("outbox_dispatch_total", "topic", "other", "result", "success"))
                 .isEqualTo(1);
+    }
+
+    @Test
+    void a_long_topic_is_counted_with_the_others_and_never_becomes_a_label() {
+        OutboxMeters meters = meters(2);
+        String longTopic = "x".repeat(10_000);
+
+        meters.recordEnqueued(longTopic);
+        meters.recordDead(longTopic + "y");
+        meters.recordDispatch(longTopic, false, Duration.ofMillis(3));
+        meters.recordBreaker(longTopic, "OPEN");
+        meters.recordLimit("type " + longTopic, 1, 1);
+        meters.recordReconcileFailure(longTopic);
+        meters.recordEnqueued("x".repeat(128)); // the longest that the writer takes
+
+        Scrape scrape = Scrape.of(registry);
+        assertThat(scrape.values("topic")).isEqualTo(Set.of("other", "x".repeat(128)));
+        assertThat(scrape.value("outbox_enqueue_total", "topic", "other")).isEqualTo(1);
+        assertThat(scrape.value("outbox_dead_total", "topic", "other")).isEqualTo(1);
+        assertThat(scrape.value("outbox_dispatch_total", "topic", "other", "result", "failure"))
+                .isEqualTo(1);
+        assertThat(registry.scrape()).doesNotContain("x".repeat(200));
+    }
+
+    @Test
+    void an_age_of_any_length_is_a_number() {
+        Backlog backlog = Backlog.of(
+                Instant.parse("2026-11-18T00:00:00Z"), 1, 0, Instant.MIN, Instant.MIN);
+        OutboxMeters.builder(registry, "t").backlog(() -> backlog).build();
+
+        assertThat(Scrape.of(registry).value("outbox_oldest_pending_age_seconds", "table", "t"))
+                .isBetween(1e11, 1e12);
     }
 
     @Test

@@ -1,0 +1,110 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import outbox.jdbc.HostileTable.Kind;
+import outbox.testing.ChildJvm;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.IntStream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/** Rows that the memory of a node cannot hold, and rows that the database itself cannot read. */
+class UnreadableRowsTest {
+
+    private static final int MIB = 1 << 20;
+
+    @ParameterizedTest
+    @EnumSource(names = {"OUTBOX_ON_POSTGRES", "MODULE_ON_POSTGRES", "OUTBOX_ON_MARIADB", "TEXT_STATUS_ON_MARIADB"})
+    void rows_larger_than_the_memory_are_dead_and_the_others_are_delivered(Kind kind) throws Exception {
+        HostileTable table = new HostileTable(kind);
+        List<Map<String, @Nullable String>> good = table.goodRows(50);
+        List<Map<String, @Nullable String>> large = table.goodRows(kind.isMySql() ? 30 : 101);
+        table.insert(large);
+        if (kind.isMySql()) {
+            table.execute("ALTER TABLE " + table.table() + " MODIFY payload LONGTEXT NOT NULL");
+        }
+        fill(table, HostileTable.ids(large), 6 * MIB);
+        if (!kind.isMySql()) { // there a value is never larger than a packet, 16 MiB
+            fill(table, HostileTable.ids(large).subList(0, 1), 120 * MIB);
+        }
+        table.insert(good);
+
+        String heap = kind.isMySql() ? "-Xmx64m" : "-Xmx256m";
+        try (ChildJvm child = ChildJvm.of(HostileNode.class)
+                .jvmOptions(heap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError")
+                .arguments(table.url, kind.name())
+                .start()) {
+            child.awaitLine("STARTED", Duration.ofSeconds(60));
+            await().atMost(Duration.ofSeconds(90)).until(() -> !child.isAlive() || table.pending() == 0);
+            assertThat(child.isAlive()).as("It did not run out of memory").isTrue();
+        }
+        assertThat(table.done().keySet()).containsExactlyInAnyOrderElementsOf(HostileTable.ids(good));
+        assertThat(table.dead().keySet()).containsExactlyInAnyOrderElementsOf(HostileTable.ids(large));
+        if (!kind.isTextStatus()) {
+            assertThat(table.dead().values()).allSatisfy(why -> assertThat(why).contains("bytes; at most"));
+        }
+    }
+
+    private static void fill(HostileTable table, List<String> ids, int bytes) {
+        String value = table.kind.isModule() ? "to_jsonb(repeat('x', " + bytes + "))" : "REPEAT('x', " + bytes + ")";
+        String in = String.join(", ", ids.stream().map(id -> "'" + id + "'").toList());
+        table.execute("UPDATE " + table.table() + " SET payload = " + value + " WHERE event_id IN (" + in + ")");
+    }
+
+    @Test
+    void a_corrupt_row_is_found_by_halves_and_dead_and_the_others_are_delivered() {
+        HostileTable table = new HostileTable(Kind.OUTBOX_ON_POSTGRES);
+        List<Map<String, @Nullable String>> good = table.goodRows(100);
+        List<Map<String, @Nullable String>> corrupt = table.goodRows(3);
+        corrupt.forEach(row -> row.put("payload", "x".repeat(8000)));
+        table.execute("ALTER TABLE outbox_event ALTER payload SET STORAGE EXTERNAL");
+        table.insert(good.subList(0, 50));
+        table.insert(corrupt);
+        table.execute("SET allow_system_table_mods = on; DO $$ BEGIN EXECUTE 'DELETE FROM ' ||"
+                + " (SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'outbox_event'::regclass); END $$");
+        table.insert(good.subList(50, 100));
+
+        try (Node node = new Node(table.pool, Kind.OUTBOX_ON_POSTGRES.store(table.pool))) {
+            node.poller.start();
+            await().atMost(Duration.ofSeconds(60)).until(() -> table.pending() == 0);
+        }
+
+        assertThat(table.done().keySet()).containsExactlyInAnyOrderElementsOf(HostileTable.ids(good));
+        assertThat(table.dead().keySet()).containsExactlyInAnyOrderElementsOf(HostileTable.ids(corrupt));
+        assertThat(table.dead().values()).allSatisfy(why -> assertThat(why).contains("cannot be read"));
+    }
+
+    @Test
+    void events_of_the_largest_size_come_one_after_the_other_if_there_is_little_memory() {
+        HostileTable table = new HostileTable(Kind.OUTBOX_ON_POSTGRES);
+        List<Map<String, @Nullable String>> rows = IntStream.range(0, 40)
+                .mapToObj(i -> {
+                    Map<String, @Nullable String> row = table.goodRow();
+                    row.put("event_id", UUID.randomUUID().toString());
+                    row.put("payload", "x".repeat(MIB));
+                    return row;
+                })
+                .toList();
+        table.insert(table.goodRows(100));
+        table.insert(rows);
+
+        try (Node node = new Node(
+                table.pool,
+                Kind.OUTBOX_ON_POSTGRES.store(table.pool),
+                dispatcher -> dispatcher.maxQueuedBytes(4L * MIB),
+                poller -> {})) {
+            node.poller.start();
+            await().atMost(Duration.ofSeconds(60)).until(() -> table.done().size() == 140);
+
+            assertThat(node.delivered).hasSize(140);
+        }
+    }
+}
