@@ -1063,6 +1063,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
+    public long countDead(Connection conn) {
+        return admin.countDead(conn);
+    }
+
+    @Override
     public Optional<EventDetails> find(Connection conn, String eventId) {
         return admin.find(conn, eventId);
     }
