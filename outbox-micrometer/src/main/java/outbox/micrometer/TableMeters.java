@@ -90,7 +90,7 @@ final class TableMeters {
     }
 
     static double inSeconds(Duration duration) {
-        return duration.toMillis() / 1000.0;
+        return duration.getSeconds() + duration.getNano() / 1e9; // in milliseconds an age of ages would overflow
     }
 
     private <T extends Meter> T kept(T meter) {

@@ -3,8 +3,10 @@ package outbox.micrometer;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.Test;
+import outbox.admin.Backlog;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Set;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -44,6 +46,16 @@ class OutboxMetersTest {
         assertThat(scrape.value("outbox_dead_total", "topic", "a")).isZero();
         assertThat(scrape.value("outbox_dispatch_total", "topic", "a", "result", "failure"))
                 .isZero();
+    }
+
+    @Test
+    void an_age_of_ages_is_a_number() {
+        Backlog hostile = Backlog.of(Instant.now(), 1, 0, Instant.MIN, Instant.MIN); // as '-infinity' is read
+        OutboxMeters.builder(registry, "t").backlog(() -> hostile).build();
+
+        Scrape scrape = Scrape.of(registry);
+        assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isGreaterThan(1e16);
+        assertThat(scrape.value("outbox_overdue_age_seconds")).isGreaterThan(1e16);
     }
 
     @Test
