@@ -9,14 +9,17 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Serves {@code /health}, and metrics if they are on, by the JDK's small server. Where a token is set, every request must have it. Requests and answers have a time limit of ten seconds, two
- * run at a time.
+ * Serves {@code /health}, and metrics if they are on, by the JDK's small server. Where a token is set, every request must
+ * have it.
+ *
+ * <p>A request that has begun holds a thread until it is complete. So there are many threads, and requests have a short
+ * time limit: who sends half requests gets {@value #THREADS} of them at a time. What comes beyond is closed at once.
  */
 final class HealthServer implements AutoCloseable {
 
@@ -24,37 +27,37 @@ final class HealthServer implements AutoCloseable {
     record Health(boolean isUp, String json) {}
 
     private static final Logger LOG = System.getLogger(HealthServer.class.getName());
-    private static final int THREADS = 2;
-    private static final int BACKLOG = 64;
+    private static final int THREADS = 256;
+    private static final int BACKLOG = 256; // connections that nobody has accepted yet
+    private static final long STACK_BYTES = 256 * 1024;
 
     static {
-        limit("sun.net.httpserver.maxReqTime");
-        limit("sun.net.httpserver.maxRspTime");
+        limit("sun.net.httpserver.maxReqTime", 3);
+        limit("sun.net.httpserver.maxRspTime", 10);
     }
 
     private final RelaySettings.Server settings;
     private final HttpServer server;
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
             1,
-            TimeUnit.MINUTES,
-            new ArrayBlockingQueue<>(BACKLOG),
+            THREADS,
+            10,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(), // a new thread rather than a wait behind half requests
             task -> {
-                Thread thread = new Thread(task, "outbox-relay-http");
+                Thread thread = new Thread(null, task, "outbox-relay-http", STACK_BYTES);
                 thread.setDaemon(true);
                 return thread;
-            },
-            new ThreadPoolExecutor.CallerRunsPolicy());
+            });
 
     private HealthServer(RelaySettings.Server settings, HttpServer server) {
         this.settings = settings;
         this.server = server;
     }
 
-    private static void limit(String property) {
+    private static void limit(String property, int seconds) {
         if (System.getProperty(property) == null) {
-            System.setProperty(property, "10"); // seconds; the server reads it once
+            System.setProperty(property, Integer.toString(seconds)); // the server reads it once
         }
     }
 

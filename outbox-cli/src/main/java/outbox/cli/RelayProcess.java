@@ -41,8 +41,11 @@ final class RelayProcess implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(RelayProcess.class.getName());
 
-    /** Connections that a table may need at a time: claim, outcomes, leases, purge, and the lock of the leader. */
-    private static final int CONNECTIONS_PER_TABLE = 5;
+    /** Connections that a table may need at a time: claim, outcomes, leases, purge, counts, and the lock of the leader. */
+    private static final int CONNECTIONS_PER_TABLE = 6;
+
+    private static final Duration ASK_EVERY = Duration.ofSeconds(1);
+    private static final Duration UNREACHED_AFTER = Duration.ofSeconds(5);
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
     private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
@@ -52,8 +55,9 @@ final class RelayProcess implements AutoCloseable {
     private final HikariDataSource pool;
     private final Meters meters;
     private final StdoutTransport stdout;
-    private final Liveness database;
+    private final BackgroundReading<Boolean> database;
     private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
+    private final Map<String, TableHealth> tables = new LinkedHashMap<>(); // by label; complete before the server starts
     private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
     private @Nullable HealthServer server; // starting thread only
 
@@ -62,7 +66,7 @@ final class RelayProcess implements AutoCloseable {
         this.pool = pool(settings);
         this.meters = new Meters();
         this.stdout = new StdoutTransport(new FileOutputStream(FileDescriptor.out), onBroken);
-        this.database = new Liveness(this::isDatabaseThere);
+        this.database = BackgroundReading.start("database", this::askDatabase, ASK_EVERY);
         others.add(pool);
         others.add(meters);
         others.add(database);
@@ -89,7 +93,7 @@ final class RelayProcess implements AutoCloseable {
         if (settings.delivery().enabled()) {
             requireDifferent(settings.delivery().tables(), Setting.RELAY_TABLES);
             for (String table : settings.delivery().tables()) {
-                relays.put(table, relay(table, Target.kind(pool, table)));
+                addRelay(table, Target.kind(pool, table));
             }
         }
         if (settings.cleaner().enabled()) {
@@ -139,14 +143,16 @@ final class RelayProcess implements AutoCloseable {
         }
     }
 
-    private Relay relay(String table, TableKind kind) throws SQLException {
+    private void addRelay(String table, TableKind kind) throws SQLException {
         RelaySettings.Delivery delivery = settings.delivery();
+        String label = Target.label(pool, table);
         Leadership leadership = delivery.singleActive() ? leadership(table) : null;
         try {
             AdminEventStore store = store(table, kind, leadership);
+            OutboxAdmin admin = new OutboxAdmin(connections(), store);
             Transport transport = Transport.to(settings, table, stdout);
             others.add(transport);
-            Relay.Builder relay = Relay.builder()
+            Relay.Builder builder = Relay.builder()
                     .connectionProvider(connections())
                     .eventStore(store)
                     .table(table)
@@ -160,11 +166,15 @@ final class RelayProcess implements AutoCloseable {
                     .drainTimeout(drainOfDeliveries(delivery.drainTime()))
                     .lastErrorMaxBytes(delivery.lastErrorMaxBytes())
                     .withoutPurge();
-            delivery.databaseTimeout().ifPresent(relay::databaseTimeout);
+            delivery.databaseTimeout().ifPresent(builder::databaseTimeout);
             if (settings.server().metricsPath().isPresent()) {
-                relay.metrics(meters.of(table, new OutboxAdmin(connections(), store), leadership));
+                builder.metrics(meters.of(label, admin, leadership));
             }
-            return (leadership == null ? relay : relay.leadership(leadership)).build();
+            Relay relay = (leadership == null ? builder : builder.leadership(leadership)).build();
+            relays.put(table, relay);
+            TableHealth health = new TableHealth(relay, admin, delivery.maxSilence());
+            tables.put(label, health);
+            others.add(health);
         } catch (Throwable e) {
             if (leadership != null) {
                 leadership.close();
@@ -236,17 +246,18 @@ final class RelayProcess implements AutoCloseable {
     /** Of a table in partitions, by rows only what a day that could not be dropped still has. */
     private OutboxPurge purge(String table, TableKind kind) throws SQLException {
         outbox.relay.RelaySettings.Cleaner cleaner = settings.cleaner();
+        AdminEventStore store = Target.subject(
+                        settings.database(), table, kind, settings.delivery().maxAttempts())
+                .store();
         OutboxPurge.Builder purge = OutboxPurge.builder()
                 .connectionProvider(connections())
-                .eventStore(Target.subject(
-                                settings.database(),
-                                table,
-                                kind,
-                                settings.delivery().maxAttempts())
-                        .store())
+                .eventStore(store)
                 .interval(cleaner.interval())
                 .retention(cleaner.retention());
         cleaner.deadRetention().ifPresent(purge::deadRetention);
+        if (settings.server().metricsPath().isPresent()) {
+            purge.metrics(meters.of(Target.label(pool, table), new OutboxAdmin(connections(), store), null));
+        }
         return purge.build();
     }
 
@@ -254,36 +265,35 @@ final class RelayProcess implements AutoCloseable {
         return pool::getConnection;
     }
 
+    /** Answers from memory: the database is asked in the background. */
     private HealthServer.Health health() {
-        boolean isUp = database.isThere();
-        Map<String, String> tables = new LinkedHashMap<>();
-        settings.delivery().tables().forEach(table -> tables.put(table, state(relays.get(table))));
+        boolean isReached = database.sinceSuccess().compareTo(UNREACHED_AFTER) < 0;
+        boolean isUp = isReached;
+        Map<String, Object> reports = new LinkedHashMap<>();
+        for (Map.Entry<String, TableHealth> table : tables.entrySet()) {
+            TableHealth.Report report = table.getValue().report();
+            isUp &= report.isUp();
+            reports.put(table.getKey(), report.fields());
+        }
+        if (!settings.delivery().enabled()) {
+            settings.delivery().tables().forEach(table -> reports.put(table, Map.of("role", "off")));
+        }
         return new HealthServer.Health(
                 isUp,
                 Json.line(new Answer()
                         .with("status", isUp ? "UP" : "DOWN")
-                        .with("database", isUp ? "reached" : "not reached")
-                        .with("tables", tables)
+                        .with("database", isReached ? "reached" : "not reached")
+                        .with("tables", reports)
                         .map()));
     }
 
-    private String state(@Nullable Relay relay) {
-        if (relay == null) {
-            return "off";
-        }
-        if (!settings.delivery().singleActive()) {
-            return "shared";
-        }
-        return relay.isActive() ? "leader" : "standby";
-    }
-
-    private boolean isDatabaseThere() {
+    private boolean askDatabase() throws SQLException {
         try (Connection connection = pool.getConnection()) {
-            return connection.isValid(2);
-        } catch (SQLException e) {
-            LOG.log(Level.DEBUG, "The database is not there", e);
-            return false;
+            if (connection.isValid(2)) {
+                return true;
+            }
         }
+        throw new SQLException("The database does not answer");
     }
 
     /** Where the server listens. */

@@ -34,7 +34,8 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
             int maxAttempts,
             Duration dispatchTimeout,
             Duration drainTime,
-            int lastErrorMaxBytes) {}
+            int lastErrorMaxBytes,
+            Duration maxSilence) {}
 
     /** Where events go: to the endpoint, or to standard output if there is none. */
     record Transport(Optional<URI> endpoint, Optional<String> secret) {}
@@ -45,6 +46,8 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     private static final Duration SHORTEST = Duration.ofMillis(10);
     private static final Duration LONGEST = Duration.ofDays(36_500);
     private static final int MIN_TOKEN = 16;
+    private static final Duration SHORTEST_SILENCE = Duration.ofSeconds(30);
+    private static final int POLLS_OF_SILENCE = 5;
 
     /** @throws SettingsException that tells all that is wrong */
     static RelaySettings of(Settings settings, Secrets secrets) {
@@ -82,6 +85,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     private static @Nullable Delivery delivery(
             Settings settings, String product, outbox.relay.@Nullable RelaySettings common) {
         Optional<Duration> databaseTimeout = settings.readOptional(Setting.RELAY_DATABASE_TIMEOUT, RelaySettings::span);
+        Optional<Duration> maxSilence = settings.readOptional(Setting.HEALTH_MAX_SILENCE, RelaySettings::span);
         Duration drainTime = settings.read(Setting.RELAY_DRAIN_TIME, Durations::parse);
         if (common == null || drainTime == null) {
             return null;
@@ -105,7 +109,13 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 delivery.maxAttempts(),
                 delivery.dispatchTimeout(),
                 drainTime,
-                delivery.lastErrorMaxBytes());
+                delivery.lastErrorMaxBytes(),
+                maxSilence.orElseGet(() -> silenceOf(delivery.pollInterval())));
+    }
+
+    private static Duration silenceOf(Duration pollInterval) {
+        Duration silence = pollInterval.multipliedBy(POLLS_OF_SILENCE);
+        return silence.compareTo(SHORTEST_SILENCE) < 0 ? SHORTEST_SILENCE : silence;
     }
 
     private static Cleaner cleaner(Settings settings, String product, Cleaner common, Delivery delivery) {

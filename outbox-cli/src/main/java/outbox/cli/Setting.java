@@ -60,6 +60,12 @@ enum Setting {
     SERVER_BIND("OUTBOX_SERVER_BIND", "--bind", "HOST:PORT", "127.0.0.1:9470", "where /health and metrics are served"),
     SERVER_TOKEN("OUTBOX_SERVER_TOKEN", null, "TOKEN", null, "bearer token that requests must have"),
     SERVER_TOKEN_FILE("OUTBOX_SERVER_TOKEN_FILE", "--server-token-file", "FILE", null, "file with that token"),
+    HEALTH_MAX_SILENCE(
+            "OUTBOX_HEALTH_MAX_SILENCE",
+            "--health-max-silence",
+            "TIME",
+            null,
+            "how long a table may be without a successful look until /health is DOWN; 30s, or five poll intervals"),
     METRICS_ENABLED("PROMETHEUS_METRICS_ENABLED", "--metrics-enabled", "BOOL", "false", "whether metrics are served"),
     METRICS_PATH("PROMETHEUS_METRICS_PATH", "--metrics-path", "PATH", "/debug/prometheus", "where metrics are served");
 

@@ -7,6 +7,7 @@ import outbox.cli.doctor.TableKind;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.TableLayout;
+import outbox.jdbc.TableName;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Leadership;
 
@@ -69,15 +70,13 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         if (!product.equals("postgresql")) {
             return table;
         }
-        String sql =
-                "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-                        + " WHERE c.oid = to_regclass(?)";
-        try (Connection connection = database.getConnection();
-                PreparedStatement select = connection.prepareStatement(sql)) {
-            select.setString(1, table);
-            try (ResultSet row = select.executeQuery()) {
-                return row.next() ? row.getString(1) : table;
-            }
+        return label(database, table);
+    }
+
+    /** The table as metrics and health call it: one name however it was spelled. */
+    static String label(DataSource database, String table) throws SQLException {
+        try (Connection connection = database.getConnection()) {
+            return new TableName(table).qualified(connection);
         }
     }
 

@@ -2,17 +2,23 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 class HealthServerTest {
 
@@ -32,7 +38,7 @@ class HealthServerTest {
 
     private static HttpResponse<String> get(HealthServer server, String path, String... headers) throws Exception {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.port() + path))
-                .timeout(Duration.ofSeconds(10));
+                .timeout(Duration.ofSeconds(8)); // less than the server once waited for a half request
         if (headers.length > 0) {
             request.headers(headers);
         }
@@ -67,6 +73,47 @@ class HealthServerTest {
             assertThat(get(server, "/health", "Authorization", "Bearer " + TOKEN)
                             .statusCode())
                     .isEqualTo(200);
+        }
+    }
+
+    private static List<Socket> halfRequests(HealthServer server, int count) throws IOException {
+        List<Socket> halves = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            Socket half = new Socket(InetAddress.getLoopbackAddress(), server.port());
+            half.getOutputStream().write("GET /health HTTP/1.1\r\nHost: lo".getBytes(StandardCharsets.US_ASCII));
+            half.getOutputStream().flush();
+            halves.add(half);
+        }
+        return halves;
+    }
+
+    private static void close(List<Socket> sockets) throws IOException {
+        for (Socket socket : sockets) {
+            socket.close();
+        }
+    }
+
+    @Test
+    void half_requests_do_not_keep_others_waiting() throws Exception {
+        try (HealthServer server = start(Optional.empty(), true)) {
+            List<Socket> halves = halfRequests(server, 80);
+            try {
+                assertThat(get(server, "/health").statusCode()).isEqualTo(200);
+                assertThat(get(server, "/debug/prometheus").statusCode()).isEqualTo(200);
+            } finally {
+                close(halves);
+            }
+        }
+    }
+
+    @Test
+    void a_flood_of_half_requests_ends_with_its_sender() throws Exception {
+        try (HealthServer server = start(Optional.empty(), true)) {
+            close(halfRequests(server, 400));
+
+            await().atMost(Duration.ofSeconds(60))
+                    .ignoreExceptions()
+                    .until(() -> get(server, "/health").statusCode() == 200);
         }
     }
 

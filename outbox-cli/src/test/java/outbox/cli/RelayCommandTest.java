@@ -214,16 +214,16 @@ class RelayCommandTest {
 
             await().atMost(START)
                     .untilAsserted(
-                            () -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"org_outbox\":\"leader\""));
+                            () -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"role\":\"leader\""));
             assertThat(number("SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
                             + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
                     .isEqualTo(LOCK_OF_PUBLIC_ORG_OUTBOX);
             await().atMost(START)
                     .untilAsserted(() -> assertThat(get(health.replace("/health", "/debug/prometheus")))
                             .contains(
-                                    "outbox_dispatch_total{result=\"success\",table=\"org_outbox\",topic=\"org.organization.created.v1\"} 1",
-                                    "outbox_relay_leader{table=\"org_outbox\"} 1",
-                                    "outbox_pending{table=\"org_outbox\"} 0"));
+                                    "outbox_dispatch_total{result=\"success\",table=\"public.org_outbox\",topic=\"org.organization.created.v1\"} 1",
+                                    "outbox_relay_leader{table=\"public.org_outbox\"} 1",
+                                    "outbox_pending{table=\"public.org_outbox\"} 0"));
         }
     }
 

@@ -26,6 +26,16 @@ class RelaySettingsTest {
         return RelaySettings.of(new Settings(Map.of(), environment, null), new Secrets());
     }
 
+    @Test
+    void the_longest_silence_follows_the_poll_interval_unless_it_is_set() {
+        assertThat(read().delivery().maxSilence()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(read("OUTBOX_RELAY_POLL_INTERVAL", "1m").delivery().maxSilence())
+                .isEqualTo(Duration.ofMinutes(5));
+        assertThat(read("OUTBOX_HEALTH_MAX_SILENCE", "2m").delivery().maxSilence())
+                .isEqualTo(Duration.ofMinutes(2));
+        assertRefused("OUTBOX_HEALTH_MAX_SILENCE", "OUTBOX_HEALTH_MAX_SILENCE", "0s");
+    }
+
     private static void assertRefused(String words, String... pairs) {
         assertThatThrownBy(() -> read(pairs))
                 .isInstanceOf(SettingsException.class)

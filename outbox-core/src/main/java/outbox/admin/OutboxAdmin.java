@@ -82,6 +82,16 @@ public final class OutboxAdmin {
         return access.inTransaction("read the backlog", store::backlog);
     }
 
+    /**
+     * Counts dead events. Meant to be asked every minute or so: on PostgreSQL, {@code outbox_event} has no index for
+     * them, so that it reads the whole table there unless an index was added.
+     *
+     * @throws outbox.OutboxException if the count took longer than a few seconds, among others
+     */
+    public long deadEvents() {
+        return access.inTransaction("count dead events", store::countDead);
+    }
+
     /** Reads everything about one event; empty if there is none with this id. */
     public Optional<EventDetails> find(String eventId) {
         return access.inTransaction("read an event", connection -> store.find(connection, eventId));

@@ -75,6 +75,8 @@ public final class OutboxDispatcher implements AutoCloseable {
     private final WorkerPool pool;
     private final LeaseKeeper keeper;
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final MarkTrouble markTrouble = new MarkTrouble();
+    private volatile @Nullable String lastError; // of the last attempt that failed; the marker's thread writes
     private volatile boolean turnedAway; // a poller found that nothing was taken; pollers and keeper write
     private volatile boolean hasPoller; // set when a poller is attached, as the next three
     private volatile Runnable onReleased = () -> {};
@@ -327,7 +329,12 @@ public final class OutboxDispatcher implements AutoCloseable {
     /** How this dispatcher is doing, without I/O. */
     public DispatcherStatus status() {
         return new DispatcherStatus(
-                pool.workerCount(), pool.liveWorkers(), queues.depth(Source.HOT), queues.depth(Source.COLD));
+                pool.workerCount(),
+                pool.liveWorkers(),
+                queues.depth(Source.HOT),
+                queues.depth(Source.COLD),
+                markTrouble.lasts(),
+                lastError);
     }
 
     /** What breakers, limits and pauses do on this dispatcher at the moment. */
@@ -494,6 +501,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         @Override
         public void marked(Delivery delivery, Mark mark, Marker.Written written) {
+            markTrouble.end();
             if (order != null) {
                 order.marked(delivery, mark, written == Marker.Written.YES);
                 wakeForSuccessors(delivery, mark);
@@ -508,6 +516,9 @@ public final class OutboxDispatcher implements AutoCloseable {
                 return;
             }
             recordRun(delivery, mark);
+            if (!mark.error().isEmpty()) {
+                lastError = mark.error();
+            }
             switch (mark.status()) {
                 case DONE -> metrics.incrementDispatchSuccess();
                 case RETRY -> {
@@ -550,6 +561,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         @Override
         public void released(Release release) {
+            markTrouble.end();
             if (release.wakes()) {
                 onReleased.run();
             }
@@ -562,6 +574,7 @@ public final class OutboxDispatcher implements AutoCloseable {
 
         @Override
         public void markFailed() {
+            markTrouble.begin();
             metrics.incrementMarkFailures();
         }
 

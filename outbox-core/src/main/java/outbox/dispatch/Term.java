@@ -73,6 +73,11 @@ final class Term implements Leadership, LeadershipStart {
     }
 
     @Override
+    public boolean isLed() {
+        return leadership == null || leadership.isLed();
+    }
+
+    @Override
     public boolean isLeader() {
         try {
             boolean leads = leadership == null || leadership.isLeader();

@@ -137,6 +137,21 @@ public final class GuardedMetrics implements MetricsExporter {
         guard(() -> exporter.recordReconcileFailure(job));
     }
 
+    @Override
+    public void recordPoll() {
+        guard(exporter::recordPoll);
+    }
+
+    @Override
+    public void recordPurged(int events) {
+        guard(() -> exporter.recordPurged(events));
+    }
+
+    @Override
+    public void recordPurgeFailure() {
+        guard(exporter::recordPurgeFailure);
+    }
+
     private void guard(Runnable call) {
         try {
             call.run();

@@ -1,11 +1,13 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.GuardedMetrics;
 import outbox.internal.QuietLog;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.Ulid;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.ErrorText;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
@@ -52,6 +54,7 @@ public final class OutboxPoller implements AutoCloseable {
     private static final Duration LONGEST_PAUSE = Duration.ofDays(1);
 
     private final PollCycle cycle;
+    private final MetricsExporter metrics;
     private final StoreAccess access;
     private final long intervalMs;
     private final @Nullable Duration lockTimeout;
@@ -66,6 +69,7 @@ public final class OutboxPoller implements AutoCloseable {
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile long lookedNanos =
             NOT_YET; // end of the last cycle that did not fail, counted from startNanos; start and cycles write
+    private volatile @Nullable String lastError; // why the last cycle failed; cycles write
     private long pauseMs; // loop thread only
     private long cycleNanos; // when the last cycle began, counted from startNanos; loop thread only
 
@@ -125,6 +129,7 @@ public final class OutboxPoller implements AutoCloseable {
     private OutboxPoller(Builder builder, @Nullable Duration lockTimeout) {
         this.lockTimeout = lockTimeout;
         this.intervalMs = builder.intervalMs;
+        this.metrics = GuardedMetrics.of(builder.metrics);
         EventStore store = Objects.requireNonNull(builder.eventStore, "eventStore");
         this.access = access(builder, store, lockTimeout);
         EventSource source = source(access, store, builder, lockTimeout);
@@ -178,6 +183,7 @@ public final class OutboxPoller implements AutoCloseable {
             return;
         }
         lookedNanos = sinceStart(); // it has its time from now on
+        metrics.recordPoll();
         Threads.named(Threads.nextName(), "poller").newThread(this::run).start();
     }
 
@@ -220,7 +226,8 @@ public final class OutboxPoller implements AutoCloseable {
         return new PollerStatus(
                 state.get() == State.RUNNING,
                 Duration.ofMillis(intervalMs),
-                looked == NOT_YET ? null : Duration.ofNanos(Math.max(0, sinceStart() - looked)));
+                looked == NOT_YET ? null : Duration.ofNanos(Math.max(0, sinceStart() - looked)),
+                lastError);
     }
 
     /** How long a claim lasts; null for a poller without claims. */
@@ -272,18 +279,34 @@ public final class OutboxPoller implements AutoCloseable {
             }
             dueNanos.set(NEVER); // what is told from here on may come too late for this cycle
             PollCycle.Result result = cycle.run();
-            lookedNanos = sinceStart();
+            if (result == PollCycle.Result.LEADERLESS) {
+                lastError = "Cannot find out who leads";
+            } else {
+                lookedNanos = sinceStart();
+                lastError = null;
+                metrics.recordPoll();
+            }
             Duration untilNext = cycle.untilNext();
             if (untilNext != null && untilNext.compareTo(LONGEST_PAUSE) < 0) {
                 lowerDue(untilNext);
             }
             return result;
         } catch (RuntimeException | Error e) {
+            lastError = firstLine(e);
             trouble.log(Level.ERROR, "A poll cycle failed; the next one comes in " + intervalMs + " ms or sooner", e);
             return PollCycle.Result.NOTHING;
         } finally {
             polling.unlock();
         }
+    }
+
+    /** What follows it in an error of a database may quote rows. */
+    private static String firstLine(Throwable failure) {
+        return ErrorText.of(failure).lines().findFirst().orElse("");
+    }
+
+    private static boolean isStandby(PollCycle.Result result) {
+        return result == PollCycle.Result.STANDBY || result == PollCycle.Result.LEADERLESS;
     }
 
     /** How long after the start of a cycle the next one comes that is there because something is due: many due times share a cycle. */
@@ -297,7 +320,7 @@ public final class OutboxPoller implements AutoCloseable {
                 ? Math.max(1, intervalMs / BUSY_DIVISOR)
                 : Math.min(intervalMs, pauseMs * 2);
         long spread = pauseMs / 5;
-        long most = result == PollCycle.Result.STANDBY ? 0 : spread; // a standby is there within the interval
+        long most = isStandby(result) ? 0 : spread; // a standby is there within the interval
         long millis = pauseMs + ThreadLocalRandom.current().nextLong(-spread, most + 1);
         long end = sinceStart() + TimeUnit.MILLISECONDS.toNanos(millis);
         while (!woken.getAndSet(false)) {

@@ -68,7 +68,9 @@ final class PollCycle {
         /** There was nothing, or no room for it. */
         NOTHING,
         /** Another node leads. */
-        STANDBY
+        STANDBY,
+        /** It cannot be found out who leads. */
+        LEADERLESS
     }
 
     /** How long after the last run more becomes due, as far as the table tells. */
@@ -80,7 +82,7 @@ final class PollCycle {
     Result run() {
         untilNext = null;
         if (leadership != null && !lead(leadership)) {
-            return Result.STANDBY;
+            return leadership.isLed() ? Result.STANDBY : Result.LEADERLESS;
         }
         if (!handler.hasCapacity()) {
             return Result.NOTHING;

@@ -1,12 +1,14 @@
 package outbox.purge;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.GuardedMetrics;
 import outbox.internal.QuietLog;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
+import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -36,6 +38,7 @@ public final class OutboxPurge implements AutoCloseable {
     private static final Logger LOG = System.getLogger(OutboxPurge.class.getName());
 
     private final PurgeRun run;
+    private final MetricsExporter metrics;
     private final Duration interval;
     private final QuietLog trouble = new QuietLog(LOG);
     private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
@@ -45,12 +48,14 @@ public final class OutboxPurge implements AutoCloseable {
     private OutboxPurge(Builder builder) {
         ConnectionProvider connections = required("connectionProvider", builder.connectionProvider);
         EventStore store = required("eventStore", builder.eventStore);
+        this.metrics = GuardedMetrics.of(builder.metrics);
         this.run = new PurgeRun(
                 new StoreAccess(connections, store),
                 AdminEventStore.require(store),
                 builder.retention,
                 builder.deadRetention,
-                builder.batchSize);
+                builder.batchSize,
+                metrics);
         this.interval = builder.interval;
     }
 
@@ -73,6 +78,7 @@ public final class OutboxPurge implements AutoCloseable {
             }
             return;
         }
+        metrics.recordPurged(0); // it has its time from now on
         Threads.named(Threads.nextName(), "purge").newThread(this::loop).start();
     }
 
@@ -155,6 +161,7 @@ public final class OutboxPurge implements AutoCloseable {
         private @Nullable Duration deadRetention;
         private int batchSize = 100;
         private Duration interval = Duration.ofMinutes(10);
+        private MetricsExporter metrics = MetricsExporter.NOOP;
 
         private Builder() {}
 
@@ -197,6 +204,12 @@ public final class OutboxPurge implements AutoCloseable {
                 throw new IllegalArgumentException("interval must be positive: " + interval);
             }
             this.interval = interval;
+            return this;
+        }
+
+        /** Told what is deleted and what fails; default: {@link MetricsExporter#NOOP}. */
+        public Builder metrics(MetricsExporter metrics) {
+            this.metrics = Objects.requireNonNull(metrics, "metrics");
             return this;
         }
 

@@ -8,6 +8,7 @@ import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.AttemptEventStore;
 import outbox.spi.ControlledEventStore;
+import outbox.spi.MetricsExporter;
 import outbox.spi.PartitionedEventStore;
 
 import java.lang.System.Logger;
@@ -39,6 +40,7 @@ final class PurgeRun {
     private final Duration retention;
     private final @Nullable Duration deadRetention;
     private final int batchSize;
+    private final MetricsExporter metrics; // guarded
     private final QuietLog trouble = new QuietLog(LOG);
     private final AtomicInteger currentSize; // between 1 and batchSize; a lost update does no harm
 
@@ -47,12 +49,14 @@ final class PurgeRun {
             AdminEventStore store,
             Duration retention,
             @Nullable Duration deadRetention,
-            int batchSize) {
+            int batchSize,
+            MetricsExporter metrics) {
         this.access = access;
         this.store = store;
         this.retention = retention;
         this.deadRetention = deadRetention;
         this.batchSize = batchSize;
+        this.metrics = metrics;
         this.currentSize = new AtomicInteger(batchSize);
     }
 
@@ -78,6 +82,7 @@ final class PurgeRun {
             return access.inTransaction(
                     "keep the partitions", connection -> partitioned.keepPartitions(connection, retention));
         } catch (RuntimeException e) {
+            metrics.recordPurgeFailure();
             trouble.log(Level.WARNING, "The partitions cannot be kept; the next run tries again", e);
             return false;
         }
@@ -98,6 +103,7 @@ final class PurgeRun {
                                 connection, keyed.now(connection).minus(age), after, MAX_KEYS));
             }
         } catch (RuntimeException e) {
+            metrics.recordPurgeFailure();
             trouble.log(Level.WARNING, "The keys cannot be purged; the next run tries again", e);
         }
     }
@@ -115,6 +121,7 @@ final class PurgeRun {
                         == MAX_ATTEMPTS;
             }
         } catch (RuntimeException e) {
+            metrics.recordPurgeFailure();
             trouble.log(Level.WARNING, "The history of attempts cannot be purged; the next run tries again", e);
         }
     }
@@ -141,9 +148,11 @@ final class PurgeRun {
                     connection -> store.purge(
                             connection, status, store.now(connection).minus(age), limit));
             currentSize.set(Math.min(batchSize, limit * 2));
+            metrics.recordPurged(count);
             return count;
         } catch (RuntimeException e) {
             currentSize.set(Math.max(1, limit / 2));
+            metrics.recordPurgeFailure();
             throw new OutboxException(
                     "The purge of " + status + " events failed after " + before + " were deleted: " + e.getMessage(),
                     e);

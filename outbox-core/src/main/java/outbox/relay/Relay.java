@@ -126,6 +126,11 @@ public final class Relay implements AutoCloseable {
         return leadership == null || leadership.isLeader();
     }
 
+    /** How it is doing, without I/O. */
+    public RelayStatus status() {
+        return RelayStatus.of(poller, dispatcher, leadership);
+    }
+
     /** Takes no more events, lets those at work finish for the drain time, writes their outcomes, and then gives up the lead. Idempotent. */
     @Override
     public void close() {
@@ -375,6 +380,7 @@ public final class Relay implements AutoCloseable {
             OutboxPurge.Builder purge = OutboxPurge.builder()
                     .connectionProvider(connections)
                     .eventStore(store)
+                    .metrics(metrics)
                     .interval(purgeInterval)
                     .retention(retention);
             return (deadRetention == null ? purge : purge.deadRetention(deadRetention)).build();

@@ -48,6 +48,14 @@ public interface AdminEventStore extends EventStore {
     /** Counts NEW and RETRY events, in one statement that does not read finished ones. */
     Backlog backlog(Connection conn);
 
+    /**
+     * Counts DEAD events. On a table without an index for them this reads the whole table, so it has a short time limit
+     * where the store can set one, after which it fails.
+     */
+    default long countDead(Connection conn) {
+        return count(conn, EventFilter.builder().status(EventStatus.DEAD).build());
+    }
+
     /** Reads one event with all that is known about it. */
     Optional<EventDetails> find(Connection conn, String eventId);
 

@@ -16,6 +16,14 @@ public interface Leadership extends AutoCloseable {
     /** Whether this node leads, without I/O: false as soon as it is known to have lost, or when too much time has passed since it last made sure. Asked before each delivery and each mark. */
     boolean isLeader();
 
+    /**
+     * Whether there is a leader as far as this node knows, without I/O: itself, or another one that led when it last
+     * asked. False if it could not find out. True before the first try, and for implementations that do not tell.
+     */
+    default boolean isLed() {
+        return true;
+    }
+
     /** Gives leadership up for good; it is free for others at once. Idempotent. */
     @Override
     void close();

@@ -81,6 +81,18 @@ public interface MetricsExporter {
     /** A run of a reconcile job failed. */
     default void recordReconcileFailure(String job) {}
 
+    /**
+     * A poller could look at the table, or as a standby ask who leads. Also told when the poller starts: from then on
+     * it has its time.
+     */
+    default void recordPoll() {}
+
+    /** A batch of a purge was committed and has deleted so many events. Also told, with zero, when the purge starts. */
+    default void recordPurged(int events) {}
+
+    /** A purge failed, or a part of it; the next run tries again. */
+    default void recordPurgeFailure() {}
+
     /** Discards everything. */
     final class Noop implements MetricsExporter {
 

@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Level;
@@ -451,6 +452,35 @@ class DispatcherDeliveryTest {
         assertThat(rig.metrics.count("incrementMarkFailures")).isEqualTo(2);
         eventually(
                 () -> assertThat(rig.metrics.count("incrementDispatchSuccess")).isEqualTo(1));
+    }
+
+    @Test
+    void the_status_tells_since_when_outcomes_cannot_be_written_and_why_an_attempt_failed() {
+        rig.on("t", event -> {
+            throw new IllegalStateException("no such customer");
+        });
+        AtomicBoolean away = new AtomicBoolean(true);
+        rig.store.beforeEachCall(call -> {
+            if (away.get()) {
+                throw new OutboxException("away", new SQLException("away", "08006"));
+            }
+        });
+        OutboxDispatcher dispatcher = rig.start(builder -> builder);
+        assertThat(dispatcher.status().marksFailingFor()).isNull();
+        assertThat(dispatcher.status().lastError()).isNull();
+
+        dispatcher.enqueueHot(rig.hot("t"));
+
+        eventually(() -> assertThat(dispatcher.status().marksFailingFor()).isPositive());
+        Duration first = dispatcher.status().marksFailingFor();
+        eventually(
+                () -> assertThat(rig.metrics.count("incrementMarkFailures")).isGreaterThan(1));
+        assertThat(dispatcher.status().marksFailingFor()).isGreaterThan(first);
+
+        away.set(false);
+
+        eventually(() -> assertThat(dispatcher.status().marksFailingFor()).isNull());
+        assertThat(dispatcher.status().lastError()).contains("no such customer");
     }
 
     @Test

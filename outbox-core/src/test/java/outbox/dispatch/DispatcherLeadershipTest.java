@@ -190,6 +190,26 @@ class DispatcherLeadershipTest {
     }
 
     @Test
+    void a_standby_that_cannot_find_out_who_leads_has_not_looked_at_the_table() {
+        OutboxDispatcher dispatcher = leading();
+        leadership.leads = false;
+        leadership.led = false;
+        try (OutboxPoller poller = OutboxPoller.builder()
+                .connectionProvider(rig.connections)
+                .eventStore(rig.store)
+                .handler(new DispatcherPollerHandler(dispatcher))
+                .build()) {
+            poller.poll();
+            assertThat(poller.status().sinceLook()).isNull();
+
+            leadership.led = true;
+            poller.poll();
+
+            assertThat(poller.status().sinceLook()).isNotNull();
+        }
+    }
+
+    @Test
     void a_leadership_that_fails_to_answer_is_none_and_stops_no_thread() throws InterruptedException {
         OutboxDispatcher dispatcher = leading();
         CountDownLatch gate = rig.occupyWorker(dispatcher);

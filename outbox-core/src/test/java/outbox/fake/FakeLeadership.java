@@ -9,6 +9,7 @@ public final class FakeLeadership implements Leadership {
 
     public volatile boolean leads = true; // what lead answers
     public volatile boolean sure = true; // what isLeader answers
+    public volatile boolean led = true; // what isLed answers
     public volatile boolean fails; // isLeader does
     public final AtomicInteger asked = new AtomicInteger(); // to lead
     public final AtomicInteger sureAsked = new AtomicInteger();
@@ -26,6 +27,11 @@ public final class FakeLeadership implements Leadership {
             throw new IllegalStateException("fails");
         }
         return sure;
+    }
+
+    @Override
+    public boolean isLed() {
+        return led;
     }
 
     @Override

@@ -7,8 +7,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
+import outbox.fake.CountedMetrics;
 import outbox.fake.FakeConnections;
+import outbox.fake.FakeLeadership;
 import outbox.fake.MemoryEventStore;
+import outbox.spi.Leadership;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,6 +39,7 @@ class PollerLifecycleTest {
 
     private final MemoryEventStore store = new MemoryEventStore();
     private final Semaphore handled = new Semaphore(0);
+    private final CountedMetrics metrics = new CountedMetrics();
     private final List<OutboxPoller> pollers = new ArrayList<>();
 
     @AfterEach
@@ -65,7 +69,7 @@ class PollerLifecycleTest {
     @Test
     void a_poller_tells_whether_it_runs_and_when_it_last_looked() {
         OutboxPoller poller = poller(RARELY, this::count);
-        assertThat(poller.status()).isEqualTo(new PollerStatus(false, Duration.ofMillis(RARELY), null));
+        assertThat(poller.status()).isEqualTo(new PollerStatus(false, Duration.ofMillis(RARELY), null, null));
 
         poller.start();
 
@@ -82,17 +86,61 @@ class PollerLifecycleTest {
     void a_cycle_that_fails_is_no_look() {
         OutboxPoller poller = poller(RARELY, this::count);
         store.beforeEachCall(call -> {
-            throw new IllegalStateException("the database is away");
+            throw new IllegalStateException("the database is away\nDetail: Failing row contains (secret)");
         });
 
         poller.poll();
 
         assertThat(poller.status().sinceLook()).isNull();
+        assertThat(poller.status().lastError()).contains("the database is away").doesNotContain("Detail");
+        assertThat(metrics.count("recordPoll")).isZero();
 
         store.beforeEachCall(call -> {});
         poller.poll();
 
         assertThat(poller.status().sinceLook()).isNotNull();
+        assertThat(poller.status().lastError()).isNull();
+        assertThat(metrics.count("recordPoll")).isEqualTo(1);
+    }
+
+    @Test
+    void a_standby_that_cannot_find_out_who_leads_has_not_looked() {
+        FakeLeadership leadership = new FakeLeadership();
+        leadership.leads = false;
+        OutboxPoller poller = poller(RARELY, new OutboxPollerHandler() {
+            @Override
+            public boolean handle(EventEnvelope event, int attempts) {
+                return true;
+            }
+
+            @Override
+            public Leadership leadership() {
+                return leadership;
+            }
+        });
+        leadership.led = false;
+
+        poller.poll();
+
+        assertThat(poller.status().sinceLook()).isNull();
+        assertThat(poller.status().lastError()).contains("who leads");
+
+        leadership.led = true;
+        poller.poll();
+
+        assertThat(poller.status().sinceLook()).isNotNull();
+        assertThat(poller.status().lastError()).isNull();
+    }
+
+    @Test
+    void a_start_is_told_as_a_poll_so_that_silence_counts_from_there() {
+        store.beforeEachCall(call -> {
+            throw new IllegalStateException("the database is away");
+        });
+
+        poller(RARELY, this::count).start();
+
+        assertThat(metrics.count("recordPoll")).isEqualTo(1);
     }
 
     @Test
@@ -360,6 +408,7 @@ class PollerLifecycleTest {
                 .eventStore(store)
                 .handler(handler)
                 .intervalMs(intervalMs)
+                .metrics(metrics.exporter())
                 .build();
         pollers.add(poller);
         return poller;

@@ -1200,6 +1200,11 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     }
 
     @Override
+    public long countDead(Connection conn) {
+        return admin.countDead(conn);
+    }
+
+    @Override
     public Optional<EventDetails> find(Connection conn, String eventId) {
         return admin.find(conn, eventId);
     }

@@ -116,7 +116,7 @@ public final class JdbcLeadership implements Leadership {
         return leading && nanoClock.getAsLong() - sureNanos < termNanos;
     }
 
-    /** Whether there is a leader as far as this node knows, without I/O: itself, or another one that had the lock when it last tried. True before the first try. */
+    @Override
     public boolean isLed() {
         return othersLead || isLeader();
     }

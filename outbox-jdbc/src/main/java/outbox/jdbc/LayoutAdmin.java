@@ -81,6 +81,11 @@ final class LayoutAdmin {
                 row.getLong("unpublished"));
     }
 
+    long countDead(Connection conn) {
+        return store.run(
+                "count dead events", () -> TimedCount.of(conn, store.sqlName(), sql.is(EventStatus.DEAD)));
+    }
+
     Optional<Instant> oldestPending(Connection conn) {
         String created = sql.column(LayoutColumn.CREATED_AT);
         String text = "SELECT MIN(" + created + ") AS created_at FROM " + store.sqlName() + " WHERE " + sql.isPending();

@@ -955,6 +955,11 @@ public final class LayoutEventStore extends JdbcTable
     }
 
     @Override
+    public long countDead(Connection conn) {
+        return admin.countDead(conn);
+    }
+
+    @Override
     public List<TypeCount> countByType(Connection conn) {
         return admin.countByType(conn);
     }

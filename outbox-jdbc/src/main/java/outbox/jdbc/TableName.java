@@ -1,5 +1,10 @@
 package outbox.jdbc;
 
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
@@ -23,6 +28,33 @@ public record TableName(String value) {
     /** The name without its schema. */
     public String simpleName() {
         return value.substring(value.indexOf('.') + 1);
+    }
+
+    /**
+     * The table with its schema or database, the same however it was spelled: what metrics call it. On PostgreSQL the
+     * search path finds the schema; on H2, where case does not matter, it is in lower case.
+     */
+    public String qualified(Connection connection) throws SQLException {
+        String product = connection.getMetaData().getDatabaseProductName();
+        if (product.equals("PostgreSQL")) {
+            return byCatalog(connection);
+        }
+        boolean isH2 = product.equals("H2");
+        String schema = isH2 ? connection.getSchema() : connection.getCatalog();
+        String full = value.indexOf('.') > 0 || schema == null ? value : schema + "." + value;
+        return isH2 ? full.toLowerCase(Locale.ROOT) : full;
+    }
+
+    private String byCatalog(Connection connection) throws SQLException {
+        String sql =
+                "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                        + " WHERE c.oid = to_regclass(?)";
+        try (PreparedStatement select = connection.prepareStatement(sql)) {
+            select.setString(1, value);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? row.getString(1) : value.toLowerCase(Locale.ROOT);
+            }
+        }
     }
 
     /** The table with the given name in the same schema. */

@@ -85,6 +85,11 @@ class LayoutAdminTest {
     }
 
     @Test
+    void dead_events_are_counted() {
+        assertThat(admin.deadEvents()).isEqualTo(1);
+    }
+
+    @Test
     void a_dead_event_is_replayed_with_no_attempt_made_and_a_record_of_who_did_it() {
         long affected = admin.replay(request(dead, done)).affected();
 

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
@@ -43,6 +44,10 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
     private final GaugeValue pollLag;
     private final GaugeValue workers;
     private final GaugeValue pauses;
+    private final Counter purged;
+    private final Counter purgeFailures;
+    private final SinceLast sincePoll;
+    private final SinceLast sincePurge;
     private final Map<String, Map<String, GaugeValue>> breakers = new ConcurrentHashMap<>(); // name → state → value
     private final Map<String, GaugeValue> limitsRunning = new ConcurrentHashMap<>();
     private final Map<String, GaugeValue> limitsWaiting = new ConcurrentHashMap<>();
@@ -63,16 +68,12 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         pollLag = meters.seconds("outbox.poll.lag", "Age of the oldest event that the last poll found");
         workers = meters.gauge("outbox.workers.live", "Workers that are able to take events");
         pauses = meters.gauge("outbox.pauses", "Pauses in force");
-        Supplier<Backlog> backlog = builder.backlog;
-        if (backlog != null) {
-            sample(new BacklogSampler(
-                    builder.table,
-                    backlog,
-                    builder.sampleEvery,
-                    builder.sampleTimeout,
-                    meters.counter("outbox.sample.failures", "Looks at the table that failed or took too long"),
-                    System::nanoTime));
-        }
+        pollLag.set(0);
+        purged = meters.counter("outbox.purged", "Events that purges of this node deleted");
+        purgeFailures = meters.counter("outbox.purge.failures", "Purges that failed, or a part of them");
+        sincePoll = new SinceLast(meters, "outbox.since.poll", "Since a poller last looked at the table");
+        sincePurge = new SinceLast(meters, "outbox.since.purge", "Since a batch of the purge last succeeded");
+        sample(builder);
         BooleanSupplier leader = builder.relayLeader;
         if (leader != null) {
             meters.gauge(
@@ -83,17 +84,66 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         }
     }
 
-    private void sample(BacklogSampler sampler) {
-        meters.gauge("outbox.pending", "Rows that are not delivered", sampler, of(Backlog::unpublished));
-        meters.gauge("outbox.waiting", "Events that are NEW or RETRY", sampler, of(Backlog::pending));
-        meters.gauge("outbox.locked", "Undelivered events that are claimed", sampler, of(Backlog::locked));
-        meters.seconds("outbox.oldest.pending.age", "Age of the oldest pending event", sampler, of(backlog -> {
-            Duration age = backlog.oldestPendingAge();
-            return age == null ? 0 : TableMeters.inSeconds(age);
-        }));
+    private void sample(Builder builder) {
+        Supplier<Backlog> backlog = builder.backlog;
+        LongSupplier dead = builder.dead;
+        if (backlog == null && dead == null) {
+            return;
+        }
+        Counter failures =
+                meters.counter("outbox.sample.failures", "Looks at the table that failed or took too long");
+        TableSampler<Long> deadSampler = dead == null
+                ? null
+                : new TableSampler<>(
+                        "dead events of table " + builder.table,
+                        dead::getAsLong,
+                        builder.deadEvery(),
+                        builder.sampleTimeout,
+                        failures,
+                        System::nanoTime);
+        if (deadSampler != null) {
+            meters.gauge("outbox.dead.events", "Events that are DEAD", deadSampler, OutboxMeters::dead);
+        }
+        if (backlog != null) {
+            sample(
+                    new TableSampler<>(
+                            "backlog of table " + builder.table,
+                            backlog,
+                            builder.sampleEvery,
+                            builder.sampleTimeout,
+                            failures,
+                            System::nanoTime),
+                    deadSampler);
+        }
     }
 
-    private static ToDoubleFunction<BacklogSampler> of(ToDoubleFunction<Backlog> value) {
+    private void sample(TableSampler<Backlog> sampler, @Nullable TableSampler<Long> dead) {
+        meters.gauge("outbox.pending", "Rows that are not delivered", sampler, of(backlog -> unpublished(backlog, dead)));
+        meters.gauge("outbox.waiting", "Events that are NEW or RETRY", sampler, of(Backlog::pending));
+        meters.gauge("outbox.locked", "Undelivered events that are claimed", sampler, of(Backlog::locked));
+        meters.seconds("outbox.oldest.pending.age", "Age of the oldest pending event", sampler, of -> of.age(
+                backlog -> seconds(backlog.oldestPendingAge())));
+        meters.seconds("outbox.overdue.age", "How long the event that is due longest waits", sampler, of -> of.age(
+                backlog -> seconds(backlog.longestOverdue())));
+    }
+
+    /** Dead events are among them; where the backlog does not count them, by the last count. */
+    private static double unpublished(Backlog backlog, @Nullable TableSampler<Long> dead) {
+        Long counted = dead == null ? null : dead.last();
+        return Math.max(backlog.unpublished(), backlog.pending() + (counted == null ? 0 : counted));
+    }
+
+    /** The last count, however old: events stay dead until somebody acts. */
+    private static double dead(TableSampler<Long> sampler) {
+        Long counted = sampler.last();
+        return counted == null ? Double.NaN : counted;
+    }
+
+    private static double seconds(@Nullable Duration age) {
+        return age == null ? 0 : TableMeters.inSeconds(age);
+    }
+
+    private static ToDoubleFunction<TableSampler<Backlog>> of(ToDoubleFunction<Backlog> value) {
         return sampler -> {
             Backlog backlog = sampler.current();
             return backlog == null ? Double.NaN : value.applyAsDouble(backlog);
@@ -251,6 +301,22 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         }
     }
 
+    @Override
+    public void recordPoll() {
+        sincePoll.happened();
+    }
+
+    @Override
+    public void recordPurged(int events) {
+        purged.increment(events);
+        sincePurge.happened();
+    }
+
+    @Override
+    public void recordPurgeFailure() {
+        purgeFailures.increment();
+    }
+
     /** The meters of a job come together, so that each starts at zero; null beyond the bound. */
     private @Nullable JobMeters jobMeters(String job) {
         if (isBeyond(jobs, job)) {
@@ -282,6 +348,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         private final String table;
         private int maxTopics = 100;
         private @Nullable Supplier<Backlog> backlog;
+        private @Nullable LongSupplier dead;
         private Duration sampleEvery = Duration.ofSeconds(10);
         private Duration sampleTimeout = Duration.ofSeconds(2);
         private @Nullable BooleanSupplier relayLeader;
@@ -310,6 +377,20 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         public Builder backlog(Supplier<Backlog> backlog) {
             this.backlog = Objects.requireNonNull(backlog, "backlog");
             return this;
+        }
+
+        /**
+         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default: usually by
+         * {@link outbox.admin.OutboxAdmin#deadEvents}. Default: without it.
+         */
+        public Builder dead(LongSupplier dead) {
+            this.dead = Objects.requireNonNull(dead, "dead");
+            return this;
+        }
+
+        /** Six times as rarely as the backlog: the count may read the whole table. */
+        private Duration deadEvery() {
+            return sampleEvery.multipliedBy(6);
         }
 
         /** How often the table is read at most, however often it is asked for; at most an hour, default 10 s. */

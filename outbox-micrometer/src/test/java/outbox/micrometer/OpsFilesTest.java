@@ -36,13 +36,13 @@ class OpsFilesTest {
     private static final Path ALERTS = ROOT.resolve("ops/prometheus/outbox-alerts.yml");
     private static final Path PAGE = ROOT.resolve("docs/metrics.md");
 
-    private static final Pattern METRIC = Pattern.compile("\\boutbox_[a-z_]+\\b");
+    private static final Pattern METRIC = Pattern.compile("\\b(?:outbox|reconcile)_[a-z_]+\\b");
     private static final Pattern MATCHED_LABEL = Pattern.compile("([a-z_]+)\\s*(?:=~|!~|!=|=)\\s*\"");
     private static final Pattern GROUPED_LABELS = Pattern.compile("\\b(?:by|without|on|ignoring)\\s*\\(([^)]*)\\)");
     private static final Pattern ASKED_LABEL = Pattern.compile("label_values\\(.*,\\s*([a-z_]+)\\)");
     private static final Pattern PLACEHOLDER = Pattern.compile("\\$labels\\.([a-z_]+)|\\{\\{([a-z_]+)}}");
-    private static final Pattern ROW = Pattern.compile("^\\| `(outbox_[a-z_]+)(?:\\{([a-z, ]*)})?` \\|.*");
-    private static final Set<String> OF_PROMETHEUS = Set.of("instance", "job");
+    private static final Pattern ROW = Pattern.compile("^\\| `((?:outbox|reconcile)_[a-z_]+)(?:\\{([a-z, ]*)})?` \\|.*");
+    private static final Set<String> OF_PROMETHEUS = Set.of("instance", "job", "exported_job");
     private static final Set<String> PARTS_OF_HISTOGRAM = Set.of("_bucket", "_count", "_sum", "_max");
 
     private static RunningOutbox outbox;
@@ -53,8 +53,14 @@ class OpsFilesTest {
         outbox = new RunningOutbox("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
         outbox.write("good");
         outbox.write("bad");
+        outbox.meters.recordReconciled("orders", 1); // as a reconciler does
         await().untilAsserted(() -> assertThat(outbox.scrape().names())
-                .contains("outbox_dead_total", "outbox_breaker_state", "outbox_limit_waiting"));
+                .contains(
+                        "outbox_dead_total",
+                        "outbox_breaker_state",
+                        "outbox_limit_waiting",
+                        "outbox_since_poll_seconds",
+                        "outbox_since_purge_seconds"));
         scrape = outbox.scrape();
     }
 
@@ -131,7 +137,7 @@ class OpsFilesTest {
                 .flatMap(name -> scrape.labelsOf(name).stream())
                 .collect(Collectors.toCollection(TreeSet::new));
 
-        assertThat(labels).containsExactly("breaker", "le", "limit", "queue", "result", "state", "table", "topic");
+        assertThat(labels).containsExactly("breaker", "job", "le", "limit", "queue", "result", "state", "table", "topic");
     }
 
     private static void assertExists(String expression) {

@@ -81,6 +81,16 @@ class OutboxMetersTest {
     }
 
     @Test
+    void an_age_of_ages_is_a_number() {
+        Backlog hostile = Backlog.of(Instant.now(), 1, 0, Instant.MIN, Instant.MIN); // as '-infinity' is read
+        OutboxMeters.builder(registry, "t").backlog(() -> hostile).build();
+
+        Scrape scrape = Scrape.of(registry);
+        assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isGreaterThan(1e16);
+        assertThat(scrape.value("outbox_overdue_age_seconds")).isGreaterThan(1e16);
+    }
+
+    @Test
     void deaths_of_a_type_that_is_not_known_are_counted_as_such() {
         OutboxMeters meters = meters(1);
         meters.recordEnqueued("a");

@@ -19,6 +19,7 @@ import outbox.jdbc.JdbcTransactionManager;
 import outbox.jdbc.OutboxSchema;
 import outbox.jdbc.ThreadLocalTxContext;
 import outbox.poller.OutboxPoller;
+import outbox.purge.OutboxPurge;
 import outbox.registry.DefaultListenerRegistry;
 
 import java.sql.Connection;
@@ -42,6 +43,7 @@ final class RunningOutbox implements AutoCloseable {
     private final JdbcTransactionManager transactions;
     private final OutboxDispatcher dispatcher;
     private final OutboxPoller poller;
+    private final OutboxPurge purge;
     private final OutboxWriter hot;
     private final OutboxWriter cold;
     volatile boolean down; // for the meters only
@@ -57,6 +59,7 @@ final class RunningOutbox implements AutoCloseable {
         admin = new OutboxAdmin(this::connect, store);
         meters = OutboxMeters.builder(registry, TABLE)
                 .backlog(admin::backlog)
+                .dead(admin::deadEvents)
                 .sampleEvery(Duration.ofMillis(1))
                 .relayLeader(() -> leader)
                 .build();
@@ -88,6 +91,12 @@ final class RunningOutbox implements AutoCloseable {
                 .intervalMs(50)
                 .build();
         poller.start();
+        purge = OutboxPurge.builder()
+                .connectionProvider(dataSource::getConnection)
+                .eventStore(store)
+                .metrics(meters)
+                .build();
+        purge.start();
         ThreadLocalTxContext txContext = new ThreadLocalTxContext();
         transactions = new JdbcTransactionManager(dataSource::getConnection, txContext);
         hot = new OutboxWriter(txContext, store, new DispatcherCommitHook(dispatcher)).countedBy(meters);
@@ -133,6 +142,7 @@ final class RunningOutbox implements AutoCloseable {
     public void close() {
         slow.countDown();
         poller.close();
+        purge.close();
         dispatcher.close();
         dataSource.close();
     }

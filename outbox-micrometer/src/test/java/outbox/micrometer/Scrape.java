@@ -49,6 +49,10 @@ final class Scrape {
         return labels;
     }
 
+    List<Sample> samples() {
+        return List.copyOf(samples);
+    }
+
     Set<String> names() {
         return samples.stream().map(Sample::name).collect(Collectors.toCollection(TreeSet::new));
     }

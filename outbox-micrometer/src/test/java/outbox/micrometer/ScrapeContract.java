@@ -4,6 +4,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.admin.AdminRequest;
+import outbox.admin.EventFilter;
+import outbox.model.EventStatus;
 
 import java.util.Set;
 
@@ -99,7 +102,46 @@ abstract class ScrapeContract {
         awaitValue(1, "outbox_dead_total", "table", TABLE, "topic", "nobody listens");
         Scrape scrape = outbox.scrape();
         assertThat(scrape.labelsOf("outbox_dead_total")).containsExactly("table", "topic");
-        assertThat(scrape.value("outbox_pending")).isZero();
+        assertThat(scrape.value("outbox_waiting")).isZero();
+    }
+
+    @Test
+    void dead_events_are_shown_until_somebody_acts_and_count_as_rows_that_are_not_delivered() {
+        outbox.write("bad");
+        awaitValue(1, "outbox_dead_events", "table", TABLE);
+
+        Scrape scrape = outbox.scrape();
+
+        assertThat(scrape.typeOf("outbox_dead_events")).isEqualTo("gauge");
+        assertThat(scrape.value("outbox_waiting")).isZero();
+        assertThat(scrape.value("outbox_pending")).isEqualTo(1);
+        outbox.admin.discard(AdminRequest.builder()
+                .filter(EventFilter.builder().status(EventStatus.DEAD).build())
+                .actor("ada")
+                .reason("a test")
+                .confirmed(true)
+                .build());
+        awaitValue(0, "outbox_dead_events", "table", TABLE);
+        awaitValue(0, "outbox_pending", "table", TABLE);
+    }
+
+    @Test
+    void polls_and_purges_tell_when_they_last_succeeded() {
+        awaitSince("outbox_since_poll_seconds");
+        awaitSince("outbox_since_purge_seconds");
+
+        Scrape scrape = outbox.scrape();
+
+        assertThat(scrape.typeOf("outbox_since_poll_seconds")).isEqualTo("gauge");
+        assertThat(scrape.value("outbox_purged_total", "table", TABLE)).isZero();
+        assertThat(scrape.value("outbox_purge_failures_total", "table", TABLE)).isZero();
+        assertThat(scrape.value("outbox_poll_lag_seconds", "table", TABLE)).isNotNaN();
+    }
+
+    private void awaitSince(String name) {
+        await().ignoreExceptionsInstanceOf(AssertionError.class)
+                .untilAsserted(() ->
+                        assertThat(outbox.scrape().value(name, "table", TABLE)).isBetween(0.0, 60.0));
     }
 
     @Test
@@ -111,7 +153,12 @@ abstract class ScrapeContract {
         Scrape scrape = outbox.scrape();
 
         for (String gauge :
-                Set.of("outbox_pending", "outbox_waiting", "outbox_locked", "outbox_oldest_pending_age_seconds")) {
+                Set.of(
+                        "outbox_pending",
+                        "outbox_waiting",
+                        "outbox_locked",
+                        "outbox_oldest_pending_age_seconds",
+                        "outbox_overdue_age_seconds")) {
             assertThat(scrape.typeOf(gauge)).isEqualTo("gauge");
             assertThat(scrape.labelsOf(gauge)).containsExactly("table");
         }
@@ -119,6 +166,7 @@ abstract class ScrapeContract {
         assertThat(scrape.value("outbox_waiting")).isEqualTo(1);
         assertThat(scrape.value("outbox_locked")).isEqualTo(1);
         assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isBetween(0.0, 60.0);
+        assertThat(scrape.value("outbox_overdue_age_seconds")).isBetween(0.0, 60.0);
         outbox.slow.countDown();
         await().until(() -> outbox.scrape().value("outbox_pending") == 0);
         assertThat(outbox.scrape().value("outbox_oldest_pending_age_seconds")).isZero();

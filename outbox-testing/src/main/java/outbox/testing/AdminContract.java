@@ -152,6 +152,16 @@ public abstract class AdminContract {
     }
 
     @Test
+    void dead_events_are_counted_and_no_others() {
+        assertThat(admin.deadEvents()).isZero();
+        rows.given("new", 3, EventStatus.NEW);
+        rows.given("done", 4, EventStatus.DONE);
+        rows.given("dead", 2, EventStatus.DEAD);
+
+        assertThat(admin.deadEvents()).isEqualTo(2);
+    }
+
+    @Test
     void the_backlog_tells_how_long_an_event_is_overdue_be_it_claimed_or_not() {
         rows.given("late", 1, EventStatus.NEW);
         rows.given("later", 1, EventStatus.RETRY);

@@ -145,6 +145,24 @@ public abstract class PurgeContract {
     }
 
     @Test
+    void what_is_deleted_and_what_fails_is_told_to_the_metrics() {
+        rows.given("done", 25, EventStatus.DONE);
+        PurgeCounts counts = new PurgeCounts();
+        OutboxPurge purge = builder(failingAtCall(transactionsBefore() + 2))
+                .batchSize(10)
+                .metrics(counts)
+                .build();
+
+        assertThatThrownBy(purge::purge).isInstanceOf(OutboxException.class);
+        assertThat(counts.purged).hasValue(10);
+        assertThat(counts.failures).hasValue(1);
+        purge.purge();
+
+        assertThat(counts.purged).hasValue(25);
+        assertThat(counts.failures).hasValue(1);
+    }
+
+    @Test
     void a_started_purge_goes_on_after_a_failure() {
         rows.given("done", 5, EventStatus.DONE);
         OutboxPurge purge = builder(failingAtCall(transactionsBefore() + 1))

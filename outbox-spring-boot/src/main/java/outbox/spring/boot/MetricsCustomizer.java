@@ -7,11 +7,13 @@ import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.micrometer.OutboxMeters;
 import outbox.poller.OutboxPoller;
+import outbox.purge.OutboxPurge;
 import outbox.spi.Leadership;
 import outbox.spring.Outbox;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /** Gives each outbox its meters, which outlive a stop and a start of the application. */
@@ -23,6 +25,7 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
     private final ObjectProvider<OutboxInstance> beans;
     private final boolean ownLeadership;
     private final Map<String, OutboxMeters> meters = new HashMap<>(); // by outbox; guarded by this
+    private final Map<String, String> tables = new ConcurrentHashMap<>(); // by outbox: with their schemas
     private volatile Map<String, OutboxInstance> instances = Map.of(); // set once, when all beans are there
 
     MetricsCustomizer(
@@ -38,6 +41,11 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
         this.ownLeadership = ownLeadership;
     }
 
+    /** Tells the name of the table with its schema, before there are meters. */
+    void table(String outbox, String qualified) {
+        tables.put(outbox, qualified);
+    }
+
     /** Meters are made with the first bean that writes, long before there are instances to ask; a scrape must not be what makes them. */
     @Override
     public void afterSingletonsInstantiated() {
@@ -51,6 +59,11 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
 
     @Override
     public void poller(String outbox, OutboxPoller.Builder builder) {
+        builder.metrics(of(outbox));
+    }
+
+    @Override
+    public void purge(String outbox, OutboxPurge.Builder builder) {
         builder.metrics(of(outbox));
     }
 
@@ -71,7 +84,8 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
                 .sampleEvery(properties.sampleEvery())
                 .sampleTimeout(properties.sampleTimeout());
         if (properties.backlog()) {
-            builder.backlog(() -> instance(outbox).admin().backlog());
+            builder.backlog(() -> instance(outbox).admin().backlog())
+                    .dead(() -> instance(outbox).admin().deadEvents());
         }
         if (own.role().relays() && (own.singleActive().enabled() || ownLeadership)) {
             builder.relayLeader(() -> leads(outbox));
@@ -80,8 +94,9 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
     }
 
     /** Several outboxes may have tables of one name, in several databases. */
-    private static String label(String outbox, OutboxProperties own) {
-        String table = own.layout().table(PropertyCheck.of("outbox"), own.table());
+    private String label(String outbox, OutboxProperties own) {
+        String spelled = own.layout().table(PropertyCheck.of("outbox"), own.table());
+        String table = tables.getOrDefault(outbox, spelled);
         return outbox.equals(Outbox.DEFAULT) ? table : outbox + ":" + table;
     }
 

@@ -6,12 +6,11 @@ import outbox.admin.BlockedAggregate;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.DispatcherStatus;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.ProtectionStatus;
-import outbox.jdbc.JdbcLeadership;
 import outbox.poller.OutboxPoller;
 import outbox.poller.PollerStatus;
+import outbox.relay.RelayStatus;
 import outbox.spi.Leadership;
 import outbox.spi.OrderedEventStore;
 
@@ -24,7 +23,7 @@ import java.util.Map;
  * Finds out how one outbox is: what its table tells, read in bounded time, and what the relay in this process tells of itself. The first of these that holds is its state:
  *
  * <pre>
- *  database unreachable · stopped · stuck · no leader · paused · lagging · up
+ *  database unreachable · stopped · no leader · stuck · paused · lagging · up
  * </pre>
  */
 final class OutboxCheck {
@@ -106,37 +105,30 @@ final class OutboxCheck {
         if (dispatcher == null || poller == null) {
             return new Finding(OutboxHealth.UP, "up", null);
         }
-        Finding finding = stopped(poller.status(), dispatcher.status());
+        RelayStatus relay = RelayStatus.of(poller, dispatcher, outbox.leadership());
+        Finding finding = leaderless(relay.poller(), outbox.leadership());
         if (finding == null) {
-            finding = leaderless(outbox.leadership());
+            finding = stopped(relay);
         }
-        return finding != null ? finding : delayed(dispatcher.protectionStatus(), seen);
+        return finding != null ? finding : delayed(relay.protection(), seen);
     }
 
-    private @Nullable Finding stopped(PollerStatus poller, DispatcherStatus dispatcher) {
-        if (!poller.running()) {
-            return new Finding(OutboxHealth.OUT_OF_SERVICE, "stopped", "The relay does not run");
+    private @Nullable Finding stopped(RelayStatus relay) {
+        String fault = relay.fault(longestPause(relay.poller()).plus(properties.stuckAfter()));
+        if (fault == null) {
+            return null;
         }
-        Duration since = poller.sinceLook();
-        if (since != null && since.compareTo(longestPause(poller).plus(properties.stuckAfter())) > 0) {
-            return new Finding(
-                    OutboxHealth.DOWN,
-                    "stuck",
-                    "The poller has not looked at the table for " + since.toSeconds() + " s");
-        }
-        if (dispatcher.workers() > 0 && dispatcher.liveWorkers() == 0) {
-            return new Finding(OutboxHealth.DOWN, "stuck", "All workers are held by listeners that do not return");
-        }
-        return null;
+        return relay.poller().running()
+                ? new Finding(OutboxHealth.DOWN, "stuck", fault)
+                : new Finding(OutboxHealth.OUT_OF_SERVICE, "stopped", fault);
     }
 
     private static Duration longestPause(PollerStatus poller) {
         return poller.interval().plus(poller.interval().dividedBy(5));
     }
 
-    private static @Nullable Finding leaderless(@Nullable Leadership leadership) {
-        boolean leaderless = leadership instanceof RenewedLeadership renewed && !renewed.isLed()
-                || leadership instanceof JdbcLeadership jdbc && !jdbc.isLed();
+    private static @Nullable Finding leaderless(PollerStatus poller, @Nullable Leadership leadership) {
+        boolean leaderless = poller.running() && leadership != null && !leadership.isLed();
         return leaderless ? new Finding(OutboxHealth.DOWN, "no leader", "No node is known to lead") : null;
     }
 

@@ -16,6 +16,7 @@ import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutFeature;
+import outbox.jdbc.TableName;
 import outbox.order.WhenDead;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
@@ -28,6 +29,10 @@ import outbox.spring.ListenerSource;
 import outbox.spring.OutboxListeners;
 import outbox.spring.SpringTxContext;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -40,6 +45,7 @@ import javax.sql.DataSource;
  */
 final class OutboxEngine {
 
+    private static final Logger LOG = System.getLogger(OutboxEngine.class.getName());
     private static final Duration UNTIL_ALL_END = Duration.ofDays(1); // each has a limit of its own
 
     private final String name;
@@ -64,6 +70,7 @@ final class OutboxEngine {
         Tables tables = new Tables(settings, dataSource, leadership);
         EventStore given = beans.own(EventStore.class, name);
         EventStore store = customized(given == null ? tables.prepare() : given);
+        nameTable(dataSource);
         ConnectionProvider connections =
                 orElse(beans.own(ConnectionProvider.class, name), new DataSourceConnectionProvider(dataSource));
         TxContext txContext = orElse(beans.own(TxContext.class, name), new SpringTxContext(dataSource));
@@ -99,6 +106,19 @@ final class OutboxEngine {
             customized = Objects.requireNonNull(customizer.store(name, customized), "store");
         }
         return customized;
+    }
+
+    /** Metrics call a table by one name, however the application spells it; a database that is away leaves the spelling. */
+    private void nameTable(DataSource dataSource) {
+        for (OutboxCustomizer customizer : customizers) {
+            if (customizer instanceof MetricsCustomizer metrics) {
+                try (Connection connection = dataSource.getConnection()) {
+                    metrics.table(name, new TableName(settings.table()).qualified(connection));
+                } catch (SQLException | IllegalArgumentException e) {
+                    LOG.log(Level.DEBUG, "Cannot find out the schema of table " + settings.table(), e);
+                }
+            }
+        }
     }
 
     private @Nullable Leadership leadership(DataSource dataSource) {
@@ -245,6 +265,7 @@ final class OutboxEngine {
         OutboxPurge.Builder builder =
                 OutboxPurge.builder().connectionProvider(instance.connections()).eventStore(instance.store());
         settings.applyTo(builder);
+        customizers.forEach(customizer -> customizer.purge(name, builder));
         return builder.build();
     }
 

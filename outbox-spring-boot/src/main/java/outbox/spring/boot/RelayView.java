@@ -65,6 +65,7 @@ final class RelayView {
         putDuration(view, "sinceLook", poller.sinceLook());
         view.put("workers", dispatcher.workers());
         view.put("liveWorkers", dispatcher.liveWorkers());
+        putDuration(view, "marksFailingFor", dispatcher.marksFailingFor());
         view.put("hotWaiting", dispatcher.hotWaiting());
         view.put("coldWaiting", dispatcher.coldWaiting());
         return view;

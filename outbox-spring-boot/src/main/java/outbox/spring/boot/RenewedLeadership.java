@@ -41,8 +41,8 @@ final class RenewedLeadership implements Leadership {
         return known != null && known.isLeader();
     }
 
-    /** Whether there is a leader as far as this node knows; see {@link JdbcLeadership#isLed}. */
-    boolean isLed() {
+    @Override
+    public boolean isLed() {
         JdbcLeadership known = current;
         return known == null || known.isLed();
     }

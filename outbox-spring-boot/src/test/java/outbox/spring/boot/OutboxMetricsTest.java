@@ -29,7 +29,7 @@ class OutboxMetricsTest {
             Applications.write(context, "order.placed");
 
             await().until(() -> registry.get("outbox.dispatch")
-                            .tags("table", "outbox_event", "topic", "order.placed", "result", "success")
+                            .tags("table", "public.outbox_event", "topic", "order.placed", "result", "success")
                             .counter()
                             .count()
                     == 1);
@@ -110,7 +110,7 @@ class OutboxMetricsTest {
                                 .get("outbox.lost.claims")
                                 .counters())
                         .extracting(counter -> counter.getId().getTag("table"))
-                        .containsExactlyInAnyOrder("orders:outbox_event", "stock:outbox_event"));
+                        .containsExactlyInAnyOrder("orders:public.outbox_event", "stock:public.outbox_event"));
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -19,14 +20,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class BacklogSamplerTest {
+class TableSamplerTest {
 
     private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // it may overflow
     private final Counter failures = new SimpleMeterRegistry().counter("failures");
     private final AtomicInteger reads = new AtomicInteger();
 
-    private BacklogSampler sampler(Duration timeout, Supplier<Backlog> source) {
-        return new BacklogSampler(
+    private TableSampler<Backlog> sampler(Duration timeout, Supplier<Backlog> source) {
+        return new TableSampler<>(
                 "t",
                 () -> {
                     reads.incrementAndGet();
@@ -52,7 +53,7 @@ class BacklogSamplerTest {
 
     @Test
     void the_table_is_read_when_it_is_asked_for_and_not_more_often_than_allowed() {
-        BacklogSampler sampler = sampler(Duration.ofSeconds(30), () -> pending(reads.get()));
+        TableSampler<Backlog> sampler = sampler(Duration.ofSeconds(30), () -> pending(reads.get()));
         assertThat(reads).hasValue(0);
 
         assertThat(pending(sampler.current())).isEqualTo(1);
@@ -67,7 +68,7 @@ class BacklogSamplerTest {
 
     @Test
     void a_failure_is_counted_and_the_last_sample_kept_for_a_minute() {
-        BacklogSampler sampler = sampler(Duration.ofSeconds(30), () -> {
+        TableSampler<Backlog> sampler = sampler(Duration.ofSeconds(30), () -> {
             if (reads.get() > 1) {
                 throw new NoClassDefFoundError("broken");
             }
@@ -86,7 +87,7 @@ class BacklogSamplerTest {
     @Test
     void a_table_that_does_not_answer_holds_a_scrape_no_longer_than_allowed_and_is_asked_once_at_a_time() {
         CountDownLatch answer = new CountDownLatch(1);
-        BacklogSampler sampler = sampler(Duration.ofMillis(50), () -> {
+        TableSampler<Backlog> sampler = sampler(Duration.ofMillis(50), () -> {
             try {
                 answer.await();
             } catch (InterruptedException e) {
@@ -110,9 +111,34 @@ class BacklogSamplerTest {
     }
 
     @Test
+    void an_age_is_never_unknown_and_grows_while_the_table_cannot_be_read() {
+        AtomicBoolean down = new AtomicBoolean(true);
+        TableSampler<Backlog> sampler = sampler(Duration.ofSeconds(30), () -> {
+            if (down.get()) {
+                throw new IllegalStateException("away");
+            }
+            return pending(7);
+        });
+
+        assertThat(sampler.age(backlog -> 100)).isZero();
+        pass(Duration.ofSeconds(40));
+        assertThat(sampler.age(backlog -> 100)).isEqualTo(40); // since it began: nobody knows better
+        down.set(false);
+        pass(Duration.ofSeconds(10));
+        assertThat(sampler.age(backlog -> 100)).isEqualTo(100);
+        down.set(true);
+        pass(Duration.ofSeconds(50));
+        assertThat(sampler.age(backlog -> 100)).isEqualTo(100);
+        pass(Duration.ofSeconds(50));
+        assertThat(sampler.age(backlog -> 100)).isEqualTo(200);
+        assertThat(sampler.current()).isNull();
+        assertThat(pending(sampler.last())).isEqualTo(7);
+    }
+
+    @Test
     void an_interrupted_scrape_is_answered_and_stays_interrupted() {
         CountDownLatch answer = new CountDownLatch(1);
-        BacklogSampler sampler = sampler(Duration.ofSeconds(30), () -> {
+        TableSampler<Backlog> sampler = sampler(Duration.ofSeconds(30), () -> {
             try {
                 answer.await();
             } catch (InterruptedException e) {

@@ -1,0 +1,98 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Something that is read from the database again and again on a thread of its own, so that who wants to know never waits
+ * for it. After each read it rests for the interval, or ten times as long as the read took if that is longer.
+ * Thread-safe.
+ */
+final class BackgroundReading<T> implements AutoCloseable {
+
+    /** What was read, and how long ago that was. */
+    record Sample<T>(T value, Duration age) {}
+
+    private record Read<T>(T value, long nanos) {}
+
+    private static final Logger LOG = System.getLogger(BackgroundReading.class.getName());
+    private static final int REST = 10; // times the time of a read
+
+    private final String what;
+    private final Callable<T> source;
+    private final long intervalNanos;
+    private final long startNanos = System.nanoTime();
+    private final CountDownLatch closing = new CountDownLatch(1);
+    private final Thread thread;
+    private volatile @Nullable Read<T> last; // its thread writes
+
+    private BackgroundReading(String what, Callable<T> source, Duration interval) {
+        this.what = what;
+        this.source = source;
+        this.intervalNanos = interval.toNanos();
+        this.thread = new Thread(this::run, "outbox-relay-" + what);
+        thread.setDaemon(true);
+    }
+
+    /** Starts to read at once. */
+    static <T> BackgroundReading<T> start(String what, Callable<T> source, Duration interval) {
+        BackgroundReading<T> reading = new BackgroundReading<>(what, source, interval);
+        reading.thread.start();
+        return reading;
+    }
+
+    /** The last that was read; empty if nothing was yet. */
+    Optional<Sample<T>> last() {
+        Read<T> read = last;
+        return read == null ? Optional.empty() : Optional.of(new Sample<>(read.value(), since(read.nanos())));
+    }
+
+    /** Since the last read that succeeded, or since the start. */
+    Duration sinceSuccess() {
+        Read<T> read = last;
+        return since(read == null ? startNanos : read.nanos());
+    }
+
+    private static Duration since(long nanos) {
+        return Duration.ofNanos(System.nanoTime() - nanos);
+    }
+
+    private void run() {
+        long rest;
+        do {
+            long start = System.nanoTime();
+            read();
+            rest = Math.max(intervalNanos, REST * (System.nanoTime() - start));
+        } while (!closesWithin(rest));
+    }
+
+    private void read() {
+        try {
+            T value = source.call();
+            last = new Read<>(value, System.nanoTime());
+        } catch (Exception | Error e) {
+            LOG.log(Level.DEBUG, "Cannot read " + what + "; it is tried again", e);
+        }
+    }
+
+    private boolean closesWithin(long nanos) {
+        try {
+            return closing.await(nanos, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            return true; // by close
+        }
+    }
+
+    @Override
+    public void close() {
+        closing.countDown();
+        thread.interrupt();
+    }
+}

@@ -1,0 +1,30 @@
+package outbox.micrometer;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** How long ago something last happened. Its gauge comes with the first time: a node where it never happens has none. */
+final class SinceLast {
+
+    private final TableMeters meters;
+    private final String name;
+    private final String description;
+    private final AtomicBoolean registered = new AtomicBoolean();
+    private volatile long lastNanos; // engine threads write, scrapes read
+
+    SinceLast(TableMeters meters, String name, String description) {
+        this.meters = meters;
+        this.name = name;
+        this.description = description;
+    }
+
+    void happened() {
+        lastNanos = System.nanoTime();
+        if (!registered.get() && registered.compareAndSet(false, true)) {
+            meters.seconds(name, description, this, SinceLast::seconds);
+        }
+    }
+
+    private double seconds() {
+        return (System.nanoTime() - lastNanos) / 1e9;
+    }
+}
