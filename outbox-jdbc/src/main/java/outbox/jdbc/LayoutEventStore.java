@@ -65,6 +65,7 @@ public final class LayoutEventStore extends JdbcTable
     private final LayoutFence fence;
     private final LayoutRows rows;
     private final LayoutAdmin admin;
+    private final AttemptLimits limits;
     private volatile String idType = "varchar"; // what PostgreSQL calls it; whoever reads the shape writes, as the next
     private volatile String byId = "";
     private final AtomicLong nextEndNanos = new AtomicLong(System.nanoTime());
@@ -86,6 +87,7 @@ public final class LayoutEventStore extends JdbcTable
         }
         this.rows = new LayoutRows(this, sql);
         this.admin = new LayoutAdmin(this, layout, sql, dialect);
+        this.limits = new AttemptLimits(this);
     }
 
     /**
@@ -148,6 +150,10 @@ public final class LayoutEventStore extends JdbcTable
 
     LayoutFence fence() {
         return fence;
+    }
+
+    AttemptLimits limits() {
+        return limits;
     }
 
     // ---- how statements are made and run ----
@@ -443,6 +449,7 @@ public final class LayoutEventStore extends JdbcTable
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
         return run("claim events", () -> {
+            limits.agree(conn);
             endLost(conn, lockExpiry);
             List<LayoutRows.Candidate> found = new ArrayList<>();
             for (String pending : sql.pendingParts()) {
