@@ -60,7 +60,8 @@ final class Requests {
         try {
             value = authorization.get();
         } catch (RuntimeException e) { // not its text, which may quote the value
-            throw new NoCredentialsException("no value for the header Authorization, by " + e.getClass().getName(), e);
+            throw new NoCredentialsException(
+                    "no value for the header Authorization, by " + e.getClass().getName(), e);
         }
         if (value == null || !HttpTransport.Builder.isHeaderValue(value)) {
             throw new NoCredentialsException("the value for the header Authorization is not printable ASCII", null);

@@ -118,9 +118,7 @@ final class Verdict {
     private String text(EventEnvelope event, HttpResponse<byte[]> answer) {
         int status = answer.statusCode();
         String said = AnswerText.of(
-                answer.body(),
-                event.payloadJson(),
-                answer.request().headers().allValues("authorization"));
+                answer.body(), event.payloadJson(), answer.request().headers().allValues("authorization"));
         return where + " answered " + status + " to event " + CloudEventHeaders.encode(event.eventId()) + " (type "
                 + CloudEventHeaders.encode(event.eventType()) + ")"
                 + (status >= 300 && status < 400 ? "; redirects are not followed" : "")

@@ -193,10 +193,11 @@ abstract class DeliveryContract {
     @Test
     void an_expired_token_costs_no_attempt_and_everything_arrives_once_it_is_renewed() {
         AtomicReference<String> token = new AtomicReference<>("Bearer old");
-        receiver.reaction = exchange -> ("Bearer new".equals(exchange.getRequestHeaders().getFirst("Authorization"))
-                        ? Receiver.status(200)
-                        : Receiver.answer(401, "expired"))
-                .to(exchange);
+        receiver.reaction =
+                exchange -> ("Bearer new".equals(exchange.getRequestHeaders().getFirst("Authorization"))
+                                ? Receiver.status(200)
+                                : Receiver.answer(401, "expired"))
+                        .to(exchange);
         CircuitBreaker breaker =
                 CircuitBreaker.named("crm").wait(Duration.ofMillis(500)).build();
         for (int i = 0; i < 200; i++) {

@@ -309,8 +309,7 @@ class HttpTransportTest {
         CircuitBreaker breaker = CircuitBreaker.named("crm").build();
         receiver.reaction = Receiver.answer(status, status == 304 ? "" : "why\tnot\n", "Location", "/other");
 
-        Throwable with =
-                outcome(closing(to(receiver.uri()).breaker(breaker).build()), event());
+        Throwable with = outcome(closing(to(receiver.uri()).breaker(breaker).build()), event());
         Throwable without = outcome(transport(), event());
 
         for (Throwable failure : List.of(requireNonNull(with), requireNonNull(without))) {
@@ -372,8 +371,8 @@ class HttpTransportTest {
         receiver.reaction = Receiver.answer(404, "no such order");
 
         assertThat(outcome(transport, poison))
-                .isInstanceOfSatisfying(HttpStatusException.class, e -> assertThat(e.status())
-                        .isEqualTo(404));
+                .isInstanceOfSatisfying(
+                        HttpStatusException.class, e -> assertThat(e.status()).isEqualTo(404));
     }
 
     @Test
@@ -437,8 +436,9 @@ class HttpTransportTest {
         for (String wrong : List.of("", " Bearer x", "Bearer t0k3n\r\nx-evil: 1", "Bearer t0k3n\n", "Bearer tökén")) {
             token.set(wrong);
             assertThat(outcome(transport, event()))
-                    .isInstanceOfSatisfying(RetryLaterException.class, later -> assertThat(later.isCounted())
-                            .isFalse())
+                    .isInstanceOfSatisfying(
+                            RetryLaterException.class,
+                            later -> assertThat(later.isCounted()).isFalse())
                     .hasMessageContaining("Authorization is not printable ASCII")
                     .hasMessageNotContaining("t0k3n");
         }

@@ -65,8 +65,7 @@ public final class LayoutSchema {
                 }
             }
             if (store.layout().name().equals(TableLayout.MODULE)) {
-                String limits = filled(
-                        store, LIMIT.formatted(store.dialect().name()), schemaOf(connection, store));
+                String limits = filled(store, LIMIT.formatted(store.dialect().name()), schemaOf(connection, store));
                 for (String sql : statements(limits)) {
                     statement.execute(sql);
                 }
@@ -115,8 +114,9 @@ public final class LayoutSchema {
     /** The limits are looked for in the schema of the table, and the search path may create tables in another one than it finds them in. */
     private static String schemaOf(Connection connection, LayoutEventStore store) throws SQLException {
         // Binds: the table, which is there.
-        String text = "SELECT quote_ident(n.nspname) || '.' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-                + " WHERE c.oid = to_regclass(?)";
+        String text =
+                "SELECT quote_ident(n.nspname) || '.' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                        + " WHERE c.oid = to_regclass(?)";
         try (PreparedStatement select = connection.prepareStatement(text)) {
             select.setString(1, store.sqlName());
             try (ResultSet row = select.executeQuery()) {

@@ -33,8 +33,7 @@ class AttemptLimitsTest {
         try (Connection connection = db.dataSource.getConnection()) {
             connection.setAutoCommit(false);
             Instant now = store.now(connection);
-            int claimed = store.claim(
-                            connection, new Claim("node", 1), now, now.minusSeconds(60), Duration.ZERO, 100)
+            int claimed = store.claim(connection, new Claim("node", 1), now, now.minusSeconds(60), Duration.ZERO, 100)
                     .size();
             connection.commit();
             return claimed;
@@ -118,13 +117,19 @@ class AttemptLimitsTest {
         AttemptLimits.change(db.dataSource, TableLayout.module(db.table).withMaxAttempts(10));
 
         assertThat(recorded()).hasValue(10);
-        assertThat(List.of(db.row(fresh).attempts(), db.row(tried).attempts(), db.row(dead).attempts()))
+        assertThat(List.of(
+                        db.row(fresh).attempts(),
+                        db.row(tried).attempts(),
+                        db.row(dead).attempts()))
                 .containsExactly(0, 2, 10);
         assertThat(db.row(done).attempts()).isEqualTo(3);
 
         AttemptLimits.change(db.dataSource, TableLayout.module(db.table).withMaxAttempts(2));
 
-        assertThat(List.of(db.row(fresh).attempts(), db.row(tried).attempts(), db.row(dead).attempts()))
+        assertThat(List.of(
+                        db.row(fresh).attempts(),
+                        db.row(tried).attempts(),
+                        db.row(dead).attempts()))
                 .containsExactly(0, 1, 10);
         assertThat(claim(db, db.store(2))).isEqualTo(2);
     }
@@ -155,8 +160,7 @@ class AttemptLimitsTest {
             connection.createStatement().execute("SET LOCAL ROLE " + role);
             Instant now = db.store.now(connection);
 
-            assertThat(db.store.claim(
-                            connection, new Claim("node", 1), now, now.minusSeconds(60), Duration.ZERO, 100))
+            assertThat(db.store.claim(connection, new Claim("node", 1), now, now.minusSeconds(60), Duration.ZERO, 100))
                     .hasSize(1);
             connection.rollback();
         } finally {
@@ -169,8 +173,8 @@ class AttemptLimitsTest {
     void two_spellings_of_a_table_have_one_limit_and_tables_of_one_name_in_two_schemas_have_two() throws Exception {
         claim(db, db.store);
         db.execute("CREATE SCHEMA hr");
-        LayoutEventStore other =
-                LayoutEventStore.of(db.dataSource, TableLayout.module("hr.org_outbox").withMaxAttempts(7));
+        LayoutEventStore other = LayoutEventStore.of(
+                db.dataSource, TableLayout.module("hr.org_outbox").withMaxAttempts(7));
         LayoutSchema.create(db.dataSource, other);
 
         claim(db, other);
