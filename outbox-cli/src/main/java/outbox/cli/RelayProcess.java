@@ -143,7 +143,8 @@ final class RelayProcess implements AutoCloseable {
         RelaySettings.Delivery delivery = settings.delivery();
         Leadership leadership = delivery.singleActive() ? leadership(table) : null;
         try {
-            AdminEventStore store = store(table, kind, leadership);
+            int maxAttempts = delivery.maxAttempts().of(pool, kind, table);
+            AdminEventStore store = store(table, kind, maxAttempts, leadership);
             Transport transport = Transport.to(settings, table, stdout);
             others.add(transport);
             Relay.Builder relay = Relay.builder()
@@ -155,7 +156,7 @@ final class RelayProcess implements AutoCloseable {
                     .pollInterval(delivery.pollInterval())
                     .batchSize(delivery.batchSize())
                     .lease(delivery.lockTtl())
-                    .maxAttempts(delivery.maxAttempts())
+                    .maxAttempts(maxAttempts)
                     .dispatchTimeout(transport.timeLimit(delivery.dispatchTimeout()))
                     .drainTimeout(drainOfDeliveries(delivery.drainTime()))
                     .lastErrorMaxBytes(delivery.lastErrorMaxBytes())
@@ -218,8 +219,7 @@ final class RelayProcess implements AutoCloseable {
         }
     }
 
-    private AdminEventStore store(String table, TableKind kind, @Nullable Leadership leadership) {
-        int maxAttempts = settings.delivery().maxAttempts();
+    private AdminEventStore store(String table, TableKind kind, int maxAttempts, @Nullable Leadership leadership) {
         if (kind == TableKind.EVENT) {
             return settings.database().store(table);
         }
@@ -242,7 +242,7 @@ final class RelayProcess implements AutoCloseable {
                                 settings.database(),
                                 table,
                                 kind,
-                                settings.delivery().maxAttempts())
+                                settings.delivery().maxAttempts().of(pool, kind, table))
                         .store())
                 .interval(cleaner.interval())
                 .retention(cleaner.retention());
