@@ -58,6 +58,7 @@ abstract class ChangeCommand implements Callable<Integer> {
     public final Integer call() throws Exception {
         AdminRequest.Builder request = request();
         Target target = database.changedTarget(io, table);
+        target.requireMaxAttempts();
         AdminRequest look = request.build();
         AdminResult found = run(target, look);
         String sql = sql(new ChangeSql(target.subject()), look);

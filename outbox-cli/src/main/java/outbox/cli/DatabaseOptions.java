@@ -40,8 +40,8 @@ final class DatabaseOptions {
     @Option(
             names = "--max-attempts",
             paramLabel = "N",
-            description =
-                    "attempts from which an event of a module's table is dead; or OUTBOX_RELAY_MAX_ATTEMPTS; default 25")
+            description = "attempts from which an event of a module's table is dead, if the database does not know it;"
+                    + " or OUTBOX_RELAY_MAX_ATTEMPTS; default 25")
     private @Nullable String maxAttempts;
 
     @Option(
@@ -103,16 +103,23 @@ final class DatabaseOptions {
 
     /** The table, which must be there. */
     Target target(Io io, String table) throws SQLException {
-        return Target.of(database(io), table, maxAttempts(io));
+        Target target = Target.of(database(io), table, maxAttempts(io));
+        if (target.assumesMaxAttempts()) {
+            io.err()
+                    .println(TextTable.oneLine(
+                            MaxAttempts.unknown(target.subject().table()) + ". Here it is taken as "
+                                    + target.subject().maxAttempts() + "."));
+        }
+        return target;
     }
 
     /** From how many attempts on an event of a module's table is dead. */
-    int maxAttempts(Io io) {
+    MaxAttempts maxAttempts(Io io) {
         Settings settings = settings(io);
         String key = Setting.RELAY_MAX_ATTEMPTS.key();
         Optional<outbox.relay.RelaySettings> read = outbox.relay.RelaySettings.read(
                 Map.of(key, settings.text(Setting.RELAY_MAX_ATTEMPTS).orElse("")), settings::problem);
         settings.check();
-        return read.orElseThrow().delivery().maxAttempts();
+        return settings.maxAttempts(read.orElseThrow().delivery().maxAttempts());
     }
 }

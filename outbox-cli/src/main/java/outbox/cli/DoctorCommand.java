@@ -86,7 +86,8 @@ final class DoctorCommand implements Callable<Integer> {
         try (Connection connection = db.getConnection()) {
             String name = db.table(table);
             TableKind kind = Doctor.kindOf(connection, name).orElse(TableKind.named(name));
-            Subject subject = Target.subject(db, name, kind, database.maxAttempts(io));
+            int maxAttempts = database.maxAttempts(io).of(db, kind, name);
+            Subject subject = Target.subject(db, name, kind, maxAttempts);
             Report report = new Doctor(limits, io.clock()).examine(connection, subject);
             print(io, json, table, report.findings(), report.notChecked());
             if (report.findings().isEmpty()) {

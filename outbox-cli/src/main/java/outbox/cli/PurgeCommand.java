@@ -79,6 +79,9 @@ final class PurgeCommand implements Callable<Integer> {
                 ? null
                 : positive("--dead-retention", deadRetention, "leave it out to keep dead events for ever");
         Target target = database.changedTarget(io, table);
+        if (keepDead != null) {
+            target.requireMaxAttempts();
+        }
         try (Connection connection = target.database().getConnection()) {
             Map<EventStatus, Instant> ends = new LinkedHashMap<>();
             Instant now = target.subject().store().now(connection);

@@ -148,7 +148,8 @@ final class RelayProcess implements AutoCloseable {
         String label = Target.label(pool, table);
         Leadership leadership = delivery.singleActive() ? leadership(table) : null;
         try {
-            AdminEventStore store = store(table, kind, leadership);
+            int maxAttempts = delivery.maxAttempts().of(pool, kind, table);
+            AdminEventStore store = store(table, kind, maxAttempts, leadership);
             OutboxAdmin admin = new OutboxAdmin(connections(), store);
             Transport transport = Transport.to(settings, table, stdout);
             others.add(transport);
@@ -161,7 +162,7 @@ final class RelayProcess implements AutoCloseable {
                     .pollInterval(delivery.pollInterval())
                     .batchSize(delivery.batchSize())
                     .lease(delivery.lockTtl())
-                    .maxAttempts(delivery.maxAttempts())
+                    .maxAttempts(maxAttempts)
                     .dispatchTimeout(transport.timeLimit(delivery.dispatchTimeout()))
                     .drainTimeout(drainOfDeliveries(delivery.drainTime()))
                     .lastErrorMaxBytes(delivery.lastErrorMaxBytes())
@@ -228,8 +229,7 @@ final class RelayProcess implements AutoCloseable {
         }
     }
 
-    private AdminEventStore store(String table, TableKind kind, @Nullable Leadership leadership) {
-        int maxAttempts = settings.delivery().maxAttempts();
+    private AdminEventStore store(String table, TableKind kind, int maxAttempts, @Nullable Leadership leadership) {
         if (kind == TableKind.EVENT) {
             return settings.database().store(table);
         }
@@ -247,7 +247,10 @@ final class RelayProcess implements AutoCloseable {
     private OutboxPurge purge(String table, TableKind kind) throws SQLException {
         outbox.relay.RelaySettings.Cleaner cleaner = settings.cleaner();
         AdminEventStore store = Target.subject(
-                        settings.database(), table, kind, settings.delivery().maxAttempts())
+                        settings.database(),
+                        table,
+                        kind,
+                        settings.delivery().maxAttempts().of(pool, kind, table))
                 .store();
         OutboxPurge.Builder purge = OutboxPurge.builder()
                 .connectionProvider(connections())

@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * The settings of the relay as a process, checked. The names are those of the environment; {@link Setting} has all of them, with flags and defaults.
@@ -31,14 +32,14 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
             int batchSize,
             Duration lockTtl,
             Optional<Duration> databaseTimeout,
-            int maxAttempts,
+            MaxAttempts maxAttempts,
             Duration dispatchTimeout,
             Duration drainTime,
             int lastErrorMaxBytes,
             Duration maxSilence) {}
 
-    /** Where events go: to the endpoint, or to standard output if there is none. */
-    record Transport(Optional<URI> endpoint, Optional<String> secret) {}
+    /** Where events go: to the endpoint, or to standard output if there is none. The header Authorization may change. */
+    record Transport(Optional<URI> endpoint, Optional<String> secret, Optional<Supplier<String>> authorization) {}
 
     /** Where health and metrics are served. */
     record Server(InetSocketAddress bind, Optional<String> token, Optional<String> metricsPath) {}
@@ -58,7 +59,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         Delivery delivery = delivery(settings, product, common);
         Cleaner cleaner =
                 common == null || delivery == null ? null : cleaner(settings, product, common.cleaner(), delivery);
-        Transport transport = transport(settings, delivery != null && delivery.enabled());
+        Transport transport = transport(settings, secrets, delivery != null && delivery.enabled());
         Server server = server(settings);
         transport.secret().ifPresent(secrets::add);
         if (server != null) {
@@ -106,7 +107,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 delivery.batchSize(),
                 delivery.lockTtl(),
                 databaseTimeout,
-                delivery.maxAttempts(),
+                settings.maxAttempts(delivery.maxAttempts()),
                 delivery.dispatchTimeout(),
                 drainTime,
                 delivery.lastErrorMaxBytes(),
@@ -129,18 +130,19 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 common.deadRetention());
     }
 
-    private static Transport transport(Settings settings, boolean needed) {
+    private static Transport transport(Settings settings, Secrets secrets, boolean needed) {
         String name = settings.read(Setting.TRANSPORT, text -> oneOf(text, "http", "stdout"));
         Optional<URI> endpoint = settings.readOptional(Setting.HTTP_ENDPOINT, RelaySettings::endpoint);
         Optional<String> secret = settings.secret(Setting.HTTP_SECRET, Setting.HTTP_SECRET_FILE);
         secret.ifPresent(text -> checkSecret(settings, text));
+        Optional<Supplier<String>> authorization = authorization(settings, secrets);
         if ("stdout".equals(name)) {
             if (settings.text(Setting.HTTP_ENDPOINT).isPresent()) {
                 settings.problem(
                         Setting.HTTP_ENDPOINT,
                         "is given, but events go to standard output: take one of the two settings out");
             }
-            return new Transport(Optional.empty(), Optional.empty());
+            return new Transport(Optional.empty(), Optional.empty(), Optional.empty());
         }
         if (needed && settings.text(Setting.HTTP_ENDPOINT).isEmpty()) {
             settings.problem(
@@ -148,7 +150,20 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                     "is missing: set it to where events are posted, as in http://127.0.0.1:8080/events, or set "
                             + Setting.TRANSPORT.key() + " to stdout");
         }
-        return new Transport(endpoint, secret);
+        return new Transport(endpoint, secret, authorization);
+    }
+
+    private static Optional<Supplier<String>> authorization(Settings settings, Secrets secrets) {
+        Optional<String> direct = settings.readOptional(Setting.HTTP_AUTHORIZATION, AuthorizationFile::checked);
+        Optional<AuthorizationFile> file = settings.readOptional(
+                Setting.HTTP_AUTHORIZATION_FILE, name -> new AuthorizationFile(name, secrets, System::nanoTime));
+        direct.ifPresent(secrets::add);
+        if (direct.isPresent() && file.isPresent()) {
+            settings.problem(
+                    Setting.HTTP_AUTHORIZATION_FILE,
+                    "and " + Setting.HTTP_AUTHORIZATION.key() + " are both given: keep one of them");
+        }
+        return direct.<Supplier<String>>map(value -> () -> value).or(() -> file);
     }
 
     private static void checkSecret(Settings settings, String text) {

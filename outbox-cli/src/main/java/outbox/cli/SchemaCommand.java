@@ -6,11 +6,13 @@ import outbox.cli.doctor.Finding;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
 import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.jdbc.AttemptLimits;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LayoutSchema;
 import outbox.jdbc.ModulePartitions;
 import outbox.jdbc.OutboxSchema;
+import outbox.jdbc.TableLayout;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -22,6 +24,7 @@ import picocli.CommandLine.Spec;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 
 /** The tables: their DDL, whether they are complete, and their creation. */
@@ -178,7 +181,7 @@ final class SchemaCommand implements Runnable {
         @Override
         public Integer call() throws Exception {
             Database db = database.database(io);
-            Subject subject = table.subject(db, database.maxAttempts(io));
+            Subject subject = table.subject(db, database.maxAttempts(io).number());
             List<String> expected = Feature.columns(table.features(subject.kind()), db.product());
             try (Connection connection = db.getConnection()) {
                 List<Finding> findings = Doctor.checkSchema(connection, subject, expected);
@@ -214,7 +217,9 @@ final class SchemaCommand implements Runnable {
         @Override
         public Integer call() throws SQLException {
             Database db = database.changedDatabase(io);
-            Subject subject = table.subject(db, database.maxAttempts(io));
+            MaxAttempts maxAttempts = database.maxAttempts(io);
+            Subject subject = table.subject(db, maxAttempts.number());
+            boolean changesLimit = maxAttempts.isGiven() && subject.kind() == TableKind.MODULE;
             List<Feature> features = table.features(subject.kind());
             boolean isPartitioned = table.isPartitioned(db.product(), subject.kind());
             if (isPartitioned) {
@@ -225,6 +230,9 @@ final class SchemaCommand implements Runnable {
                 io.out()
                         .println("-- and a partition for today and each of the " + DAYS_AHEAD
                                 + " days after it; outbox relay makes the later ones");
+            }
+            if (changesLimit) {
+                io.out().println(limitChange(db, subject));
             }
             if (!yes && !asked()) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
@@ -239,9 +247,28 @@ final class SchemaCommand implements Runnable {
                 OutboxSchema.create(db, db.store(subject.table()));
             }
             features.forEach(feature -> feature.create(db, subject));
+            if (changesLimit) {
+                AttemptLimits.change(db, TableLayout.module(subject.table()).withMaxAttempts(maxAttempts.number()));
+            }
             io.out().println();
             io.out().println("Done: " + subject.table() + " in " + db + " is complete.");
             return ExitCode.OK;
+        }
+
+        private static String limitChange(Database db, Subject subject) throws SQLException {
+            OptionalInt before;
+            try (Connection connection = db.getConnection()) {
+                before = Doctor.hasTable(connection, subject.table())
+                        ? MaxAttempts.recorded(db, subject.kind(), subject.table())
+                        : OptionalInt.empty();
+            }
+            String limit = "-- and events of " + subject.table() + " are dead after " + subject.maxAttempts()
+                    + " attempts, written to outbox_attempt_limit";
+            return before.isEmpty() || before.getAsInt() == subject.maxAttempts()
+                    ? limit
+                    : limit + "; until now " + before.getAsInt()
+                            + ". Dead events stay dead and pending ones pending. Stop the relays of the table first, and"
+                            + " start them with this limit.";
         }
 
         /** A table is made in partitions, or never has them. */

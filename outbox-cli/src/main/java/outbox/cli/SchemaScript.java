@@ -25,7 +25,7 @@ final class SchemaScript {
 
     private SchemaScript() {}
 
-    /** Complete, with the audit table beside it. */
+    /** Complete, with the audit table and the limits of attempts next to it. */
     static String of(AbstractJdbcEventStore store, TableKind kind, List<Feature> features, boolean isPartitioned) {
         List<String> statements = new ArrayList<>();
         if (kind == TableKind.EVENT) {
@@ -35,6 +35,9 @@ final class SchemaScript {
             OutboxSchema.statements(store).stream()
                     .filter(statement -> statement.contains("outbox_audit"))
                     .forEach(statements::add);
+            if (kind == TableKind.MODULE) {
+                statements.addAll(read(store, "schema-module/%s/V3__outbox_attempt_limit.sql"));
+            }
         }
         features.forEach(feature -> statements.addAll(feature.statements(store)));
         return String.join(";\n\n", statements) + ";";

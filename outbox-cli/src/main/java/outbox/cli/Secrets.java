@@ -17,6 +17,11 @@ final class Secrets {
         }
     }
 
+    /** For one that is no longer used. */
+    void remove(String text) {
+        texts.remove(text);
+    }
+
     String hide(String message) {
         String hidden = message;
         for (String text : texts) {

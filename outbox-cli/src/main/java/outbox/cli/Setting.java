@@ -56,6 +56,14 @@ enum Setting {
     HTTP_ENDPOINT("OUTBOX_HTTP_ENDPOINT", "--http-endpoint", "URL", null, "where the http transport posts events"),
     HTTP_SECRET("OUTBOX_HTTP_SECRET", null, "SECRET", null, "key of the HMAC signature"),
     HTTP_SECRET_FILE("OUTBOX_HTTP_SECRET_FILE", "--http-secret-file", "FILE", null, "file with that key"),
+    HTTP_AUTHORIZATION(
+            "OUTBOX_HTTP_AUTHORIZATION", null, "VALUE", null, "header Authorization of requests, as in Bearer TOKEN"),
+    HTTP_AUTHORIZATION_FILE(
+            "OUTBOX_HTTP_AUTHORIZATION_FILE",
+            "--http-authorization-file",
+            "FILE",
+            null,
+            "file with that value, which may be renewed while the relay runs"),
 
     SERVER_BIND("OUTBOX_SERVER_BIND", "--bind", "HOST:PORT", "127.0.0.1:9470", "where /health and metrics are served"),
     SERVER_TOKEN("OUTBOX_SERVER_TOKEN", null, "TOKEN", null, "bearer token that requests must have"),

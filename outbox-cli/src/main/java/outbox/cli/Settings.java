@@ -24,13 +24,15 @@ final class Settings {
     /** A value and where it comes from. */
     private record Value(String text, String origin) {}
 
+    private static final String DEFAULT = "the default";
+
     private final Map<Setting, Value> values = new EnumMap<>(Setting.class);
     private final List<String> problems = new ArrayList<>();
 
     Settings(Map<Setting, String> flags, Map<String, String> environment, @Nullable Path file) {
         Map<String, String> inFile = file == null ? Map.of() : read(file);
         for (Setting setting : Setting.values()) {
-            setting.standard().ifPresent(text -> put(setting, text, "the default"));
+            setting.standard().ifPresent(text -> put(setting, text, DEFAULT));
             put(setting, inFile.get(setting.key()), setting.key() + " in " + file);
             put(setting, environment.get(setting.key()), setting.key());
             put(setting, flags.get(setting), setting.flag().orElse(setting.key()));
@@ -124,6 +126,12 @@ final class Settings {
     String origin(Setting setting) {
         Value value = values.get(setting);
         return value == null ? setting.flag().map(flag -> flag + " or ").orElse("") + setting.key() : value.origin();
+    }
+
+    /** What the settings say of attempts, read by who knows its limits, and whether it is more than the default. */
+    MaxAttempts maxAttempts(int number) {
+        boolean isGiven = !origin(Setting.RELAY_MAX_ATTEMPTS).equals(DEFAULT);
+        return new MaxAttempts(number, isGiven, origin(Setting.RELAY_MAX_ATTEMPTS));
     }
 
     /** A problem with the setting that has this name in the environment. */

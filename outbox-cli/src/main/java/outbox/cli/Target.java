@@ -38,13 +38,25 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         }
     };
 
-    /** @throws SettingsException if there is no such table, or it is no outbox that we know */
-    static Target of(Database database, String text, int maxAttempts) throws SQLException {
+    /** @throws SettingsException if there is no such table, it is no outbox that we know, or its events are dead after another number of attempts */
+    static Target of(Database database, String text, MaxAttempts maxAttempts) throws SQLException {
         String table = database.table(text);
         TableKind kind = kind(database, table);
-        Subject subject = subject(database, table, kind, maxAttempts);
+        Subject subject = subject(database, table, kind, maxAttempts.of(database, kind, table));
         return new Target(
                 database, subject, new OutboxAdmin(new DataSourceConnectionProvider(database), subject.store()));
+    }
+
+    /** Whether the number of attempts that tells dead events is only an assumption. */
+    boolean assumesMaxAttempts() {
+        return MaxAttempts.isUnknown(database, database.product(), subject.kind(), subject.table());
+    }
+
+    /** @throws SettingsException if it is not sure which events are dead */
+    void requireMaxAttempts() {
+        if (assumesMaxAttempts()) {
+            throw new SettingsException(MaxAttempts.unknown(subject.table()));
+        }
     }
 
     /** The subject of a table that need not be there. */

@@ -36,6 +36,7 @@ record Transport(EventListener listener, boolean isAsync, Protection protection)
                 .drainTime(AFTER_DRAIN)
                 .connectTimeLimit(request.compareTo(CONNECT_LIMIT) < 0 ? request : CONNECT_LIMIT);
         transport.secret().map(WebhookSecret::parse).ifPresent(http::signWith);
+        transport.authorization().ifPresent(http::authorization);
         return new Transport(
                 http.build(),
                 true,

@@ -18,7 +18,7 @@ class ModuleTableTest {
     @BeforeEach
     void createTable() {
         shop = Shop.bare(PostgresServer.shared().createDatabase());
-        run("schema", "apply", "--yes");
+        run("schema", "apply", "--max-attempts", "25", "--yes");
     }
 
     private Run run(String... arguments) {

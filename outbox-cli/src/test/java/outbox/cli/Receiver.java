@@ -2,6 +2,7 @@ package outbox.cli;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -24,6 +25,8 @@ final class Receiver implements AutoCloseable {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<Post> posts = new CopyOnWriteArrayList<>();
     private final CountDownLatch open = new CountDownLatch(1); // answers wait for it
+    private volatile int status = 204;
+    private volatile @Nullable String credentials; // what the header Authorization must be, if anything
 
     private Receiver(int port, boolean answers) throws IOException {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
@@ -43,6 +46,16 @@ final class Receiver implements AutoCloseable {
         return new Receiver(port, true);
     }
 
+    /** Answers with this status from now on. */
+    void answer(int newStatus) {
+        status = newStatus;
+    }
+
+    /** Answers 401 to requests whose header Authorization is another, and quotes it. */
+    void require(String authorization) {
+        credentials = authorization;
+    }
+
     /** Takes requests, and answers none before its close. */
     static Receiver hanging() throws IOException {
         return new Receiver(0, false);
@@ -55,8 +68,15 @@ final class Receiver implements AutoCloseable {
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-id")),
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-type")),
                     body));
+            String given = exchange.getRequestHeaders().getFirst("Authorization");
             if (open.await(60, TimeUnit.SECONDS)) {
-                exchange.sendResponseHeaders(204, -1);
+                if (credentials == null || credentials.equals(given)) {
+                    exchange.sendResponseHeaders(status, -1);
+                } else {
+                    byte[] answer = ("Not for you: " + given).getBytes(StandardCharsets.UTF_8);
+                    exchange.sendResponseHeaders(401, answer.length);
+                    exchange.getResponseBody().write(answer);
+                }
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

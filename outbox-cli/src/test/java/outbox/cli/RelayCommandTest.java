@@ -152,6 +152,69 @@ class RelayCommandTest {
     }
 
     @Test
+    void an_expired_token_kills_nothing_and_a_renewed_one_delivers_everything(@TempDir Path directory)
+            throws Exception {
+        createTable();
+        for (int i = 0; i < 150; i++) {
+            insert("org.organization.created.v1", "{}");
+        }
+        Path file = Files.writeString(directory.resolve("token"), "Bearer t0k3n-expired");
+        try (Receiver receiver = Receiver.answering();
+                ChildJvm relay = relay(
+                        url,
+                        "--http-endpoint",
+                        receiver.url(),
+                        "--http-authorization-file",
+                        file.toString(),
+                        "--max-attempts",
+                        "1",
+                        "--poll-interval",
+                        "100ms",
+                        "--metrics-enabled",
+                        "true")) {
+            receiver.require("Bearer t0k3n-renewed");
+            String line = relay.awaitLine(LISTENING, START);
+            String metrics =
+                    line.substring(line.indexOf("http://127.0.0.1")).strip().replace("/health", "/debug/prometheus");
+            relay.awaitLine(" answered 401. Its events wait, and no attempt is counted", START);
+            await().atMost(START)
+                    .untilAsserted(() -> assertThat(get(metrics))
+                            .containsPattern("outbox_breaker_state\\{[^}]*state=\"open\"[^}]*} 1"));
+            int refused = receiver.posts().size();
+            await().atMost(START).until(() -> receiver.posts().size() > refused); // a probe
+            assertThat(published()).isZero();
+            assertThat(number("SELECT MAX(attempts) FROM org_outbox")).isZero();
+
+            Files.writeString(file, "Bearer t0k3n-renewed\n");
+
+            await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(150));
+            assertThat(number("SELECT MAX(attempts) FROM org_outbox"))
+                    .as(() -> String.join("\n", relay.lines()))
+                    .isZero();
+            assertThat(relay.lines()).noneMatch(some -> some.contains("t0k3n"));
+        }
+    }
+
+    @Test
+    void credentials_that_a_receiver_quotes_are_not_kept_as_the_error(@TempDir Path directory) throws Exception {
+        Path config =
+                Files.writeString(directory.resolve("relay.properties"), "OUTBOX_HTTP_AUTHORIZATION=Bearer t0k3n");
+        createTable();
+        insert("org.organization.created.v1", "{}");
+        try (Receiver receiver = Receiver.answering();
+                ChildJvm relay = relay(url, "--http-endpoint", receiver.url(), "--config", config.toString())) {
+            receiver.require("Bearer other");
+            relay.awaitLine(LISTENING, START);
+
+            await().atMost(START)
+                    .untilAsserted(() -> assertThat(number("SELECT COUNT(*) FROM org_outbox WHERE last_error LIKE"
+                                    + " '%Not for you: Bearer [credentials]'"))
+                            .isEqualTo(1));
+            assertThat(relay.lines()).noneMatch(some -> some.contains("t0k3n"));
+        }
+    }
+
+    @Test
     void events_go_to_standard_output_too() throws Exception {
         createTable();
         String eventId = insert("org.organization.created.v1", "{\"name\": \"a\"}");

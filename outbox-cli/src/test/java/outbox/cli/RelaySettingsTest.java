@@ -1,11 +1,16 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -75,7 +80,8 @@ class RelaySettingsTest {
         assertThat(delivery.pollInterval()).isEqualTo(Duration.ofSeconds(1));
         assertThat(delivery.batchSize()).isEqualTo(100);
         assertThat(delivery.lockTtl()).isEqualTo(Duration.ofSeconds(60));
-        assertThat(delivery.maxAttempts()).isEqualTo(25);
+        assertThat(delivery.maxAttempts().number()).isEqualTo(25);
+        assertThat(delivery.maxAttempts().isGiven()).isFalse();
         assertThat(delivery.dispatchTimeout()).isEqualTo(Duration.ofSeconds(30));
         assertThat(delivery.lastErrorMaxBytes()).isEqualTo(2048);
         assertThat(settings.cleaner().enabled()).isTrue();
@@ -141,6 +147,41 @@ class RelaySettingsTest {
         assertRefused("OUTBOX_RELAY_TRANSPORT: must be http or stdout", "OUTBOX_RELAY_TRANSPORT", "kafka");
         assertRefused("take one of the two", "OUTBOX_RELAY_TRANSPORT", "stdout");
         assertRefused("OUTBOX_HTTP_SECRET cannot be used", "OUTBOX_HTTP_SECRET", "plain");
+    }
+
+    @Test
+    void the_header_authorization_comes_from_the_environment_or_a_file_and_is_never_shown(@TempDir Path directory)
+            throws IOException {
+        Path file = Files.writeString(directory.resolve("token"), "Bearer t0k3n\n");
+        String name = "OUTBOX_HTTP_AUTHORIZATION";
+
+        assertThat(read(name, "Bearer t0k3n")
+                        .transport()
+                        .authorization()
+                        .orElseThrow()
+                        .get())
+                .isEqualTo("Bearer t0k3n");
+        assertThat(read(name + "_FILE", file.toString())
+                        .transport()
+                        .authorization()
+                        .orElseThrow()
+                        .get())
+                .isEqualTo("Bearer t0k3n");
+        assertThat(read().transport().authorization()).isEmpty();
+        assertRefused("keep one of them", name, "Bearer t0k3n", name + "_FILE", file.toString());
+        assertRefused("cannot read", name + "_FILE", directory.resolve("none").toString());
+        for (String wrong : List.of("Bearer t0k3n\r\nx-evil: 1", "Bearer t0k3n\n", "Bearer t0k3n\u00e4")) {
+            assertThatThrownBy(() -> read(name, wrong))
+                    .hasMessageContaining("must be printable ASCII")
+                    .hasMessageNotContaining("t0k3n");
+        }
+        for (String wrong : List.of("", "\n", "Bearer t0k3n\nx-evil: 1\n", "Bearer t0k3n\r\rx", "Bearer t0k3n \n")) {
+            Files.writeString(file, wrong);
+            assertThatThrownBy(() -> read(name + "_FILE", file.toString()))
+                    .hasMessageContaining("token")
+                    .hasMessageContaining("must be printable ASCII")
+                    .hasMessageNotContaining("t0k3n");
+        }
     }
 
     @Test

@@ -2,6 +2,7 @@ package outbox.http;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * What a person gets to see of an answer, in {@code last_error}: its first characters on one line, without what it quotes of the payload.
@@ -19,8 +20,13 @@ final class AnswerText {
 
     private AnswerText() {}
 
-    static String of(byte[] answer, String payload) {
-        return of(new String(answer, StandardCharsets.UTF_8), payload); // what is no UTF-8 shows as such
+    /** Without the credentials that the request had in these headers, after the scheme: a receiver may quote what it refuses. */
+    static String of(byte[] answer, String payload, List<String> authorization) {
+        String text = new String(answer, StandardCharsets.UTF_8); // what is no UTF-8 shows as such
+        for (String value : authorization) {
+            text = text.replace(value.substring(value.indexOf(' ') + 1), "[credentials]");
+        }
+        return of(text, payload);
     }
 
     static String of(String answer, String payload) {

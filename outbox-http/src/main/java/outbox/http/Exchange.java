@@ -16,11 +16,13 @@ final class Exchange {
 
     private final EventEnvelope event;
     private final Verdict verdict;
+    private final long begin;
     private final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
 
     Exchange(EventEnvelope event, Verdict verdict) {
         this.event = event;
         this.verdict = verdict;
+        this.begin = verdict.begin();
     }
 
     CompletableFuture<@Nullable Void> stage() {
@@ -50,7 +52,7 @@ final class Exchange {
         Throwable why;
         try {
             why = answer != null
-                    ? verdict.of(event, answer)
+                    ? verdict.of(event, answer, begin)
                     : verdict.of(event, unwrapped(Objects.requireNonNull(failure)));
         } catch (RuntimeException | Error e) { // none is known; without an end the event would wait for its limit
             why = e;

@@ -29,6 +29,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
@@ -36,8 +37,9 @@ import javax.net.ssl.SSLContext;
  * Posts each event to one HTTP endpoint, as a CloudEvent 1.0 in binary mode, and takes the status of the answer as its word. Thread-safe; registered like any listener, for as many
  * routes as go to this endpoint.
  *
- * <p>2xx is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so if it does; 429 and 503 with that header do not count as an attempt. Any other status is a
- * {@link GiveUpException}: DEAD at once, redirects included. No answer within the limit, or one that breaks off whatever its status, is a failed attempt.
+ * <p>2xx is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so if it does; 429 and 503 with that header do not count as an attempt. 400, 409, 410, 413, 415
+ * and 422 are a {@link GiveUpException}: DEAD at once. 401, 403, 404 and redirects mean that credentials or address are wrong: the event waits and no attempt is counted, as it does when
+ * many events in a row were given up. Any other status, no answer within the limit, or one that breaks off whatever its status, is a failed attempt.
  *
  * <p>Close the dispatcher first, then the transport. What is in flight after the drain time, or comes after the close, is put off and loses no attempt.
  */
@@ -108,6 +110,8 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
                 throw closed();
             }
             exchange.start(open, requests.of(event), schedule(exchange::expire));
+        } catch (NoCredentialsException e) {
+            exchange.fail(verdict.withoutCredentials(event, e));
         } catch (RuntimeException | Error e) {
             exchange.fail(e);
         }
@@ -179,6 +183,9 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         Clock clock = Clock.systemUTC();
 
         @Nullable
+        Supplier<String> authorization;
+
+        @Nullable
         CircuitBreaker breaker;
 
         @Nullable
@@ -238,7 +245,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             if (OURS.matcher(lower).matches()) {
                 throw new IllegalArgumentException("Header " + headerName + " is set by the transport");
             }
-            if (!HEADER_VALUE.matcher(value).matches()) { // not shown: it may be a credential
+            if (!isHeaderValue(value)) { // not shown: it may be a credential
                 throw new IllegalArgumentException("The value of header " + headerName
                         + " must be printable ASCII, not empty, and must not start or end with a blank");
             }
@@ -251,6 +258,19 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
                 throw new IllegalArgumentException("There is a header " + headerName + " already");
             }
             return this;
+        }
+
+        /**
+         * Sends a header {@code Authorization} whose value is asked for with every event, such as {@code Bearer …}, so that it can be renewed. The supplier must be quick and thread-safe.
+         * While it throws, or returns what is not printable ASCII, events wait as they do after a 401.
+         */
+        public Builder authorization(Supplier<String> value) {
+            this.authorization = Objects.requireNonNull(value, "value");
+            return this;
+        }
+
+        static boolean isHeaderValue(String value) {
+            return HEADER_VALUE.matcher(value).matches();
         }
 
         /** How long to wait for a connection; default 5 seconds, and no longer than the limit of the request. */
@@ -296,7 +316,8 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         }
 
         /**
-         * Opened when the endpoint cannot be reached, or answers 429 or 503 with {@code Retry-After}; then none of this costs an attempt. It has an effect if the dispatcher's
+         * Opened when the endpoint cannot be reached, answers 429 or 503 with {@code Retry-After}, or takes no event: 401, 403, 404, a redirect, or 20 events given up in a row. Then none
+         * of this costs an attempt. It has an effect if the dispatcher's
          * {@link outbox.dispatch.Protection} has it for this listener.
          */
         public Builder breaker(CircuitBreaker breaker) {
@@ -325,6 +346,10 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         public HttpTransport build() {
             if (endpoint == null || source == null) {
                 throw new IllegalArgumentException("HTTP transport " + name + " needs an endpoint and a source");
+            }
+            if (authorization != null && headers.containsKey("authorization")) {
+                throw new IllegalArgumentException("HTTP transport " + name
+                        + " has a header Authorization and a supplier of it: take one of them out");
             }
             if (connectTimeLimit.compareTo(requestTimeLimit) > 0) {
                 throw new IllegalArgumentException("connectTimeLimit " + connectTimeLimit

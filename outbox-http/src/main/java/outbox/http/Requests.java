@@ -1,5 +1,6 @@
 package outbox.http;
 
+import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
 
@@ -8,6 +9,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.time.Clock;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Makes the request of an event: its headers as a CloudEvent, its key, its signatures, and the payload as it is. */
@@ -18,16 +20,19 @@ final class Requests {
     private final List<WebhookSecret> secrets;
     private final int maxBodyBytes;
     private final Clock clock;
+    private final @Nullable Supplier<String> authorization;
 
     Requests(HttpTransport.Builder settings, URI endpoint, String source) {
         common = HttpRequest.newBuilder(endpoint).timeout(settings.requestTimeLimit);
         settings.headers.forEach(common::header);
+        authorization = settings.authorization;
         this.source = source;
         secrets = List.copyOf(settings.secrets);
         maxBodyBytes = settings.maxBodyBytes;
         clock = settings.clock;
     }
 
+    /** @throws NoCredentialsException if there is no value for the header Authorization; the message does not show it */
     HttpRequest of(EventEnvelope event) {
         if (event.payloadSize() > maxBodyBytes) {
             throw new GiveUpException("The payload of event " + CloudEventHeaders.encode(event.eventId()) + " has "
@@ -35,6 +40,9 @@ final class Requests {
         }
         byte[] body = event.payloadBytes();
         HttpRequest.Builder request = common.copy();
+        if (authorization != null) {
+            request.header("authorization", credentials(authorization));
+        }
         CloudEventHeaders.of(event, source).forEach(request::header);
         String id = CloudEventHeaders.encode(event.eventId());
         request.header("idempotency-key", id);
@@ -45,6 +53,20 @@ final class Requests {
                     .header("webhook-signature", signatures(id, timestamp, body));
         }
         return request.POST(BodyPublishers.ofByteArray(body)).build();
+    }
+
+    private static String credentials(Supplier<String> authorization) {
+        String value;
+        try {
+            value = authorization.get();
+        } catch (RuntimeException e) { // not its text, which may quote the value
+            throw new NoCredentialsException(
+                    "no value for the header Authorization, by " + e.getClass().getName(), e);
+        }
+        if (value == null || !HttpTransport.Builder.isHeaderValue(value)) {
+            throw new NoCredentialsException("the value for the header Authorization is not printable ASCII", null);
+        }
+        return value;
     }
 
     private String signatures(String id, long timestamp, byte[] body) {

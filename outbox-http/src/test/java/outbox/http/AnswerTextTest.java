@@ -3,20 +3,30 @@ package outbox.http;
 import org.junit.jupiter.api.Test;
 
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 class AnswerTextTest {
 
     private static String of(String answer, String payload) {
-        return AnswerText.of(answer.getBytes(StandardCharsets.UTF_8), payload);
+        return AnswerText.of(answer.getBytes(StandardCharsets.UTF_8), payload, List.of());
     }
 
     @Test
     void it_is_one_line_of_visible_characters() {
         assertThat(of(" a\r\n\tb\u0000\u001b[31mc\u202ed\u2028e ", "{}")).isEqualTo("a b [31mc?d e");
-        assertThat(AnswerText.of(new byte[] {'a', (byte) 0xff, 'b'}, "{}")).isEqualTo("a\ufffdb");
+        assertThat(AnswerText.of(new byte[] {'a', (byte) 0xff, 'b'}, "{}", List.of()))
+                .isEqualTo("a\ufffdb");
         assertThat(of("", "{}")).isEmpty();
+    }
+
+    @Test
+    void it_has_no_credentials() {
+        byte[] answer = "token eyJhbGciOi.x.y has expired: Bearer eyJhbGciOi.x.y".getBytes(StandardCharsets.UTF_8);
+
+        assertThat(AnswerText.of(answer, "{}", List.of("Bearer eyJhbGciOi.x.y")))
+                .isEqualTo("token [credentials] has expired: Bearer [credentials]");
     }
 
     @Test

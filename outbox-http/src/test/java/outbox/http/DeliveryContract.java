@@ -33,6 +33,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -187,6 +188,53 @@ abstract class DeliveryContract {
                 .endsWith(": unknown product 7")
                 .doesNotContain("{\"id\":1}");
         assertThat(receiver.received).hasSize(1);
+    }
+
+    @Test
+    void an_expired_token_costs_no_attempt_and_everything_arrives_once_it_is_renewed() {
+        AtomicReference<String> token = new AtomicReference<>("Bearer old");
+        receiver.reaction =
+                exchange -> ("Bearer new".equals(exchange.getRequestHeaders().getFirst("Authorization"))
+                                ? Receiver.status(200)
+                                : Receiver.answer(401, "expired"))
+                        .to(exchange);
+        CircuitBreaker breaker =
+                CircuitBreaker.named("crm").wait(Duration.ofMillis(500)).build();
+        for (int i = 0; i < 200; i++) {
+            write(cold());
+        }
+        start(
+                transport().authorization(token::get).breaker(breaker),
+                dispatching -> dispatching
+                        .maxAttempts(1)
+                        .protection(Protection.builder()
+                                .breakerForListener("crm", breaker)
+                                .build()));
+        await().atMost(SECONDS).until(() -> breaker.state() == CircuitBreaker.State.OPEN);
+        int first = receiver.received.size();
+        await().atMost(SECONDS).until(() -> receiver.received.size() > first + 2); // probes
+        assertThat(db.count("status IN (1, 3) OR attempts > 0")).isZero();
+
+        token.set("Bearer new");
+
+        await().atMost(SECONDS).until(() -> db.count("status = 1") == 200);
+        assertThat(db.count("attempts > 0")).isZero();
+    }
+
+    @Test
+    void an_expired_token_costs_no_attempt_without_a_breaker_either() {
+        receiver.reaction = Receiver.answer(401, "expired");
+        for (int i = 0; i < 20; i++) {
+            write(cold());
+        }
+        start(transport(), dispatching -> dispatching.maxAttempts(1));
+        await().atMost(SECONDS).until(() -> receiver.received.size() > 40); // each more than once
+        assertThat(db.count("status IN (1, 3) OR attempts > 0")).isZero();
+
+        receiver.reaction = Receiver.status(200);
+
+        await().atMost(SECONDS).until(() -> db.count("status = 1") == 20);
+        assertThat(db.count("attempts > 0")).isZero();
     }
 
     @Test

@@ -14,6 +14,7 @@ import outbox.RetryLaterException;
 import outbox.dispatch.CircuitBreaker;
 import outbox.model.OutboxEvent;
 import outbox.spi.ErrorText;
+import outbox.testing.TestClock;
 
 import java.io.IOException;
 import java.net.ConnectException;
@@ -35,6 +36,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -287,23 +289,178 @@ class HttpTransportTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 431, 451, 499})
-    void a_redirect_and_a_fault_of_the_request_are_given_up(int status) throws Exception {
-        Throwable failure = outcomeOf(Receiver.answer(status, status == 304 ? "" : "why\tnot\n", "Location", "/other"));
+    @ValueSource(ints = {400, 409, 410, 413, 415, 422})
+    void what_repeating_cannot_mend_is_given_up(int status) throws Exception {
+        Throwable failure = outcomeOf(Receiver.answer(status, "why\tnot\n"));
 
         assertThat(failure)
                 .isInstanceOf(GiveUpException.class)
                 .hasMessageContaining(" answered " + status + " to event ")
                 .hasMessageContaining("type OrderPlaced")
-                .hasMessageNotContaining("/events");
-        if (status >= 400) {
-            assertThat(failure).hasMessageEndingWith(": why not");
-        }
+                .hasMessageNotContaining("/events")
+                .hasMessageEndingWith(": why not");
         assertThat(receiver.received).hasSize(1);
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {408, 429, 500, 501, 502, 503, 504, 599})
+    @ValueSource(ints = {300, 301, 302, 304, 307, 308, 401, 403, 404})
+    void wrong_credentials_and_a_wrong_address_cost_no_attempt_and_redirects_are_not_followed(int status)
+            throws Exception {
+        CircuitBreaker breaker = CircuitBreaker.named("crm").build();
+        receiver.reaction = Receiver.answer(status, status == 304 ? "" : "why\tnot\n", "Location", "/other");
+
+        Throwable with = outcome(closing(to(receiver.uri()).breaker(breaker).build()), event());
+        Throwable without = outcome(transport(), event());
+
+        for (Throwable failure : List.of(requireNonNull(with), requireNonNull(without))) {
+            assertThat(failure)
+                    .isInstanceOfSatisfying(RetryLaterException.class, later -> {
+                        assertThat(later.isCounted()).isFalse();
+                        assertThat(later.delay()).isEqualTo(Duration.ofSeconds(1));
+                    })
+                    .hasMessageContaining(" answered " + status + " to event ")
+                    .hasMessageContaining("type OrderPlaced")
+                    .hasMessageNotContaining("/events");
+        }
+        assertThat(breaker.state()).isEqualTo(CircuitBreaker.State.OPEN);
+        assertThat(breaker.reason()).endsWith("answered " + status);
+        assertThat(receiver.received).hasSize(2);
+    }
+
+    @Test
+    void the_wait_grows_with_the_outage_up_to_a_minute_and_the_alarm_is_given_once_for_each() throws Exception {
+        TestClock clock = new TestClock();
+        HttpTransport transport = closing(to(receiver.uri()).clock(clock).build());
+        try (ErrorLines alarms = ErrorLines.of(Verdict.class)) {
+            receiver.reaction = Receiver.answer(401, "expired");
+            assertThat(delay(transport)).isEqualTo(Duration.ofSeconds(1));
+            clock.advance(Duration.ofSeconds(7));
+            assertThat(delay(transport)).isBetween(Duration.ofSeconds(7), Duration.ofSeconds(50)); // the clock ticks
+            clock.advance(Duration.ofHours(1));
+            assertThat(delay(transport)).isEqualTo(Duration.ofMinutes(1));
+            assertThat(alarms.lines())
+                    .singleElement()
+                    .asString()
+                    .contains("http://127.0.0.1", " answered 401.", "Correct the credentials")
+                    .doesNotContain("/events");
+
+            receiver.reaction = Receiver.status(200);
+            assertThat(outcome(transport, event())).isNull();
+            receiver.reaction = Receiver.status(403);
+
+            assertThat(delay(transport)).isEqualTo(Duration.ofSeconds(1));
+            assertThat(alarms.lines()).hasSize(2);
+        }
+    }
+
+    private static Duration delay(HttpTransport transport) throws Exception {
+        return ((RetryLaterException) requireNonNull(outcome(transport, event()))).delay();
+    }
+
+    @Test
+    void an_event_that_is_refused_again_after_another_one_was_delivered_is_to_blame_itself() throws Exception {
+        CircuitBreaker breaker = CircuitBreaker.named("crm").build();
+        HttpTransport transport = closing(to(receiver.uri()).breaker(breaker).build());
+        EventEnvelope poison = event();
+        receiver.reaction = Receiver.answer(404, "no such order");
+
+        assertThat(outcome(transport, poison)).isInstanceOf(RetryLaterException.class);
+        assertThat(outcome(transport, poison)).isInstanceOf(RetryLaterException.class);
+        receiver.reaction = Receiver.status(200);
+        assertThat(outcome(transport, event())).isNull();
+        receiver.reaction = Receiver.answer(404, "no such order");
+
+        assertThat(outcome(transport, poison))
+                .isInstanceOfSatisfying(
+                        HttpStatusException.class, e -> assertThat(e.status()).isEqualTo(404));
+    }
+
+    @Test
+    void a_delivery_that_began_before_the_refusal_says_nothing_about_the_time_after_it() throws Exception {
+        BlockingQueue<HttpExchange> held = new LinkedBlockingQueue<>();
+        receiver.reaction = held::add;
+        HttpTransport transport = transport();
+        CompletableFuture<?> before = transport.onEventAsync(event()).toCompletableFuture();
+        HttpExchange early = requireNonNull(held.poll(10, TimeUnit.SECONDS));
+        EventEnvelope event = event();
+        receiver.reaction = Receiver.status(401);
+        assertThat(outcome(transport, event)).isInstanceOf(RetryLaterException.class);
+
+        Receiver.status(200).to(early);
+        before.get(20, TimeUnit.SECONDS);
+
+        assertThat(outcome(transport, event)).isInstanceOf(RetryLaterException.class);
+    }
+
+    @Test
+    void many_events_given_up_in_a_row_open_the_breaker_and_no_more_are_given_up() throws Exception {
+        CircuitBreaker breaker = CircuitBreaker.named("crm").build();
+        HttpTransport transport = closing(to(receiver.uri()).breaker(breaker).build());
+        receiver.reaction = Receiver.answer(422, "no");
+        EventEnvelope same = event();
+        for (int i = 0; i < 100; i++) {
+            assertThat(outcome(transport, same)).isInstanceOf(GiveUpException.class); // one event, again and again
+        }
+        for (int i = 2; i < 20; i++) {
+            assertThat(outcome(transport, event())).isInstanceOf(GiveUpException.class);
+        }
+        assertThat(breaker.state()).isEqualTo(CircuitBreaker.State.CLOSED);
+
+        EventEnvelope twentieth = event();
+
+        assertThat(outcome(transport, twentieth)).isInstanceOf(RetryLaterException.class);
+        assertThat(breaker.state()).isEqualTo(CircuitBreaker.State.OPEN);
+        assertThat(breaker.reason()).endsWith("refused 20 events in a row, the last with 422");
+        assertThat(outcome(transport, event())).isInstanceOf(RetryLaterException.class);
+        receiver.reaction = Receiver.status(200);
+        assertThat(outcome(transport, event())).isNull();
+        receiver.reaction = Receiver.answer(422, "no");
+        assertThat(outcome(transport, twentieth)).isInstanceOf(GiveUpException.class);
+    }
+
+    @Test
+    void the_credentials_are_asked_for_with_every_event_and_never_shown() throws Exception {
+        AtomicReference<String> token = new AtomicReference<>("Bearer t0k3n-one");
+        HttpTransport transport =
+                closing(to(receiver.uri()).authorization(token::get).build());
+
+        assertThat(outcome(transport, event())).isNull();
+        token.set("Bearer t0k3n-two");
+        receiver.reaction = Receiver.answer(401, "Your token t0k3n-two has expired");
+        Throwable refused = outcome(transport, event());
+
+        assertThat(receiver.received)
+                .extracting(got -> got.header("authorization"))
+                .containsExactly("Bearer t0k3n-one", "Bearer t0k3n-two");
+        assertThat(refused).hasMessageEndingWith("Your token [credentials] has expired");
+        for (String wrong : List.of("", " Bearer x", "Bearer t0k3n\r\nx-evil: 1", "Bearer t0k3n\n", "Bearer tökén")) {
+            token.set(wrong);
+            assertThat(outcome(transport, event()))
+                    .isInstanceOfSatisfying(
+                            RetryLaterException.class,
+                            later -> assertThat(later.isCounted()).isFalse())
+                    .hasMessageContaining("Authorization is not printable ASCII")
+                    .hasMessageNotContaining("t0k3n");
+        }
+        HttpTransport failing = closing(to(receiver.uri())
+                .authorization(() -> {
+                    throw new IllegalStateException("t0k3n");
+                })
+                .build());
+        assertThat(outcome(failing, event()))
+                .isInstanceOf(RetryLaterException.class)
+                .hasMessageContaining("no value for the header Authorization")
+                .hasMessageNotContaining("t0k3n");
+        assertThat(receiver.received).hasSize(2);
+        assertThatThrownBy(() -> to(receiver.uri())
+                        .header("Authorization", "a")
+                        .authorization(token::get)
+                        .build())
+                .hasMessageContaining("take one of them out");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {402, 405, 406, 408, 411, 418, 423, 425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 599})
     void a_status_that_may_change_is_a_failed_attempt(int status) throws Exception {
         Throwable failure = outcomeOf(Receiver.answer(status, "trouble"));
 
@@ -615,12 +772,13 @@ class HttpTransportTest {
     // ---- the breaker ----
 
     @Test
-    void the_breaker_is_opened_by_a_server_that_is_down_or_busy_and_by_nothing_else() throws Exception {
+    void the_breaker_is_opened_by_a_server_that_is_down_or_busy_and_not_by_a_failed_attempt() throws Exception {
         CircuitBreaker breaker = CircuitBreaker.named("crm").build();
         HttpTransport transport = closing(to(receiver.uri()).breaker(breaker).build());
         for (Receiver.Reaction harmless : List.of(
                 Receiver.status(200),
                 Receiver.status(400),
+                Receiver.status(418),
                 Receiver.status(500),
                 Receiver.status(503),
                 Receiver.answer(500, "", "Retry-After", "1"))) {

@@ -211,6 +211,7 @@ final class LayoutAdmin {
     }
 
     private Set<String> lock(Connection conn, Collection<String> eventIds, Set<EventStatus> from) throws SQLException {
+        store.limits().require(conn); // it tells the dead events
         List<String> conditions = from.stream()
                 .sorted()
                 .map(status -> "(" + (status.isTerminal() ? sql.is(status) : sql.isRetryAndFree()) + ")")
@@ -235,6 +236,9 @@ final class LayoutAdmin {
     int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
+        }
+        if (terminal == EventStatus.DEAD) {
+            store.limits().require(conn);
         }
         LayoutColumn end = sql.endTime(terminal);
         boolean locks =
@@ -319,6 +323,7 @@ final class LayoutAdmin {
         TableShape known = seen;
         if (known == null) {
             store.shape(conn); // refuses a table that is not of the layout
+            store.limits().require(conn);
             known = TableShape.readAny(conn, asOurs());
             seen = known;
         }

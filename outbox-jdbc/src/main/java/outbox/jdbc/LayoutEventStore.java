@@ -74,6 +74,7 @@ public final class LayoutEventStore extends JdbcTable
     private final LayoutFence fence;
     private final LayoutRows rows;
     private final LayoutAdmin admin;
+    private final AttemptLimits limits;
     private volatile String idType = "varchar"; // what PostgreSQL calls it; whoever reads the shape writes, as the next
     private volatile String byId = "";
     private final AtomicLong nextEndNanos = new AtomicLong(System.nanoTime());
@@ -95,6 +96,7 @@ public final class LayoutEventStore extends JdbcTable
         }
         this.rows = new LayoutRows(this, sql);
         this.admin = new LayoutAdmin(this, layout, sql, dialect);
+        this.limits = new AttemptLimits(this);
     }
 
     /**
@@ -157,6 +159,10 @@ public final class LayoutEventStore extends JdbcTable
 
     LayoutFence fence() {
         return fence;
+    }
+
+    AttemptLimits limits() {
+        return limits;
     }
 
     // ---- how statements are made and run ----
@@ -476,6 +482,7 @@ public final class LayoutEventStore extends JdbcTable
             Withheld withheld,
             Content content) {
         return run("claim events", () -> {
+            limits.agree(conn);
             endLost(conn, lockExpiry);
             List<LayoutRows.Candidate> found = new ArrayList<>();
             for (String pending : sql.pendingParts()) {

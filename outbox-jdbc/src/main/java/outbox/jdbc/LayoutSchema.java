@@ -16,6 +16,7 @@ public final class LayoutSchema {
     private static final String MODULE = "META-INF/outbox/schema-module/%s/V1__module_outbox.sql";
     private static final String PARTITIONED = "META-INF/outbox/schema-module/%s/V1__module_outbox_partitioned.sql";
     private static final String TRACE = "META-INF/outbox/schema-module/%s/V2__module_trace.sql";
+    private static final String LIMIT = "META-INF/outbox/schema-module/%s/V3__outbox_attempt_limit.sql";
     private static final String TEXT_STATUS = "META-INF/outbox/schema-text-status/%s/V1__outbox_events.sql";
 
     private LayoutSchema() {}
@@ -36,7 +37,12 @@ public final class LayoutSchema {
         return filled(store, TRACE.formatted(store.dialect().name()));
     }
 
-    /** Creates the table, and the audit table beside it, if they are not there. */
+    /** The script that creates the table with the limits of attempts, next to a table of the module layout. */
+    public static String attemptLimitScript(LayoutEventStore store) {
+        return filled(store, LIMIT.formatted(store.dialect().name()));
+    }
+
+    /** Creates the table, the audit table and, for the module layout, that of the {@link AttemptLimits} next to it, if they are not there. */
     public static void create(DataSource dataSource, LayoutEventStore store) {
         create(dataSource, store, script(store));
     }
@@ -55,6 +61,12 @@ public final class LayoutSchema {
             }
             for (String sql : OutboxSchema.statements(store.dialect())) {
                 if (sql.contains("outbox_audit")) {
+                    statement.execute(sql);
+                }
+            }
+            if (store.layout().name().equals(TableLayout.MODULE)) {
+                String limits = filled(store, LIMIT.formatted(store.dialect().name()), schemaOf(connection, store));
+                for (String sql : statements(limits)) {
                     statement.execute(sql);
                 }
             }
@@ -99,6 +111,21 @@ public final class LayoutSchema {
         }
     }
 
+    /** The limits are looked for in the schema of the table, and the search path may create tables in another one than it finds them in. */
+    private static String schemaOf(Connection connection, LayoutEventStore store) throws SQLException {
+        // Binds: the table, which is there.
+        String text =
+                "SELECT quote_ident(n.nspname) || '.' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                        + " WHERE c.oid = to_regclass(?)";
+        try (PreparedStatement select = connection.prepareStatement(text)) {
+            select.setString(1, store.sqlName());
+            try (ResultSet row = select.executeQuery()) {
+                row.next();
+                return row.getString(1);
+            }
+        }
+    }
+
     private static String resource(LayoutEventStore store) {
         String layout = store.layout().name();
         String path = switch (layout) {
@@ -114,7 +141,10 @@ public final class LayoutSchema {
     /** In the scripts the table is called {@code <module>_outbox} or {@code outbox_events}; what is named after it keeps its ending. */
     private static String filled(LayoutEventStore store, String resource) {
         String name = store.sqlName();
-        String schema = name.substring(0, name.indexOf('.') + 1); // a quoted name has no other dot
+        return filled(store, resource, name.substring(0, name.indexOf('.') + 1)); // a quoted name has no other dot
+    }
+
+    private static String filled(LayoutEventStore store, String resource, String schema) {
         String simple = Matcher.quoteReplacement(store.table().simpleName());
         return OutboxSchema.read(resource)
                 .replace("<schema>", schema)

@@ -33,6 +33,15 @@ final class MigrationCheck implements Check {
                     "There is no table " + audit + ", so nothing can be replayed, discarded or purged by hand.",
                     "Run: outbox schema apply --table " + table));
         }
+        String limits = examination.beside("outbox_attempt_limit");
+        if (examination.kind() == TableKind.MODULE
+                && examination.isPostgres()
+                && !hasTable(examination.connection(), limits)) {
+            findings.add(finding(
+                    "There is no table " + limits + ", so the database does not know after how many attempts events of "
+                            + table + " are dead, and nothing can be replayed or discarded by hand.",
+                    "Run: outbox schema apply --table " + table));
+        }
         for (String expected : examination.limits().expected()) {
             boolean isTable = expected.startsWith("outbox_");
             boolean isThere = isTable
