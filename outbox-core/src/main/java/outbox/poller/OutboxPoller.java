@@ -9,6 +9,7 @@ import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -41,7 +42,7 @@ public final class OutboxPoller implements AutoCloseable {
         CLOSED
     }
 
-    private static final Logger LOG = System.getLogger(OutboxPoller.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxPoller.class);
     private static final int BUSY_DIVISOR = 16;
     private static final long MIN_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);

@@ -7,6 +7,7 @@ import outbox.internal.Threads;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -33,7 +34,7 @@ public final class OutboxPurge implements AutoCloseable {
         CLOSED
     }
 
-    private static final Logger LOG = System.getLogger(OutboxPurge.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxPurge.class);
 
     private final PurgeRun run;
     private final Duration interval;

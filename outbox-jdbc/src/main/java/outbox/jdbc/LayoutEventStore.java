@@ -20,6 +20,7 @@ import outbox.spi.Mark;
 import outbox.spi.PartitionedEventStore;
 import outbox.spi.Replay;
 import outbox.spi.RowLockingEventStore;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -53,7 +54,7 @@ import javax.sql.DataSource;
 public final class LayoutEventStore extends JdbcTable
         implements DescribedEventStore, AdminEventStore, RowLockingEventStore, PartitionedEventStore {
 
-    private static final Logger LOG = System.getLogger(LayoutEventStore.class.getName());
+    private static final Logger LOG = SafeLogger.of(LayoutEventStore.class);
     private static final Duration END_INTERVAL = Duration.ofMinutes(1);
     private static final int MAX_ENDED = 100;
     private static final String LOST =

@@ -3,6 +3,7 @@ package outbox.micrometer;
 import io.micrometer.core.instrument.Counter;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.Backlog;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -22,7 +23,7 @@ import java.util.function.Supplier;
  */
 final class BacklogSampler {
 
-    private static final Logger LOG = System.getLogger(BacklogSampler.class.getName());
+    private static final Logger LOG = SafeLogger.of(BacklogSampler.class);
     private static final Duration SHORTEST_KEEP = Duration.ofMinutes(1);
 
     private final String table;
