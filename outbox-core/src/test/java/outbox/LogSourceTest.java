@@ -11,7 +11,9 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Every module logs through {@link outbox.spi.SafeLogger}, so that no log line can be forged by the data of an event. */
+/**
+ * Every module logs through {@link outbox.spi.SafeLogger}, so that no log line can be forged by the data of an event.
+ */
 class LogSourceTest {
 
     private static final Set<String> NOT_IN_PRODUCTION =

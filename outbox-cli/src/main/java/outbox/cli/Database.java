@@ -57,8 +57,9 @@ final class Database implements DataSource {
     }
 
     /**
-     * Refuses a URL with a password before any driver sees it. The one of the user has settings of its own. One of a key store
-     * has not, and may stand in the environment or the file, but not in the arguments, which others can read.
+     * Refuses a URL with a password before any driver sees it. The one of the user has settings of its own. One of a
+     * key store has not, and may stand in the environment or the file, but not in the arguments, which others can
+     * read.
      */
     private static String withoutPassword(String url, boolean isArgument) {
         if (UrlPasswords.hasLogin(url) || isArgument && UrlPasswords.hasAny(url)) {

@@ -11,7 +11,10 @@ import java.io.UncheckedIOException;
 import java.util.Collection;
 import java.util.Map;
 
-/** Writes maps, collections, texts, numbers and truth values as JSON; anything else by its text, such as a time. The data is exact, and what cannot be printed is escaped. */
+/**
+ * Writes maps, collections, texts, numbers and truth values as JSON; anything else by its text, such as a time. The
+ * data is exact, and what cannot be printed is escaped.
+ */
 final class Json {
 
     private static final JsonFactory FACTORY = new JsonFactory();

@@ -5,7 +5,10 @@ import outbox.dispatch.EventInterceptor;
 
 import java.util.Map;
 
-/** The fields of the log line about an event that the current thread is writing. The handlers of java.util.logging format a line on the thread that logs it. */
+/**
+ * The fields of the log line about an event that the current thread is writing. The handlers of java.util.logging
+ * format a line on the thread that logs it.
+ */
 final class LoggedFields implements EventInterceptor {
 
     private static final ThreadLocal<Map<String, String>> CURRENT = ThreadLocal.withInitial(Map::of);

@@ -69,8 +69,8 @@ final class Logging {
     }
 
     /**
-     * Tells the person who runs the command. Where lines are JSON, this is one of them. Not through a logger: those are closed
-     * as soon as the process is told to stop.
+     * Tells the person who runs the command. Where lines are JSON, this is one of them. Not through a logger: those
+     * are closed as soon as the process is told to stop.
      */
     static void say(Io io, Level level, String text) {
         if (current == Format.JSON) {

@@ -5,7 +5,10 @@ import outbox.spi.PrintableText;
 import java.io.PrintWriter;
 import java.util.stream.Collectors;
 
-/** Writes messages for people: without secrets, whatever a driver has put into them, and without anything but lines of printable text. */
+/**
+ * Writes messages for people: without secrets, whatever a driver has put into them, and without anything but lines of
+ * printable text.
+ */
 final class MessageWriter extends PrintWriter {
 
     private final Secrets secrets;

@@ -8,8 +8,9 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Finds passwords in a JDBC URL, in all the forms that drivers take: {@code ?password=}, {@code ;PASSWORD=} of H2, {@code (password=…)} and {@code user:password@host} of MySQL, and each of
- * them percent-encoded. Drivers quote URLs, or parts of them, in their messages; so a URL must not hold one.
+ * Finds passwords in a JDBC URL, in all the forms that drivers take: {@code ?password=}, {@code ;PASSWORD=} of H2,
+ * {@code (password=…)} and {@code user:password@host} of MySQL, and each of them percent-encoded. Drivers quote URLs,
+ * or parts of them, in their messages; so a URL must not hold one.
  */
 final class UrlPasswords {
 

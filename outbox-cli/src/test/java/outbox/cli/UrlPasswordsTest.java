@@ -15,7 +15,10 @@ import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** A password in a URL is refused wherever the URL is set, and none is shown whatever a driver says. Nothing listens on port 1. */
+/**
+ * A password in a URL is refused wherever the URL is set, and none is shown whatever a driver says. Nothing listens
+ * on port 1.
+ */
 class UrlPasswordsTest {
 
     @TempDir

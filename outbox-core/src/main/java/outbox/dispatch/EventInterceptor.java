@@ -39,10 +39,12 @@ public interface EventInterceptor {
     default void afterDispatch(EventEnvelope event, @Nullable Exception error) {}
 
     /**
-     * Right before the library logs that an attempt failed, on the thread that writes the line: for fields of that line, such as those of an MDC. The answer is closed when the line is
-     * written. What this throws keeps the line from the log; it changes nothing else.
+     * Right before the library logs that an attempt failed, on the thread that writes the line: for fields of that
+     * line, such as those of an MDC. The answer is closed when the line is written. What this throws keeps the line
+     * from the log; it changes nothing else.
      *
-     * @param fields names and printable values, those that are known of table, topic, event_id, tenant_id, sequence, attempts, listener and outcome
+     * @param fields names and printable values, those that are known of table, topic, event_id, tenant_id, sequence,
+     *     attempts, listener and outcome
      * @return null, as by default, if there is nothing to close
      */
     default @Nullable AutoCloseable enterLog(EventEnvelope event, Map<String, String> fields) {

@@ -19,11 +19,13 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Logs failed attempts with everything that an operator needs to find the event, and never its payload: the error is the text of {@code last_error}.
+ * Logs failed attempts with everything that an operator needs to find the event, and never its payload: the error is
+ * the text of {@code last_error}.
  *
- * <p>A kind of failure is a listener, a class of exception and an outcome (again, put off without a count, dead). An event is logged once per kind and hour, however often it is tried. A kind
- * has at most {@value #LINES_PER_KIND} lines a minute, all kinds together {@value #LINES}; the next line of a kind says how many failures were left out before it. A dead event is an ERROR,
- * a counted attempt a WARNING, one that is put off and not counted INFO.
+ * <p>A kind of failure is a listener, a class of exception and an outcome (again, put off without a count, dead). An
+ * event is logged once per kind and hour, however often it is tried. A kind has at most {@value #LINES_PER_KIND}
+ * lines a minute, all kinds together {@value #LINES}; the next line of a kind says how many failures were left out
+ * before it. A dead event is an ERROR, a counted attempt a WARNING, one that is put off and not counted INFO.
  *
  * <p>Thread-safe. Never throws, and logs outside of its lock.
  */

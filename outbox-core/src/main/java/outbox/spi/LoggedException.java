@@ -2,7 +2,10 @@ package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
 
-/** Stands in a log for a throwable whose text is not printable: the same stack trace, the same class name in the text, printable. Never thrown. */
+/**
+ * Stands in a log for a throwable whose text is not printable: the same stack trace, the same class name in the text,
+ * printable. Never thrown.
+ */
 final class LoggedException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -1,9 +1,10 @@
 package outbox.spi;
 
 /**
- * Makes text that others wrote safe to print. Ids, types, headers and errors of events come from whoever can write into
- * the table or answer a request; printed as they are, a line break forges a log line, an escape sequence talks to
- * the terminal, and a bidirectional control turns around what is read. Logs, terminal and JSON output all use this class.
+ * Makes text that others wrote safe to print. Ids, types, headers and errors of events come from whoever can write
+ * into the table or answer a request; printed as they are, a line break forges a log line, an escape sequence talks
+ * to the terminal, and a bidirectional control turns around what is read. Logs, terminal and JSON output all use this
+ * class.
  *
  * <p>Not printable are control characters (C0 and C1), format characters (among them all that change the direction of
  * writing), line and paragraph separators, and lone surrogates.
@@ -14,7 +15,10 @@ public final class PrintableText {
 
     private PrintableText() {}
 
-    /** The text on one line: what is not printable becomes a visible escape, such as {@code \n} or {@code \u001b}. The same object if nothing has to change. */
+    /**
+     * The text on one line: what is not printable becomes a visible escape, such as {@code \n} or <code>&#92;u001b</code>.
+     * The same object if nothing has to change.
+     */
     public static String of(String text) {
         int first = firstUnprintable(text, false);
         if (first < 0) {
@@ -33,7 +37,10 @@ public final class PrintableText {
         return line.toString();
     }
 
-    /** As {@link #of}, and of at most so many characters: a longer text ends with an ellipsis. Never cut inside of a character. */
+    /**
+     * As {@link #of}, and of at most so many characters: a longer text ends with an ellipsis. Never cut inside of a
+     * character.
+     */
     public static String of(String text, int maxLength) {
         if (text.length() <= maxLength) {
             String line = of(text);
@@ -43,8 +50,8 @@ public final class PrintableText {
     }
 
     /**
-     * JSON that is valid and means the same, in which everything unprintable beyond ASCII is an escape of JSON. ASCII control
-     * characters inside of texts are escapes in any valid JSON, and between values they are white space.
+     * JSON that is valid and means the same, in which everything unprintable beyond ASCII is an escape of JSON. ASCII
+     * control characters inside of texts are escapes in any valid JSON, and between values they are white space.
      */
     public static String ofJson(String json) {
         int first = firstUnprintable(json, true);

@@ -6,11 +6,12 @@ import java.util.Arrays;
 import java.util.ResourceBundle;
 
 /**
- * The logger of all code of the library: every message, parameter and throwable goes through {@link PrintableText}, so that no line can be forged by the data of an event, whoever writes
- * the log call. Tests refuse {@link System#getLogger} elsewhere.
+ * The logger of all code of the library: every message, parameter and throwable goes through {@link PrintableText},
+ * so that no line can be forged by the data of an event, whoever writes the log call. Tests refuse {@link
+ * System#getLogger} elsewhere.
  *
- * <p>A throwable whose text, or that of a cause, is not printable is logged as a copy with the same stack trace. A message
- * is cut at {@value #MAX_LENGTH} characters. Thread-safe.
+ * <p>A throwable whose text, or that of a cause, is not printable is logged as a copy with the same stack trace. A
+ * message is cut at {@value #MAX_LENGTH} characters. Thread-safe.
  */
 public final class SafeLogger implements System.Logger {
 

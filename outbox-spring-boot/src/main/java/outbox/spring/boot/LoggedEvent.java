@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Names the event in each line that its listener logs, and in the lines that the library logs about a failed attempt. A
- * call with several events has their type only, if that is one.
+ * Names the event in each line that its listener logs, and in the lines that the library logs about a failed attempt.
+ * A call with several events has their type only, if that is one.
  */
 final class LoggedEvent implements EventInterceptor {
 
