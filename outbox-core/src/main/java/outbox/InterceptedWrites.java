@@ -2,6 +2,7 @@ package outbox;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.QuietLog;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -13,7 +14,7 @@ import java.util.function.Function;
 /** The boundary to the interceptors of a writer. Nothing that is thrown there gets past it: a business transaction does not fail for want of a trace. */
 final class InterceptedWrites {
 
-    private static final Logger LOG = System.getLogger(InterceptedWrites.class.getName());
+    private static final Logger LOG = SafeLogger.of(InterceptedWrites.class);
 
     static final InterceptedWrites NONE = new InterceptedWrites(List.of());
 

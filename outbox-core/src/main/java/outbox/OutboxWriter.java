@@ -11,6 +11,7 @@ import outbox.spi.DroppingEventStore;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 import outbox.spi.TxContext.Visibility;
 
@@ -38,7 +39,7 @@ import java.util.function.Predicate;
  */
 public final class OutboxWriter {
 
-    private static final Logger LOG = System.getLogger(OutboxWriter.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxWriter.class);
 
     private final TxContext txContext;
     private final EventStore eventStore;

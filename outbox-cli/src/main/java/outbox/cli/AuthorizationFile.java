@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import outbox.http.HttpTransport;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -17,7 +18,7 @@ import java.util.function.Supplier;
  */
 final class AuthorizationFile implements Supplier<String> {
 
-    private static final Logger LOG = System.getLogger(AuthorizationFile.class.getName());
+    private static final Logger LOG = SafeLogger.of(AuthorizationFile.class);
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Path file;

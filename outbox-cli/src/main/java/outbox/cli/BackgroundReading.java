@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -22,7 +23,7 @@ final class BackgroundReading<T> implements AutoCloseable {
 
     private record Read<T>(T value, long nanos) {}
 
-    private static final Logger LOG = System.getLogger(BackgroundReading.class.getName());
+    private static final Logger LOG = SafeLogger.of(BackgroundReading.class);
     private static final int REST = 10; // times the time of a read
 
     private final String what;

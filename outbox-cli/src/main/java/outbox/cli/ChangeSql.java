@@ -4,6 +4,7 @@ import outbox.admin.EventFilter;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
 import outbox.model.EventStatus;
+import outbox.spi.PrintableText;
 
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -103,7 +104,7 @@ final class ChangeSql {
     }
 
     private static String text(String value) {
-        return "'" + TextTable.oneLine(value).replace("'", "''") + "'";
+        return "'" + PrintableText.of(value).replace("'", "''") + "'";
     }
 
     private String time(Instant time) {

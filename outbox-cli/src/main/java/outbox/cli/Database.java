@@ -39,7 +39,10 @@ final class Database implements DataSource {
 
     /** Null if the settings have problems; they have been told then. */
     static @Nullable Database of(Settings settings, Secrets secrets) {
-        String url = settings.read(Setting.JDBC_URL, Database::withDriver);
+        settings.text(Setting.JDBC_URL).ifPresent(secrets::addUrl); // also if it is refused
+        boolean isArgument =
+                settings.origin(Setting.JDBC_URL).equals(Setting.JDBC_URL.flag().orElse(""));
+        String url = settings.read(Setting.JDBC_URL, text -> withDriver(withoutPassword(text, isArgument)));
         String user = settings.text(Setting.JDBC_USER).orElse(null);
         String password = settings.secret(Setting.JDBC_PASSWORD, Setting.JDBC_PASSWORD_FILE)
                 .orElse(null);
@@ -49,10 +52,25 @@ final class Database implements DataSource {
         if (url == null) {
             return null;
         }
-        if (url.matches(".*[?;&].*|.*@.*")) {
-            secrets.add(url); // its parameters may hold a password
-        }
+        secrets.addUrl(url); // as the driver gets it
         return new Database(url, user, password);
+    }
+
+    /**
+     * Refuses a URL with a password before any driver sees it. The one of the user has settings of its own. One of a
+     * key store has not, and may stand in the environment or the file, but not in the arguments, which others can
+     * read.
+     */
+    private static String withoutPassword(String url, boolean isArgument) {
+        if (UrlPasswords.hasLogin(url) || isArgument && UrlPasswords.hasAny(url)) {
+            throw new IllegalArgumentException("must not hold a password, which others could read or a driver could"
+                    + " quote: put it into " + Setting.JDBC_PASSWORD.key() + ", or into a file for "
+                    + Setting.JDBC_PASSWORD_FILE.flag().orElseThrow() + " or " + Setting.JDBC_PASSWORD_FILE.key()
+                    + (UrlPasswords.hasLogin(url)
+                            ? ""
+                            : "; a URL with the password of a key store, into " + Setting.JDBC_URL.key()));
+        }
+        return url;
     }
 
     /** The URL by which one of our drivers takes it: MariaDB's serves MySQL, but not under its name. */
@@ -77,7 +95,8 @@ final class Database implements DataSource {
         try {
             return driver.acceptsURL(url);
         } catch (SQLException e) {
-            throw new IllegalArgumentException("the driver refuses the URL: " + e.getMessage(), e);
+            throw new IllegalArgumentException( // without its message, which may quote the URL
+                    "the driver " + driver.getClass().getName() + " refuses the URL", e);
         }
     }
 
@@ -183,6 +202,9 @@ final class Database implements DataSource {
     /** The URL without what may be secret. */
     @Override
     public String toString() {
+        if (url.contains("(")) { // parameters inside of the address
+            return url.replaceAll("//.*", "//") + String.join(",", DatabaseHosts.of(url));
+        }
         return url.replaceAll("[?;].*", "").replaceAll("//[^/@]*@", "//");
     }
 }

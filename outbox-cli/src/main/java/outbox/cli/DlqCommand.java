@@ -6,6 +6,7 @@ import outbox.rabbitmq.DeadLetterDetails;
 import outbox.rabbitmq.DeadLetterFilter;
 import outbox.rabbitmq.DeadLetterReplay;
 import outbox.rabbitmq.DeadLetters;
+import outbox.spi.PrintableText;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -176,7 +177,7 @@ final class DlqCommand implements Runnable {
             Optional<DeadLetterDetails> found = broker.deadLetters(io).find(eventId);
             if (found.isEmpty()) {
                 io.err()
-                        .println("There is no message of event " + TextTable.oneLine(eventId) + " in queue "
+                        .println("There is no message of event " + PrintableText.of(eventId) + " in queue "
                                 + broker.queue() + ".");
                 return ExitCode.PROBLEM;
             }
@@ -190,7 +191,7 @@ final class DlqCommand implements Runnable {
             } else {
                 answer.map().forEach((name, value) -> {
                     if (value != null) {
-                        io.out().println(TextTable.oneLine(String.format("%-14s %s", name, value)));
+                        io.out().println(PrintableText.of(String.format("%-14s %s", name, value)));
                     }
                 });
             }
@@ -253,10 +254,10 @@ final class DlqCommand implements Runnable {
             if (!json) {
                 print(io, meant);
                 io.out().println();
-                io.out().println(TextTable.oneLine("Messages: " + meant.size() + ", back to " + targets(meant)));
+                io.out().println(PrintableText.of("Messages: " + meant.size() + ", back to " + targets(meant)));
             }
-            missing.forEach(id ->
-                    io.err().println(TextTable.oneLine("There is no message of event " + id + " that is meant.")));
+            missing.forEach(
+                    id -> io.err().println(PrintableText.of("There is no message of event " + id + " that is meant.")));
             if (dryRun || meant.isEmpty()) {
                 return notDone(meant, missing.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM);
             }
@@ -338,7 +339,7 @@ final class DlqCommand implements Runnable {
                                 .map()));
             } else {
                 io.out().println("Done: " + done.replayed() + " messages.");
-                done.failures().forEach(failure -> io.err().println(TextTable.oneLine(failure)));
+                done.failures().forEach(failure -> io.err().println(PrintableText.of(failure)));
             }
         }
     }

@@ -7,6 +7,7 @@ import outbox.cli.doctor.Limits;
 import outbox.cli.doctor.Report;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
+import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -118,9 +119,9 @@ final class DoctorCommand implements Callable<Integer> {
             return;
         }
         for (Finding finding : findings) {
-            io.out().println(TextTable.oneLine(finding.check() + ": " + finding.problem()));
-            io.out().println(TextTable.oneLine("    fix: " + finding.fix()));
+            io.out().println(PrintableText.of(finding.check() + ": " + finding.problem()));
+            io.out().println(PrintableText.of("    fix: " + finding.fix()));
         }
-        notChecked.forEach(line -> io.err().println(TextTable.oneLine("not checked: " + line)));
+        notChecked.forEach(line -> io.err().println(PrintableText.of("not checked: " + line)));
     }
 }

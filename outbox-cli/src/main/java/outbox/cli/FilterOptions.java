@@ -3,6 +3,7 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.EventFilter;
 import outbox.model.EventStatus;
+import outbox.spi.PrintableText;
 import picocli.CommandLine.Option;
 
 import java.time.Instant;
@@ -96,7 +97,7 @@ final class FilterOptions {
             return Instant.parse(text);
         } catch (DateTimeParseException e) {
             throw new IllegalArgumentException(
-                    flag + " must be a time in UTC, as in 2026-11-01T00:00:00Z, but is " + TextTable.oneLine(text), e);
+                    flag + " must be a time in UTC, as in 2026-11-01T00:00:00Z, but is " + PrintableText.of(text), e);
         }
     }
 }

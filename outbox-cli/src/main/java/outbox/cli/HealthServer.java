@@ -2,6 +2,7 @@ package outbox.cli;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.io.OutputStream;
@@ -26,7 +27,7 @@ final class HealthServer implements AutoCloseable {
     /** What the process says of itself. */
     record Health(boolean isUp, String json) {}
 
-    private static final Logger LOG = System.getLogger(HealthServer.class.getName());
+    private static final Logger LOG = SafeLogger.of(HealthServer.class);
     private static final int THREADS = 256;
     private static final int BACKLOG = 256; // connections that nobody has accepted yet
     private static final long STACK_BYTES = 256 * 1024;

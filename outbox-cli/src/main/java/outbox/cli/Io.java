@@ -9,7 +9,7 @@ import java.util.Map;
  * What the command has around it.
  *
  * @param out for the answer, be it a table or JSON
- * @param err for everything else: questions, progress, failures
+ * @param err for everything else: questions, progress, failures; without secrets, and printable
  * @param environment variables
  * @param terminal where a person can be asked
  * @param clock of this machine
@@ -21,6 +21,10 @@ record Io(
         Terminal terminal,
         Clock clock,
         Secrets secrets) {
+
+    Io {
+        err = new MessageWriter(err, secrets);
+    }
 
     static Io system() {
         return new Io(

@@ -3,6 +3,7 @@ package outbox.cli;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import org.jspecify.annotations.Nullable;
+import outbox.spi.PrintableText;
 
 import java.io.IOException;
 import java.io.StringWriter;
@@ -10,7 +11,10 @@ import java.io.UncheckedIOException;
 import java.util.Collection;
 import java.util.Map;
 
-/** Writes maps, collections, texts, numbers and truth values as JSON; anything else by its text, such as a time. */
+/**
+ * Writes maps, collections, texts, numbers and truth values as JSON; anything else by its text, such as a time. The
+ * data is exact, and what cannot be printed is escaped.
+ */
 final class Json {
 
     private static final JsonFactory FACTORY = new JsonFactory();
@@ -37,7 +41,7 @@ final class Json {
         } catch (IOException e) {
             throw new UncheckedIOException(e); // a StringWriter does not fail
         }
-        return text.toString();
+        return PrintableText.ofJson(text.toString());
     }
 
     private static void write(JsonGenerator json, @Nullable Object value) throws IOException {

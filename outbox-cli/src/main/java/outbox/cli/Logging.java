@@ -4,25 +4,46 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.logging.Formatter;
+import java.util.logging.Handler;
+import java.util.logging.Level;
 import java.util.logging.LogManager;
+import java.util.logging.LogRecord;
 
 /** What the library and its pool log, a line each, on standard error; unless the user brings a configuration of java.util.logging. */
 final class Logging {
+
+    /** How a line is written. */
+    enum Format {
+        TEXT,
+        JSON;
+
+        static Format parse(String text) {
+            for (Format format : values()) {
+                if (format.name().toLowerCase(Locale.ROOT).equals(text)) {
+                    return format;
+                }
+            }
+            throw new IllegalArgumentException("must be text or json");
+        }
+    }
 
     private static final String CONFIGURATION = """
             handlers = java.util.logging.ConsoleHandler
             .level = INFO
             java.util.logging.ConsoleHandler.level = ALL
-            java.util.logging.ConsoleHandler.formatter = java.util.logging.SimpleFormatter
-            java.util.logging.SimpleFormatter.format = %1$tFT%1$tT.%1$tL%1$tz %4$s %5$s%6$s%n
+            java.util.logging.ConsoleHandler.encoding = UTF-8
             com.zaxxer.hikari.level = WARNING
             org.mariadb.level = WARNING
             org.postgresql.level = WARNING
             """;
 
+    private static volatile Format current = Format.TEXT; // of the process, as the log is; the starting thread writes
+
     private Logging() {}
 
-    static void toStandardError() {
+    static void toStandardError(Format format, Secrets secrets) {
         if (System.getProperty("java.util.logging.config.file") != null
                 || System.getProperty("java.util.logging.config.class") != null) {
             return;
@@ -32,6 +53,33 @@ final class Logging {
                     .readConfiguration(new ByteArrayInputStream(CONFIGURATION.getBytes(StandardCharsets.UTF_8)));
         } catch (IOException e) {
             throw new UncheckedIOException(e); // the text is in memory
+        }
+        current = format;
+        for (Handler handler : LogManager.getLogManager().getLogger("").getHandlers()) {
+            handler.setFormatter(formatter(format, secrets));
+        }
+    }
+
+    static Format format() {
+        return current;
+    }
+
+    private static Formatter formatter(Format format, Secrets secrets) {
+        return format == Format.JSON ? new LogLine.Json(secrets) : new LogLine.Text(secrets);
+    }
+
+    /**
+     * Tells the person who runs the command. Where lines are JSON, this is one of them. Not through a logger: those
+     * are closed as soon as the process is told to stop.
+     */
+    static void say(Io io, Level level, String text) {
+        if (current == Format.JSON) {
+            LogRecord record = new LogRecord(level, text);
+            record.setLoggerName(OutboxCommand.class.getName());
+            io.err().print(formatter(current, io.secrets()).format(record));
+            io.err().flush();
+        } else {
+            io.err().println(text);
         }
     }
 }

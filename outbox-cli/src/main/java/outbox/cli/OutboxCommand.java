@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import outbox.OutboxException;
+import outbox.spi.PrintableText;
 import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -10,6 +11,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 import java.sql.SQLException;
+import java.util.logging.Level;
 
 /** The command without a subcommand: it shows what there is. */
 @Command(
@@ -62,20 +64,20 @@ final class OutboxCommand implements Runnable {
 
     private static int refuse(Io io, ParameterException e) {
         CommandLine command = e.getCommandLine();
-        io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
-        io.err().println("See: " + command.getCommandSpec().qualifiedName() + " --help");
+        Logging.say(io, Level.SEVERE, PrintableText.of(String.valueOf(e.getMessage())));
+        Logging.say(io, Level.INFO, "See: " + command.getCommandSpec().qualifiedName() + " --help");
         return ExitCode.USAGE;
     }
 
     /** A refusal of the library is one of an argument: it says what is wrong with which. */
     private static int fail(Io io, Exception e) {
         String message = e.getMessage() == null ? e.toString() : e.getMessage();
-        io.err().println(io.secrets().hide(message));
+        Logging.say(io, Level.SEVERE, e instanceof SettingsException ? message : PrintableText.of(message));
         if (e instanceof SettingsException || e instanceof IllegalArgumentException) {
             return ExitCode.USAGE;
         }
         if (!(e instanceof OutboxException || e instanceof SQLException)) {
-            io.err().println(io.secrets().hide("This is a fault of the command: " + e));
+            Logging.say(io, Level.SEVERE, PrintableText.of("This is a fault of the command: " + e));
         }
         return ExitCode.FAILED;
     }

@@ -7,6 +7,7 @@ import outbox.admin.ReconcileRequest;
 import outbox.cli.doctor.TableKind;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
+import outbox.spi.PrintableText;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -250,7 +251,7 @@ final class ReconcileCommand implements Runnable {
                         .confirmed(!dryRun)
                         .build());
             } catch (IllegalStateException e) { // another request waits
-                io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
+                io.err().println(PrintableText.of(String.valueOf(e.getMessage())));
                 return ExitCode.PROBLEM;
             }
             if (result.repeated()) {

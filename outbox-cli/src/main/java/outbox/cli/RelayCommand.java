@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Level;
 
 /** The relay as a process of its own, until SIGTERM or SIGINT. */
 @Command(
@@ -74,7 +75,12 @@ final class RelayCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        RelaySettings settings = RelaySettings.of(database.settings(io, flags()), io.secrets());
+        Settings given = database.settings(io, flags());
+        Logging.Format format = given.read(Setting.LOG_FORMAT, Logging.Format::parse);
+        RelaySettings settings = RelaySettings.of(given, io.secrets());
+        if (format != null && format != Logging.format()) { // Main knows the environment, not flags and the file
+            Logging.toStandardError(format, io.secrets());
+        }
         CountDownLatch stop = new CountDownLatch(1);
         AtomicReference<@Nullable String> broken = new AtomicReference<>(); // why it ends by itself
         CompletableFuture<Integer> exitCode = new CompletableFuture<>();
@@ -84,15 +90,18 @@ final class RelayCommand implements Callable<Integer> {
             broken.set(why);
             stop.countDown();
         })) {
-            io.err().println("Relay: " + process);
+            Logging.say(io, Level.INFO, "Relay: " + process);
             stop.await();
             String why = broken.get();
-            io.err().println("Relay: " + (why == null ? "told to stop" : why + "; it ends, and no attempt counts"));
+            Logging.say(
+                    io,
+                    Level.INFO,
+                    "Relay: " + (why == null ? "told to stop" : why + "; it ends, and no attempt counts"));
         } catch (Throwable e) {
             withdraw(hook, exitCode);
             throw e;
         }
-        io.err().println("Relay: stopped");
+        Logging.say(io, Level.INFO, "Relay: stopped");
         int code = broken.get() == null ? ExitCode.OK : ExitCode.FAILED;
         exitCode.complete(code);
         return code;
@@ -111,13 +120,13 @@ final class RelayCommand implements Callable<Integer> {
     }
 
     /** On the thread of the signal: waits for the clean end, and makes its code the one of the process, which would be that of the signal otherwise. */
-    private static void end(CountDownLatch stop, CompletableFuture<Integer> exitCode, Duration drainTime) {
+    private void end(CountDownLatch stop, CompletableFuture<Integer> exitCode, Duration drainTime) {
         stop.countDown();
         int code = ExitCode.FAILED;
         try {
             code = exitCode.get(drainTime.plus(GRACE).toMillis(), TimeUnit.MILLISECONDS);
         } catch (Exception e) {
-            System.err.println("Relay: did not end within its drain time, " + drainTime + " (" + e + ")");
+            Logging.say(io, Level.SEVERE, "Relay: did not end within its drain time, " + drainTime + " (" + e + ")");
         }
         Runtime.getRuntime().halt(code);
     }

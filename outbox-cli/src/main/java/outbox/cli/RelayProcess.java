@@ -15,6 +15,7 @@ import outbox.relay.Relay;
 import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.Leadership;
+import outbox.spi.SafeLogger;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -39,7 +40,7 @@ import java.util.function.Consumer;
  */
 final class RelayProcess implements AutoCloseable {
 
-    private static final Logger LOG = System.getLogger(RelayProcess.class.getName());
+    private static final Logger LOG = SafeLogger.of(RelayProcess.class);
 
     /** Connections that a table may need at a time: claim, outcomes, leases, purge, counts, and the lock of the leader. */
     private static final int CONNECTIONS_PER_TABLE = 6;
@@ -158,6 +159,7 @@ final class RelayProcess implements AutoCloseable {
                     .eventStore(store)
                     .table(table)
                     .listener(transport.listener())
+                    .interceptor(new LoggedFields())
                     .protection(transport.protection())
                     .pollInterval(delivery.pollInterval())
                     .batchSize(delivery.batchSize())

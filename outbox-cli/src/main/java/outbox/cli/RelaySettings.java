@@ -3,6 +3,7 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.http.WebhookSecret;
 import outbox.relay.RelaySettings.Cleaner;
+import outbox.spi.PrintableText;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -205,7 +206,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
             return text;
         }
         throw new IllegalArgumentException(
-                "must be " + String.join(" or ", allowed) + ", but is '" + TextTable.oneLine(text) + "'");
+                "must be " + String.join(" or ", allowed) + ", but is '" + PrintableText.of(text) + "'");
     }
 
     /** As the database keeps their names, by which two may be one. */
@@ -227,7 +228,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         Duration span = Durations.parse(text);
         if (span.compareTo(SHORTEST) < 0 || span.compareTo(LONGEST) > 0) {
             throw new IllegalArgumentException(
-                    "must be at least " + SHORTEST.toMillis() + "ms, but is '" + TextTable.oneLine(text) + "'");
+                    "must be at least " + SHORTEST.toMillis() + "ms, but is '" + PrintableText.of(text) + "'");
         }
         return span;
     }
@@ -249,7 +250,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     private static String path(String text) {
         if (!text.matches("/[A-Za-z0-9._~/-]*") || text.equals("/health") || text.equals("/")) {
             throw new IllegalArgumentException("must be a path such as /debug/prometheus, other than /health, but is '"
-                    + TextTable.oneLine(text) + "'");
+                    + PrintableText.of(text) + "'");
         }
         return text;
     }
@@ -260,12 +261,12 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         String port = text.substring(colon + 1);
         if (host.isEmpty() || !port.matches("\\d{1,5}") || Integer.parseInt(port) > 65_535) {
             throw new IllegalArgumentException(
-                    "must be HOST:PORT, as in 127.0.0.1:9470, but is '" + TextTable.oneLine(text) + "'");
+                    "must be HOST:PORT, as in 127.0.0.1:9470, but is '" + PrintableText.of(text) + "'");
         }
         try {
             return new InetSocketAddress(InetAddress.getByName(host), Integer.parseInt(port));
         } catch (UnknownHostException e) {
-            throw new IllegalArgumentException("names a host that is not known: '" + TextTable.oneLine(host) + "'", e);
+            throw new IllegalArgumentException("names a host that is not known: '" + PrintableText.of(host) + "'", e);
         }
     }
 }

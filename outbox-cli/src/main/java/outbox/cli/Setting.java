@@ -65,6 +65,8 @@ enum Setting {
             null,
             "file with that value, which may be renewed while the relay runs"),
 
+    LOG_FORMAT("OUTBOX_LOG_FORMAT", "--log-format", "FORMAT", "text", "how log lines are written: text or json"),
+
     SERVER_BIND("OUTBOX_SERVER_BIND", "--bind", "HOST:PORT", "127.0.0.1:9470", "where /health and metrics are served"),
     SERVER_TOKEN("OUTBOX_SERVER_TOKEN", null, "TOKEN", null, "bearer token that requests must have"),
     SERVER_TOKEN_FILE("OUTBOX_SERVER_TOKEN_FILE", "--server-token-file", "FILE", null, "file with that token"),

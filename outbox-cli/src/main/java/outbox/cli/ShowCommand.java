@@ -3,6 +3,7 @@ package outbox.cli;
 import outbox.admin.Attempt;
 import outbox.admin.EventDetails;
 import outbox.model.OutboxEvent;
+import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -45,7 +46,7 @@ final class ShowCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         Optional<EventDetails> found = database.target(io, table).admin().find(eventId);
         if (found.isEmpty()) {
-            io.err().println("There is no event " + TextTable.oneLine(eventId) + " in " + table + ".");
+            io.err().println("There is no event " + PrintableText.of(eventId) + " in " + table + ".");
             return ExitCode.PROBLEM;
         }
         Answer answer = answer(found.get());
@@ -54,7 +55,7 @@ final class ShowCommand implements Callable<Integer> {
         } else {
             answer.map().forEach((name, value) -> {
                 if (value != null && !name.equals("history")) {
-                    io.out().println(TextTable.oneLine(String.format("%-14s %s", name, value)));
+                    io.out().println(PrintableText.of(String.format("%-14s %s", name, value)));
                 }
             });
             print(found.get());

@@ -5,6 +5,7 @@ import outbox.admin.OutboxStatistics;
 import outbox.admin.Pause;
 import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
+import outbox.spi.PrintableText;
 import outbox.spi.WithholdingEventStore;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -118,7 +119,7 @@ final class StatusCommand implements Callable<Integer> {
                         + (oldest == null ? "; nothing is pending" : "; the oldest waits " + TextTable.age(oldest)));
         for (Pause pause : pauses) {
             io.out()
-                    .println(TextTable.oneLine("Paused: " + pause.scope() + " " + pause.name() + " since "
+                    .println(PrintableText.of("Paused: " + pause.scope() + " " + pause.name() + " since "
                             + pause.since() + " by " + pause.by() + ", " + pause.reason()));
         }
         if (!statistics.byType().isEmpty()) {

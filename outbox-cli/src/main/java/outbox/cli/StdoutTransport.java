@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.RetryLaterException;
+import outbox.spi.PrintableText;
 
 import java.io.IOException;
 import java.io.OutputStream;
@@ -93,7 +94,7 @@ final class StdoutTransport implements EventListener {
             }
             json.writeEndObject();
         }
-        return text.toString();
+        return PrintableText.ofJson(text.toString());
     }
 
     private static void optional(JsonGenerator json, String name, @Nullable String value) throws IOException {

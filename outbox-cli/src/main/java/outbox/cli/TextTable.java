@@ -1,15 +1,22 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.PrintableText;
 
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
-/** Rows of text in columns. What comes from the database cannot break out of its cell: control characters are replaced. */
+/**
+ * Rows of text in columns. What comes from the database cannot break out of its cell: it is printable, and cut at
+ * {@value #MAX_WIDTH} characters, in the last column, which widens no line but its own, at {@value #MAX_LAST}. JSON
+ * output has it in full.
+ */
 final class TextTable {
+
+    static final int MAX_WIDTH = 64;
+    static final int MAX_LAST = 500;
 
     private final String[] heads;
     private final List<String[]> rows = new ArrayList<>();
@@ -20,18 +27,18 @@ final class TextTable {
 
     /** Adds a row; null is an empty cell. */
     void add(@Nullable Object... cells) {
-        rows.add(Arrays.stream(cells).map(TextTable::text).toArray(String[]::new));
+        String[] row = new String[cells.length];
+        for (int i = 0; i < cells.length; i++) {
+            row[i] = text(cells[i], i == cells.length - 1 ? MAX_LAST : MAX_WIDTH);
+        }
+        rows.add(row);
     }
 
-    private static String text(@Nullable Object cell) {
+    private static String text(@Nullable Object cell, int maxWidth) {
         if (cell == null) {
             return "";
         }
-        return cell instanceof Duration duration ? age(duration) : oneLine(cell.toString());
-    }
-
-    static String oneLine(String text) {
-        return text.replaceAll("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]", " ");
+        return cell instanceof Duration duration ? age(duration) : PrintableText.of(cell.toString(), maxWidth);
     }
 
     static String age(Duration duration) {

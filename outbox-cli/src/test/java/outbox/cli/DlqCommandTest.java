@@ -147,7 +147,7 @@ class DlqCommandTest {
 
         Run run = run("replay", "e7", "--reason", "ticket 7", "--dry-run");
 
-        assertThat(run.out()).contains("no [2Jsuch queue Done").doesNotContain("\u001b", "\u009b");
+        assertThat(run.out()).contains("no\\u001b[2Jsuch\\u009bqueue\\nDone").doesNotContain("\u001b", "\u009b");
     }
 
     @Test

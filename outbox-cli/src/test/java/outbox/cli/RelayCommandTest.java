@@ -141,7 +141,7 @@ class RelayCommandTest {
                 relay(url, "--http-endpoint", endpoint, "--max-attempts", "1", "--poll-interval", "100ms")) {
             relay.awaitLine(LISTENING, START);
             String eventId = insert("org.organization.created.v1", "{}");
-            relay.awaitLine("Circuit breaker http is open", START);
+            relay.awaitLine("Circuit breaker http of table org_outbox is open", START);
 
             try (Receiver receiver = Receiver.answeringAt(port)) {
                 await().atMost(START)

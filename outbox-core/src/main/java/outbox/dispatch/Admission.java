@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.QuietLog;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 import outbox.spi.Withheld;
 
 import java.lang.System.Logger;
@@ -41,7 +42,7 @@ import java.util.function.LongSupplier;
  */
 final class Admission implements Runnable {
 
-    private static final Logger LOG = System.getLogger(Admission.class.getName());
+    private static final Logger LOG = SafeLogger.of(Admission.class);
     private static final int MAX_WITHHELD = 2000; // of each kind; what is beyond is claimed and given back
     private static final Duration IDLE_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(20); // while something waits, or is open

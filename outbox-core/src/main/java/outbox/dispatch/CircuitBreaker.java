@@ -3,6 +3,7 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -12,6 +13,8 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.LongSupplier;
 
 /**
@@ -43,7 +46,7 @@ public final class CircuitBreaker {
     /** The answer of {@link #tryEnter} when nothing may enter. */
     static final long REFUSED = -1;
 
-    private static final Logger LOG = System.getLogger(CircuitBreaker.class.getName());
+    private static final Logger LOG = SafeLogger.of(CircuitBreaker.class);
     private static final int FULL_CONCURRENCY = 64; // what goes well with so many at a time needs no more care
 
     private record Call(long nanos, boolean failed) {}
@@ -58,11 +61,13 @@ public final class CircuitBreaker {
     private final List<Class<? extends Throwable>> ignored;
     private final LongSupplier nanoTime;
 
-    private final Deque<Call> calls = new ArrayDeque<>(); // guarded by this, as everything below
+    private final Set<String> tables = new TreeSet<>(); // whose events it guards; guarded by this, as everything below
+    private final Deque<Call> calls = new ArrayDeque<>();
     private int failedCalls; // of those
     private State state = State.CLOSED;
     private long epoch; // raised with each change of state: what entered before says nothing about after
     private long openedNanos;
+    private long brokenNanos; // when the outage began
     private String reason = "";
     private int allowed; // while HALF_OPEN
     private int inside; // while HALF_OPEN, of this epoch
@@ -103,10 +108,17 @@ public final class CircuitBreaker {
     /** The transport's own word that the destination is down. Open already, it starts its wait anew. */
     public void open(String why) {
         Objects.requireNonNull(why, "why");
+        State before;
         synchronized (this) {
+            before = state;
             becomeOpen(why);
         }
-        LOG.log(Level.WARNING, opened(why));
+        logChange(before, State.OPEN);
+    }
+
+    /** Breaks the way of the events of this table, among others: log lines name it. */
+    synchronized void guards(String table) {
+        tables.add(table);
     }
 
     Duration waitTime() {
@@ -157,18 +169,34 @@ public final class CircuitBreaker {
             }
             after = state;
         }
-        if (before == State.HALF_OPEN && after == State.OPEN) {
-            LOG.log(Level.DEBUG, opened(reason())); // still down: an outage is told once, not with every probe
-        } else if (before != after) {
-            LOG.log(
-                    after == State.OPEN ? Level.WARNING : Level.INFO,
-                    after == State.OPEN ? opened(reason()) : "Circuit breaker " + name + " is " + after);
-        }
+        logChange(before, after);
         return excused ? wait : null;
     }
 
-    private String opened(String why) {
-        return "Circuit breaker " + name + " is open: " + why + ". It tries again in " + wait;
+    /** An outage is logged once, by its beginning and its end; a probe that fails in between is not news. */
+    private void logChange(State before, State after) {
+        if (before == after) {
+            return;
+        }
+        if (after == State.OPEN) {
+            LOG.log(
+                    before == State.CLOSED ? Level.WARNING : Level.DEBUG,
+                    what() + " is open: " + reason() + ". It tries again in " + wait);
+        } else if (after == State.CLOSED) {
+            LOG.log(Level.INFO, what() + " is closed again; the outage lasted " + outage());
+        }
+    }
+
+    private synchronized String what() {
+        return "Circuit breaker " + name
+                + (tables.isEmpty()
+                        ? ""
+                        : (tables.size() == 1 ? " of table " : " of tables ") + String.join(", ", tables));
+    }
+
+    private synchronized Duration outage() {
+        return Duration.ofSeconds(
+                Duration.ofNanos(nanoTime.getAsLong() - brokenNanos).toSeconds());
     }
 
     private void succeeded(long ticket) {
@@ -246,8 +274,12 @@ public final class CircuitBreaker {
     }
 
     private void becomeOpen(String why) {
+        long now = nanoTime.getAsLong();
+        if (state == State.CLOSED) {
+            brokenNanos = now;
+        }
         become(State.OPEN);
-        openedNanos = nanoTime.getAsLong();
+        openedNanos = now;
         reason = why;
     }
 

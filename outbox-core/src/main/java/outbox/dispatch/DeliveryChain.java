@@ -9,6 +9,7 @@ import outbox.EventListener;
 import outbox.internal.CurrentEvent;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.Replay;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -23,7 +24,7 @@ import java.util.concurrent.CompletionStage;
  */
 final class DeliveryChain {
 
-    private static final Logger LOG = System.getLogger(DeliveryChain.class.getName());
+    private static final Logger LOG = SafeLogger.of(DeliveryChain.class);
 
     private final ListenerRegistry registry;
     private final List<EventInterceptor> interceptors;

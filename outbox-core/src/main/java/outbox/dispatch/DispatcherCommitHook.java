@@ -8,6 +8,7 @@ import outbox.spi.AfterCommitHook;
 import outbox.spi.Claim;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -22,7 +23,7 @@ import java.util.Objects;
  */
 public final class DispatcherCommitHook implements AfterCommitHook {
 
-    private static final Logger LOG = System.getLogger(DispatcherCommitHook.class.getName());
+    private static final Logger LOG = SafeLogger.of(DispatcherCommitHook.class);
 
     private final OutboxDispatcher dispatcher;
     private final MetricsExporter metrics;

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * Code around every delivery, for audit, logging and metrics. Called on worker threads, by several at once; after an asynchronous listener, on the thread that
@@ -36,6 +37,19 @@ public interface EventInterceptor {
      * @param error why the attempt failed, or null; an {@link Error} arrives as the cause of a {@link ListenerErrorException}
      */
     default void afterDispatch(EventEnvelope event, @Nullable Exception error) {}
+
+    /**
+     * Right before the library logs that an attempt failed, on the thread that writes the line: for fields of that
+     * line, such as those of an MDC. The answer is closed when the line is written. What this throws keeps the line
+     * from the log; it changes nothing else.
+     *
+     * @param fields names and printable values, those that are known of table, topic, event_id, tenant_id, sequence,
+     *     attempts, listener and outcome
+     * @return null, as by default, if there is nothing to close
+     */
+    default @Nullable AutoCloseable enterLog(EventEnvelope event, Map<String, String> fields) {
+        return null;
+    }
 
     static EventInterceptor before(BeforeHook hook) {
         return new EventInterceptor() {

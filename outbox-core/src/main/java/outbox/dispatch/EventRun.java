@@ -8,6 +8,7 @@ import outbox.EventListener;
 import outbox.internal.Expiry;
 import outbox.internal.ListenerSettings;
 import outbox.spi.Mark;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -25,11 +26,12 @@ import java.util.function.IntSupplier;
 /** Runs events on a worker thread: claims them if needed, runs their listener, decides the outcome and hands it to the marker. One way for each kind of listener. */
 final class EventRun implements Worker.Deliverer {
 
-    private static final Logger LOG = System.getLogger(EventRun.class.getName());
+    private static final Logger LOG = SafeLogger.of(EventRun.class);
 
     private final ClaimedStore store;
     private final DeliveryChain chain;
     private final OutcomePolicy policy;
+    private final FailureLog failures;
     private final HeldEvents held;
     private final Marker marker;
     private final DeliveryQueues queues;
@@ -43,6 +45,7 @@ final class EventRun implements Worker.Deliverer {
             ClaimedStore store,
             DeliveryChain chain,
             OutcomePolicy policy,
+            FailureLog failures,
             HeldEvents held,
             Marker marker,
             DeliveryQueues queues,
@@ -54,6 +57,7 @@ final class EventRun implements Worker.Deliverer {
         this.store = store;
         this.chain = chain;
         this.policy = policy;
+        this.failures = failures;
         this.held = held;
         this.marker = marker;
         this.queues = queues;
@@ -177,7 +181,7 @@ final class EventRun implements Worker.Deliverer {
             return false;
         }
         if (store.isExpired(delivery)) {
-            marker.settle(delivery, Mark.dead(delivery.eventId(), delivery.token(), false, Expiry.REASON));
+            settleDead(delivery, Mark.dead(delivery.eventId(), delivery.token(), false, Expiry.REASON));
             return false;
         }
         if (delivery.isSuspect()) {
@@ -186,7 +190,7 @@ final class EventRun implements Worker.Deliverer {
                 return false;
             }
             if (policy.isExhausted(delivery)) {
-                marker.settle(delivery, policy.exhausted(delivery));
+                settleDead(delivery, policy.exhausted(delivery));
                 return false;
             }
             String claimed = delivery.token();
@@ -234,8 +238,18 @@ final class EventRun implements Worker.Deliverer {
             delivery.accuse();
             giveBack(delivery);
         } else {
-            marker.settle(delivery, policy.outcome(delivery, failure, admission.leave(delivery, failure)));
+            Mark outcome = policy.outcome(delivery, failure, admission.leave(delivery, failure));
+            if (failure != null) {
+                failures.failed(delivery, failure, outcome);
+            }
+            marker.settle(delivery, outcome);
         }
+    }
+
+    /** Without an attempt. */
+    private void settleDead(Delivery delivery, Mark outcome) {
+        failures.dead(delivery, outcome);
+        marker.settle(delivery, outcome);
     }
 
     private void giveBack(Delivery delivery) {

@@ -3,6 +3,7 @@ package outbox.dispatch;
 import outbox.internal.QuietLog;
 import outbox.spi.Claim;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -13,7 +14,7 @@ import java.util.function.Consumer;
 /** Every event this dispatcher has accepted and not finished, by id: what a poller reads again meanwhile is recognised here. */
 final class HeldEvents {
 
-    private static final Logger LOG = System.getLogger(HeldEvents.class.getName());
+    private static final Logger LOG = SafeLogger.of(HeldEvents.class);
 
     private final ConcurrentHashMap<String, Delivery> byId = new ConcurrentHashMap<>();
     private final InFlightTracker inFlight;

@@ -4,6 +4,7 @@ import outbox.EventEnvelope;
 import outbox.internal.QuietLog;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.EventStore;
+import outbox.spi.SafeLogger;
 import outbox.spi.WithholdingEventStore;
 
 import java.lang.System.Logger;
@@ -14,7 +15,7 @@ import java.util.Set;
 /** What a dispatcher has listeners for, where it takes nothing else. Thread-safe. */
 final class KnownRoutes {
 
-    private static final Logger LOG = System.getLogger(KnownRoutes.class.getName());
+    private static final Logger LOG = SafeLogger.of(KnownRoutes.class);
 
     private final ListenerRegistry registry;
     private final Duration untakenLimit;

@@ -3,6 +3,7 @@ package outbox.dispatch;
 import outbox.internal.QuietLog;
 import outbox.internal.SqlErrors;
 import outbox.spi.Claim;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -31,7 +32,7 @@ final class LeaseKeeper implements Runnable {
         void tick();
     }
 
-    private static final Logger LOG = System.getLogger(LeaseKeeper.class.getName());
+    private static final Logger LOG = SafeLogger.of(LeaseKeeper.class);
     private static final Duration LONGEST_TICK = Duration.ofSeconds(1);
     private static final int MAX_PORTION = 1000;
     private static final int MAX_SEARCH = 30; // refusals without a success: then it is not about single rows

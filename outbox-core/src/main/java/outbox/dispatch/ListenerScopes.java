@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -11,7 +12,7 @@ import java.util.List;
 /** What interceptors opened on the thread of a listener for the time of its call; closed in reverse order. */
 final class ListenerScopes {
 
-    private static final Logger LOG = System.getLogger(ListenerScopes.class.getName());
+    private static final Logger LOG = SafeLogger.of(ListenerScopes.class);
     private static final ListenerScopes NONE = new ListenerScopes(List.of());
 
     private final List<AutoCloseable> open;

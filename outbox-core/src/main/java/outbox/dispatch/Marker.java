@@ -3,6 +3,7 @@ package outbox.dispatch;
 import outbox.internal.QuietLog;
 import outbox.internal.SqlErrors;
 import outbox.spi.Mark;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -63,7 +64,7 @@ final class Marker implements Runnable {
         NO
     }
 
-    private static final Logger LOG = System.getLogger(Marker.class.getName());
+    private static final Logger LOG = SafeLogger.of(Marker.class);
     private static final int MAX_GROUP = 1000;
     private static final int MAX_BACKLOG = 10_000;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);

@@ -7,6 +7,7 @@ import outbox.order.Ordering;
 import outbox.order.WhenDead;
 import outbox.spi.Mark;
 import outbox.spi.Position;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -63,7 +64,7 @@ final class OrderGate implements Runnable {
         void park(Delivery delivery, Mark mark);
     }
 
-    private static final Logger LOG = System.getLogger(OrderGate.class.getName());
+    private static final Logger LOG = SafeLogger.of(OrderGate.class);
     private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(250);
     private static final Duration LINGER = Duration.ofMillis(10); // under load: asking about more at a time costs less

@@ -18,6 +18,8 @@ import outbox.spi.EventStore;
 import outbox.spi.Leadership;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
+import outbox.spi.NamedEventStore;
+import outbox.spi.SafeLogger;
 import outbox.spi.Withheld;
 
 import java.lang.System.Logger;
@@ -53,7 +55,7 @@ import java.util.stream.Stream;
  */
 public final class OutboxDispatcher implements AutoCloseable {
 
-    private static final Logger LOG = System.getLogger(OutboxDispatcher.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxDispatcher.class);
     private static final Duration STOP_GRACE = Duration.ofSeconds(1);
     private static final Duration MARK_GRACE = Duration.ofSeconds(5);
 
@@ -131,8 +133,13 @@ public final class OutboxDispatcher implements AutoCloseable {
         pool = new WorkerPool(workerThreads(name, builder.virtualThreads), builder.workerCount, queues);
         TimeLimits timeLimits = new TimeLimits(builder.listenerTimeLimit, builder.timeLimits, names);
         keeper = new LeaseKeeper(store, held, timeLimits.shortest(), term, reports);
-        EventRun run =
-                new EventRun(store, chain, policy, held, marker, queues, asyncRuns, admission, term, timeLimits, pool);
+        String table = builder.eventStore instanceof NamedEventStore named ? named.tableName() : null;
+        if (table != null) {
+            builder.protection.breakers().forEach(breaker -> breaker.guards(table));
+        }
+        FailureLog failures = new FailureLog(table, names, builder.interceptors, System::nanoTime);
+        EventRun run = new EventRun(
+                store, chain, policy, failures, held, marker, queues, asyncRuns, admission, term, timeLimits, pool);
         marker.start();
         Threads.named(name, "keeper").newThread(keeper).start();
         if (order != null) {

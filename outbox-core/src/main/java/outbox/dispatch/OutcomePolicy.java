@@ -6,6 +6,7 @@ import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -15,7 +16,7 @@ import java.util.function.BiFunction;
 /** Decides what becomes of an event after a run: DONE, RETRY after a while, or DEAD. */
 final class OutcomePolicy {
 
-    private static final Logger LOG = System.getLogger(OutcomePolicy.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutcomePolicy.class);
     private static final Duration LONGEST_DELAY = Duration.ofDays(365);
 
     private final RetryPolicy retryPolicy;

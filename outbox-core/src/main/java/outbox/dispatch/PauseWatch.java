@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import outbox.admin.Pause;
 import outbox.internal.QuietLog;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -15,7 +16,7 @@ import java.util.Optional;
  */
 final class PauseWatch {
 
-    private static final Logger LOG = System.getLogger(PauseWatch.class.getName());
+    private static final Logger LOG = SafeLogger.of(PauseWatch.class);
     private static final Duration EVERY = Duration.ofSeconds(1);
     private static final Duration EVERY_WITHOUT_TABLE = Duration.ofMinutes(1);
 

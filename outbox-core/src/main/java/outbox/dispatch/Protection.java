@@ -8,7 +8,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What stands between events and their destinations: circuit breakers and limits, per event type, listener or tenant. Everything that applies to an event applies: it starts when all
@@ -82,6 +85,14 @@ public final class Protection {
                 || listener != null
                         && (breakersByListener.containsKey(listener) || limitsByListener.containsKey(listener))
                 || tenant != null && limitOfTenant(tenant) != null;
+    }
+
+    /** All of them, each once. */
+    Set<CircuitBreaker> breakers() {
+        return Stream.of(breakersByType, breakersByListener)
+                .flatMap(breakers -> breakers.values().stream())
+                .flatMap(List::stream)
+                .collect(Collectors.toSet());
     }
 
     List<CircuitBreaker> breakersOfType(String eventType) {

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.internal.LeadershipStart;
 import outbox.internal.QuietLog;
 import outbox.spi.Leadership;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -18,7 +19,7 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 final class Term implements Leadership, LeadershipStart {
 
-    private static final Logger LOG = System.getLogger(Term.class.getName());
+    private static final Logger LOG = SafeLogger.of(Term.class);
 
     private final @Nullable Leadership leadership; // null if nodes share the table by claims
     private final Runnable onEnd;

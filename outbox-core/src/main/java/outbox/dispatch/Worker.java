@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -14,7 +15,7 @@ final class Worker implements Runnable {
         void deliver(Worker worker, Delivery delivery);
     }
 
-    private static final Logger LOG = System.getLogger(Worker.class.getName());
+    private static final Logger LOG = SafeLogger.of(Worker.class);
 
     private final WorkerPool pool;
     private final DeliveryQueues queues;

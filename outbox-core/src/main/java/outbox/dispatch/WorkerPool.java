@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -22,7 +23,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class WorkerPool implements Executor {
 
-    private static final Logger LOG = System.getLogger(WorkerPool.class.getName());
+    private static final Logger LOG = SafeLogger.of(WorkerPool.class);
 
     private final int workerCount;
     private final DeliveryQueues queues;

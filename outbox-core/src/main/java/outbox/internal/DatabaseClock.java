@@ -3,6 +3,7 @@ package outbox.internal;
 import org.jspecify.annotations.Nullable;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
+import outbox.spi.SafeLogger;
 import outbox.spi.SettableClockEventStore;
 
 import java.lang.System.Logger;
@@ -31,7 +32,7 @@ import java.util.function.LongSupplier;
  */
 public final class DatabaseClock {
 
-    private static final Logger LOG = System.getLogger(DatabaseClock.class.getName());
+    private static final Logger LOG = SafeLogger.of(DatabaseClock.class);
     private static final Duration MAX_AGE = Duration.ofSeconds(20);
     private static final Duration MAX_AGE_IF_SLOW = Duration.ofSeconds(1);
     private static final Duration SLOW = Duration.ofMillis(250);

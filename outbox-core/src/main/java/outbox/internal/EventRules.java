@@ -2,6 +2,7 @@ package outbox.internal;
 
 import outbox.EventEnvelope;
 import outbox.InvalidEventException;
+import outbox.spi.PrintableText;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -15,6 +16,7 @@ public final class EventRules {
     public static final String RESERVED_HEADER_PREFIX = "outbox-";
 
     static final int MAX_HEADERS = 256;
+    private static final int MAX_SHOWN = 80;
     static final int MAX_HEADER_NAME_LENGTH = 256;
     static final int MAX_HEADERS_BYTES = 65_536;
 
@@ -139,15 +141,9 @@ public final class EventRules {
         }
     }
 
-    /** Makes a value fit for a message or a log line: one line, short, without control characters. */
+    /** Makes a value fit for a message or a log line: in quotes, on one line, of at most 80 characters. */
     public static String show(String value) {
-        StringBuilder shown = new StringBuilder("'");
-        int end = Math.min(value.length(), 80);
-        for (int i = 0; i < end; i++) {
-            char c = value.charAt(i);
-            shown.append(Character.isISOControl(c) || Character.isSurrogate(c) ? '?' : c);
-        }
-        return shown.append(value.length() > end ? "…'" : "'").toString();
+        return "'" + PrintableText.of(value, MAX_SHOWN) + "'";
     }
 
     /** The length in UTF-8, in one pass and without encoding; refuses NUL and lone surrogates, which not every database stores. */

@@ -2,6 +2,7 @@ package outbox.internal;
 
 import org.jspecify.annotations.Nullable;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -10,7 +11,7 @@ import java.time.Duration;
 /** Keeps an exporter that throws from harming the engine. */
 public final class GuardedMetrics implements MetricsExporter {
 
-    private static final Logger LOG = System.getLogger(GuardedMetrics.class.getName());
+    private static final Logger LOG = SafeLogger.of(GuardedMetrics.class);
 
     private final MetricsExporter exporter;
     private final QuietLog trouble = new QuietLog(LOG);

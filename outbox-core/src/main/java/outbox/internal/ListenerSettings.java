@@ -3,6 +3,7 @@ package outbox.internal;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
 import outbox.EventListener;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -10,7 +11,7 @@ import java.lang.System.Logger.Level;
 /** What listeners say about themselves, refused where it makes no sense. */
 public final class ListenerSettings {
 
-    private static final Logger LOG = System.getLogger(ListenerSettings.class.getName());
+    private static final Logger LOG = SafeLogger.of(ListenerSettings.class);
 
     private ListenerSettings() {}
 

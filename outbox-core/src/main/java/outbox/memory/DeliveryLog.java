@@ -5,6 +5,7 @@ import outbox.EventEnvelope;
 import outbox.dispatch.EventInterceptor;
 import outbox.internal.EventRules;
 import outbox.spi.ErrorText;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -19,7 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class DeliveryLog implements EventInterceptor {
 
-    private static final Logger LOG = System.getLogger("outbox.memory.delivery");
+    private static final Logger LOG = SafeLogger.named("outbox.memory.delivery");
 
     private record Attempt(int number, long startNanos) {}
 

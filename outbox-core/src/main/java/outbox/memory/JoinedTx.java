@@ -3,6 +3,7 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.internal.QuietLog;
+import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;
@@ -19,7 +20,7 @@ import java.util.Map;
  */
 final class JoinedTx {
 
-    private static final Logger LOG = System.getLogger(JoinedTx.class.getName());
+    private static final Logger LOG = SafeLogger.of(JoinedTx.class);
 
     private static final int MANY = 1000;
 

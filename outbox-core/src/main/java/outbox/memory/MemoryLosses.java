@@ -5,6 +5,7 @@ import outbox.internal.EventRules;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.QuietLog;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -13,7 +14,7 @@ import java.time.Duration;
 /** Counts and logs what a store in memory has lost. Called without the lock of its table: neither the metrics nor the log are ours. Thread-safe. */
 final class MemoryLosses {
 
-    private static final Logger LOG = System.getLogger(MemoryEventStore.class.getName());
+    private static final Logger LOG = SafeLogger.of(MemoryEventStore.class);
 
     private final MetricsExporter metrics;
     private final String bounds;

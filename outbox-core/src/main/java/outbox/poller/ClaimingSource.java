@@ -19,6 +19,7 @@ import outbox.spi.LoadingEventStore.Content;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.RowLockingEventStore;
+import outbox.spi.SafeLogger;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
 
@@ -40,7 +41,7 @@ final class ClaimingSource implements EventSource {
     private static final Duration EXPIRY_INTERVAL = Duration.ofSeconds(5);
     private static final Duration SETTLING = Duration.ofSeconds(5); // of a new leader
     private static final Duration LOCK_PAUSE = Duration.ofMillis(20);
-    private static final Logger LOG = System.getLogger(ClaimingSource.class.getName());
+    private static final Logger LOG = SafeLogger.of(ClaimingSource.class);
 
     private final StoreAccess access;
     private final LeasingEventStore store;

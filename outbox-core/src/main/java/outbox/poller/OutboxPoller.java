@@ -11,6 +11,7 @@ import outbox.spi.ErrorText;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -43,7 +44,7 @@ public final class OutboxPoller implements AutoCloseable {
         CLOSED
     }
 
-    private static final Logger LOG = System.getLogger(OutboxPoller.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxPoller.class);
     private static final int BUSY_DIVISOR = 16;
     private static final long MIN_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);

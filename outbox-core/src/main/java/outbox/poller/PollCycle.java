@@ -13,6 +13,7 @@ import outbox.poller.EventSource.Found;
 import outbox.spi.ErrorText;
 import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -29,7 +30,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class PollCycle {
 
-    private static final Logger LOG = System.getLogger(PollCycle.class.getName());
+    private static final Logger LOG = SafeLogger.of(PollCycle.class);
 
     private final EventSource source;
     private final OutboxPollerHandler handler;

@@ -9,6 +9,7 @@ import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -35,7 +36,7 @@ public final class OutboxPurge implements AutoCloseable {
         CLOSED
     }
 
-    private static final Logger LOG = System.getLogger(OutboxPurge.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxPurge.class);
 
     private final PurgeRun run;
     private final MetricsExporter metrics;

@@ -10,6 +10,7 @@ import outbox.spi.AttemptEventStore;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.PartitionedEventStore;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -28,7 +29,7 @@ import java.util.function.BooleanSupplier;
  */
 final class PurgeRun {
 
-    private static final Logger LOG = System.getLogger(PurgeRun.class.getName());
+    private static final Logger LOG = SafeLogger.of(PurgeRun.class);
     private static final int MAX_ATTEMPTS = 5000; // per transaction
     private static final int MAX_KEYS = 200; // per transaction; writers of these keys wait for it
     private static final int REST = 5; // times the time of a batch

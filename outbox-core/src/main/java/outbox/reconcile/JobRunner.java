@@ -8,6 +8,7 @@ import outbox.reconcile.RunBook.Ending;
 import outbox.spi.ErrorText;
 import outbox.spi.MetricsExporter;
 import outbox.spi.ReconcilingEventStore.Turn;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -33,7 +34,7 @@ import java.util.function.BooleanSupplier;
  */
 final class JobRunner {
 
-    private static final Logger LOG = System.getLogger(JobRunner.class.getName());
+    private static final Logger LOG = SafeLogger.of(JobRunner.class);
 
     private static final int MAX_TRIES = 5; // to look twice at the same facts
 

@@ -10,6 +10,7 @@ import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.ReconcilingEventStore;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -43,7 +44,7 @@ public final class Reconciler implements AutoCloseable {
         CLOSED
     }
 
-    private static final Logger LOG = System.getLogger(Reconciler.class.getName());
+    private static final Logger LOG = SafeLogger.of(Reconciler.class);
     private static final Duration LAST_WORDS = Duration.ofSeconds(5); // of a finder that was interrupted
 
     private final RunBook book;

@@ -47,7 +47,6 @@ public final class Relay implements AutoCloseable {
         leadership = builder.leadership;
         table = builder.checkedTable(store);
         purge = builder.purges ? builder.purge(connections, store) : null; // first: what it refuses has no threads yet
-        SafeErrorText errorText = new SafeErrorText(builder.lastErrorMaxBytes);
         OutboxDispatcher.Builder dispatching = OutboxDispatcher.builder()
                 .connectionProvider(connections)
                 .eventStore(store)
@@ -59,9 +58,8 @@ public final class Relay implements AutoCloseable {
                 .leaseDuration(builder.lease)
                 .listenerTimeLimit(builder.dispatchTimeout)
                 .drainTimeoutMs(builder.drainTimeout.toMillis())
-                .errorText(errorText)
+                .errorText(new SafeErrorText(builder.lastErrorMaxBytes))
                 .protection(builder.protection)
-                .interceptor(new FailureLog(errorText))
                 .interceptors(builder.interceptors)
                 .metrics(builder.metrics);
         OutboxPoller.Builder polling = OutboxPoller.builder()

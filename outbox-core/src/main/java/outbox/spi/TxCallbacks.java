@@ -13,7 +13,7 @@ import java.util.List;
  */
 public final class TxCallbacks {
 
-    private static final Logger LOG = System.getLogger(TxCallbacks.class.getName());
+    private static final Logger LOG = SafeLogger.of(TxCallbacks.class);
 
     private final List<Runnable> beforeCommit = new ArrayList<>();
     private final List<Runnable> afterCommit = new ArrayList<>();

@@ -5,12 +5,14 @@ import org.junit.jupiter.api.Test;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.dispatch.CircuitBreaker.State;
+import outbox.fake.CapturedLog;
 
 import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.logging.Level;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -106,6 +108,30 @@ class CircuitBreakerTest {
         assertThat(breaker.tryEnter()).isEqualTo(CircuitBreaker.REFUSED);
         assertThat(breaker.end(probe, new IOException())).isEqualTo(WAIT);
         assertThat(breaker.isShut()).isTrue();
+    }
+
+    @Test
+    void an_outage_is_logged_once_with_the_table_and_with_its_end() {
+        breaker.guards("orders");
+        try (CapturedLog log = CapturedLog.of(CircuitBreaker.class)) {
+            breaker.open("the channel was closed");
+            breaker.open("the channel was closed");
+            for (int probe = 0; probe < 5; probe++) {
+                clock.pass(WAIT);
+                breaker.end(breaker.tryEnter(), new ConnectException());
+                breaker.open("the channel was closed");
+            }
+            clock.pass(WAIT);
+            while (breaker.state() != State.CLOSED) {
+                enterAll().forEach(ticket -> breaker.end(ticket, null));
+            }
+
+            assertThat(log.messages(Level.WARNING))
+                    .containsExactly("Circuit breaker crm of table orders is open: the channel was closed."
+                            + " It tries again in PT5S");
+            assertThat(log.messages(Level.INFO))
+                    .containsExactly("Circuit breaker crm of table orders is closed again; the outage lasted PT30S");
+        }
     }
 
     @Test

@@ -1,5 +1,7 @@
 package outbox.http;
 
+import outbox.spi.PrintableText;
+
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
@@ -31,17 +33,14 @@ final class AnswerText {
 
     static String of(String answer, String payload) {
         String text = oneLine(answer);
-        String shown =
-                cut(withoutPayload(cut(text, 2 * MAX_LENGTH), payload), MAX_LENGTH); // the cut may split a quotation
+        String withoutPayload = withoutPayload(cut(text, 2 * MAX_LENGTH), payload); // the cut may split a quotation
+        String shown = cut(PrintableText.of(withoutPayload), MAX_LENGTH);
         return text.length() > MAX_LENGTH ? shown + "…" : shown;
     }
 
     private static String oneLine(String text) {
         StringBuilder line = new StringBuilder(text.length());
-        text.codePoints()
-                .map(c -> Character.isWhitespace(c) || Character.isISOControl(c) ? ' ' : c)
-                .map(c -> Character.getType(c) == Character.FORMAT ? '?' : c) // it could turn around what is shown
-                .forEach(line::appendCodePoint);
+        text.codePoints().map(c -> Character.isWhitespace(c) ? ' ' : c).forEach(line::appendCodePoint);
         return line.toString().replaceAll(" +", " ").strip();
     }
 

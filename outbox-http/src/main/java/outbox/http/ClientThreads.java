@@ -1,5 +1,7 @@
 package outbox.http;
 
+import outbox.spi.SafeLogger;
+
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.http.HttpClient;
@@ -17,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class ClientThreads {
 
-    private static final Logger LOG = System.getLogger(ClientThreads.class.getName());
+    private static final Logger LOG = SafeLogger.of(ClientThreads.class);
     private static final int MOST = 4; // nothing blocks on them but a look-up of the host's name
 
     private final ThreadPoolExecutor executor;

@@ -5,6 +5,7 @@ import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.dispatch.CircuitBreaker;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -21,7 +22,7 @@ import javax.net.ssl.SSLException;
 /** Says what an answer, or none, means for its event; null is delivered. Thread-safe. */
 final class Verdict {
 
-    private static final Logger LOG = System.getLogger(Verdict.class.getName());
+    private static final Logger LOG = SafeLogger.of(Verdict.class);
 
     /** What repeating cannot mend: the request itself is wrong. */
     private static final Set<Integer> WRONG_EVENT = Set.of(400, 409, 410, 413, 415, 422);

@@ -15,7 +15,7 @@ class AnswerTextTest {
 
     @Test
     void it_is_one_line_of_visible_characters() {
-        assertThat(of(" a\r\n\tb\u0000\u001b[31mc\u202ed\u2028e ", "{}")).isEqualTo("a b [31mc?d e");
+        assertThat(of(" a\r\n\tb\u0000\u001b[31mc\u202ed\u2028e ", "{}")).isEqualTo("a b\\u0000\\u001b[31mc\\u202ed e");
         assertThat(AnswerText.of(new byte[] {'a', (byte) 0xff, 'b'}, "{}", List.of()))
                 .isEqualTo("a\ufffdb");
         assertThat(of("", "{}")).isEmpty();

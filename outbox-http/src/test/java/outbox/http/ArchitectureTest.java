@@ -25,7 +25,8 @@ class ArchitectureTest {
                     "outbox",
                     "outbox.dispatch",
                     "outbox.http",
-                    "outbox.relay");
+                    "outbox.relay",
+                    "outbox.spi");
 
     @ArchTest
     static final ArchRule nobody_reads_the_clock_of_the_machine = noClasses()

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -18,7 +19,7 @@ import javax.sql.DataSource;
  */
 public final class AttemptLimits {
 
-    private static final Logger LOG = System.getLogger(AttemptLimits.class.getName());
+    private static final Logger LOG = SafeLogger.of(AttemptLimits.class);
     private static final Duration INTERVAL = Duration.ofMinutes(1);
 
     /** The table of limits and the name of our table in it, and what this user may do there. */

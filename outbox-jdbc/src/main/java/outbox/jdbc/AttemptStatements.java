@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.Attempt;
 import outbox.spi.ErrorText;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -30,7 +31,7 @@ final class AttemptStatements {
 
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
-    private static final Logger LOG = System.getLogger(AttemptStatements.class.getName());
+    private static final Logger LOG = SafeLogger.of(AttemptStatements.class);
 
     private final AbstractJdbcEventStore store;
     private final TableName table;

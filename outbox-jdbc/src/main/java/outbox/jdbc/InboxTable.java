@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -18,7 +19,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /** The statements on the table of an inbox. */
 final class InboxTable {
 
-    private static final Logger LOG = System.getLogger(InboxTable.class.getName());
+    private static final Logger LOG = SafeLogger.of(InboxTable.class);
     private static final int MAX_WAIT_SECONDS =
             30; // for another copy, on PostgreSQL; the other databases have limits of their own
     private static final int MYSQL_DUPLICATE = 1062;

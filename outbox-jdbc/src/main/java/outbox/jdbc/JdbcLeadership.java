@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.spi.Leadership;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -34,7 +35,7 @@ import javax.sql.DataSource;
  */
 public final class JdbcLeadership implements Leadership {
 
-    private static final Logger LOG = System.getLogger(JdbcLeadership.class.getName());
+    private static final Logger LOG = SafeLogger.of(JdbcLeadership.class);
     private static final Duration DEFAULT_TERM = Duration.ofMillis(500);
     private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
     private static final Duration LONGEST_TERM = Duration.ofMinutes(1);

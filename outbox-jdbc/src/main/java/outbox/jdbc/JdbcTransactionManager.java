@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -24,7 +25,7 @@ import java.util.Objects;
  */
 public final class JdbcTransactionManager {
 
-    private static final Logger LOG = System.getLogger(JdbcTransactionManager.class.getName());
+    private static final Logger LOG = SafeLogger.of(JdbcTransactionManager.class);
 
     private final ConnectionProvider connectionProvider;
     private final ThreadLocalTxContext txContext;

@@ -23,6 +23,7 @@ import outbox.spi.Mark;
 import outbox.spi.PartitionedEventStore;
 import outbox.spi.Replay;
 import outbox.spi.RowLockingEventStore;
+import outbox.spi.SafeLogger;
 import outbox.spi.Withheld;
 
 import java.lang.System.Logger;
@@ -62,7 +63,7 @@ public final class LayoutEventStore extends JdbcTable
                 LoadingEventStore,
                 PartitionedEventStore {
 
-    private static final Logger LOG = System.getLogger(LayoutEventStore.class.getName());
+    private static final Logger LOG = SafeLogger.of(LayoutEventStore.class);
     private static final Duration END_INTERVAL = Duration.ofMinutes(1);
     private static final int MAX_ENDED = 100;
     private static final String LOST =

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.relay.TraceContext;
 import outbox.spi.MetricsExporter;
+import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;
@@ -30,7 +31,7 @@ import java.util.stream.Collectors;
  */
 public final class OutboxPublisher {
 
-    private static final Logger LOG = System.getLogger(OutboxPublisher.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxPublisher.class);
     private static final int TRIES = 3;
 
     private final Supplier<@Nullable TraceContext> trace;

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.jdbc.JdbcTable.Binds;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -25,7 +26,7 @@ final class PauseStatements {
             List.of("outbox_table", "scope", "name", "paused_at", "paused_by", "reason");
 
     private static final int MAX_TOLD = 100;
-    private static final Logger LOG = System.getLogger(PauseStatements.class.getName());
+    private static final Logger LOG = SafeLogger.of(PauseStatements.class);
 
     private final AbstractJdbcEventStore store;
     private final TableName table;

@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.dispatch.EventInterceptor;
+import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;
@@ -15,7 +16,7 @@ import java.sql.Connection;
  */
 public final class ThreadLocalTxContext implements TxContext {
 
-    private static final Logger LOG = System.getLogger(ThreadLocalTxContext.class.getName());
+    private static final Logger LOG = SafeLogger.of(ThreadLocalTxContext.class);
 
     @SuppressWarnings("ThreadLocalUsage") // per context: another one has transactions of its own
     private final ThreadLocal<@Nullable TxScope> innermost = new ThreadLocal<>();

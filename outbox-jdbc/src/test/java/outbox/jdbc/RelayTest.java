@@ -449,7 +449,7 @@ class RelayTest {
     @Test
     void a_failed_delivery_is_logged_with_all_that_identifies_the_event_and_without_the_payload() {
         UUID eventId = db.insert("{\"iban\": \"DE89370400440532013000\"}");
-        try (LogLines log = LogLines.of("outbox.relay.FailureLog")) {
+        try (LogLines log = LogLines.of("outbox.dispatch.FailureLog")) {
             relay(
                             message -> {
                                 throw new IllegalStateException("cannot book " + message.payload());

@@ -8,6 +8,7 @@ import io.micrometer.observation.transport.ReceiverContext;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.dispatch.EventInterceptor;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -17,7 +18,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** An observation for each attempt to deliver an event, and one more for a call with several events, since only one can be the current one of the listener's thread. */
 final class ObservedDeliveries implements EventInterceptor {
 
-    private static final Logger LOG = System.getLogger(ObservedDeliveries.class.getName());
+    private static final Logger LOG = SafeLogger.of(ObservedDeliveries.class);
 
     private final ObservationRegistry registry;
     private final String outbox;

@@ -2,6 +2,7 @@ package outbox.micrometer;
 
 import io.micrometer.core.instrument.Counter;
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -22,7 +23,7 @@ import java.util.function.ToDoubleFunction;
  */
 final class TableSampler<T> {
 
-    private static final Logger LOG = System.getLogger(TableSampler.class.getName());
+    private static final Logger LOG = SafeLogger.of(TableSampler.class);
     private static final Duration SHORTEST_KEEP = Duration.ofMinutes(1);
 
     private final String what;

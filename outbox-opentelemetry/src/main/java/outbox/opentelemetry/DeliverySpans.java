@@ -10,6 +10,7 @@ import io.opentelemetry.context.Scope;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.dispatch.EventInterceptor;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -19,7 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** A span for each attempt to deliver an event, and one more for a call with several events, since only one can be the current one of the listener's thread. */
 final class DeliverySpans implements EventInterceptor {
 
-    private static final Logger LOG = System.getLogger(DeliverySpans.class.getName());
+    private static final Logger LOG = SafeLogger.of(DeliverySpans.class);
 
     private final Tracer tracer;
     private final boolean continued;

@@ -3,6 +3,7 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Envelope;
 import org.jspecify.annotations.Nullable;
+import outbox.spi.PrintableText;
 
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -96,7 +97,7 @@ final class Arrival {
     /** For logs, which all name an event in the same way; never with its payload. */
     String describe(String queue, String consumer) {
         String id = eventId();
-        return OneLine.of("[eventId=" + (id.isEmpty() ? "(none)" : id) + " traceId=" + traceId() + " queue=" + queue
-                + " consumer=" + consumer + "]");
+        return PrintableText.of("[eventId=" + (id.isEmpty() ? "(none)" : id) + " traceId=" + traceId() + " queue="
+                + queue + " consumer=" + consumer + "]");
     }
 }

@@ -4,6 +4,7 @@ import com.rabbitmq.client.AddressResolver;
 import com.rabbitmq.client.AuthenticationFailureException;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -21,7 +22,7 @@ import java.util.function.Consumer;
  */
 final class Broker {
 
-    private static final Logger LOG = System.getLogger(Broker.class.getName());
+    private static final Logger LOG = SafeLogger.of(Broker.class);
     private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
 

@@ -4,6 +4,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -19,7 +20,7 @@ import java.util.concurrent.TimeoutException;
  */
 final class CopyLine {
 
-    private static final Logger LOG = System.getLogger(CopyLine.class.getName());
+    private static final Logger LOG = SafeLogger.of(CopyLine.class);
     private static final int CLOSE_MILLIS = (int) TimeUnit.SECONDS.toMillis(1);
 
     private volatile @Nullable Socket socket; // publishing thread writes, before it connects

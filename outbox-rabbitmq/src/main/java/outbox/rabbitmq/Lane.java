@@ -3,6 +3,7 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.AlreadyClosedException;
 import org.jspecify.annotations.Nullable;
 import outbox.rabbitmq.PublishRefusedException.Reason;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -24,7 +25,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Lane {
 
-    private static final Logger LOG = System.getLogger(Lane.class.getName());
+    private static final Logger LOG = SafeLogger.of(Lane.class);
     private static final long PAUSE_MILLIS = 20;
 
     private final Broker broker;

@@ -1,6 +1,7 @@
 package outbox.rabbitmq;
 
 import org.slf4j.MDC;
+import outbox.spi.PrintableText;
 
 /**
  * The fields {@code eventId}, {@code traceId}, {@code queue} and {@code consumer} of log lines about a message, in
@@ -29,7 +30,7 @@ record LogFields(Arrival arrival, String queue, String consumer) {
         if (value.isEmpty()) {
             MDC.remove(field);
         } else {
-            MDC.put(field, OneLine.of(value));
+            MDC.put(field, PrintableText.of(value));
         }
     }
 }

@@ -5,6 +5,7 @@ import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.inbox.InboxException;
 import outbox.spi.ErrorText;
+import outbox.spi.PrintableText;
 
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
@@ -106,7 +107,7 @@ record Outcome(Kind kind, Duration delay, String reason) {
     }
 
     private static String cut(String text) {
-        String clean = OneLine.of(ErrorText.clean(text));
+        String clean = PrintableText.of(ErrorText.clean(text));
         return clean.length() <= MAX_REASON
                 ? clean
                 : clean.substring(0, clean.offsetByCodePoints(0, clean.codePointCount(0, MAX_REASON)));

@@ -7,6 +7,7 @@ import com.rabbitmq.client.Return;
 import com.rabbitmq.client.ShutdownSignalException;
 import outbox.rabbitmq.ConfirmTracker.Settled;
 import outbox.rabbitmq.PublishRefusedException.Reason;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -23,7 +24,7 @@ import java.util.function.Consumer;
  */
 final class Outlet {
 
-    private static final Logger LOG = System.getLogger(Outlet.class.getName());
+    private static final Logger LOG = SafeLogger.of(Outlet.class);
     private static final int NOT_FOUND = 404;
     private static final int BASIC_CLASS = 60;
     private static final int PUBLISH_METHOD = 40;

@@ -3,6 +3,7 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import outbox.inbox.Inbox;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -43,7 +44,7 @@ public final class RabbitConsumer implements AutoCloseable {
         CLOSED
     }
 
-    private static final Logger LOG = System.getLogger(RabbitConsumer.class.getName());
+    private static final Logger LOG = SafeLogger.of(RabbitConsumer.class);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(4); // health must tell the truth within 5 s
     private static final long WATCH_SECONDS = 1;
     private static final int ANSWER_MILLIS =

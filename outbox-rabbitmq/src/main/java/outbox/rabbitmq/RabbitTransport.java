@@ -7,6 +7,7 @@ import outbox.AsyncEventListener;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.dispatch.CircuitBreaker;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -38,7 +39,7 @@ import java.util.stream.Stream;
  */
 public final class RabbitTransport implements AsyncEventListener, AutoCloseable {
 
-    private static final Logger LOG = System.getLogger(RabbitTransport.class.getName());
+    private static final Logger LOG = SafeLogger.of(RabbitTransport.class);
     private static final long PATIENCE_NANOS = Duration.ofSeconds(1).toNanos(); // with a broker that cannot be used
     private static final long LOOK_MILLIS = 100;
 

@@ -3,6 +3,8 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
+import outbox.spi.PrintableText;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -30,7 +32,7 @@ import java.util.function.Consumer;
  */
 final class Settlement {
 
-    private static final Logger LOG = System.getLogger(Settlement.class.getName());
+    private static final Logger LOG = SafeLogger.of(Settlement.class);
     private static final Clock CLOCK = Clock.systemUTC(); // only told to people
     private static final Duration LONGEST_DELAY = Duration.ofMinutes(1);
     private static final Duration LONGEST_PUT_OFF = Duration.ofSeconds(30);
@@ -221,7 +223,7 @@ final class Settlement {
             arrival.ack();
             return true;
         } catch (CopyPublisher.NotPublishedException e) {
-            String why = OneLine.of(String.valueOf(e.getMessage()));
+            String why = PrintableText.of(String.valueOf(e.getMessage()));
             LOG.log(Level.WARNING, "No copy " + arrival.describe(queue, consumer) + ": " + why);
             if (closing) {
                 arrival.requeue();

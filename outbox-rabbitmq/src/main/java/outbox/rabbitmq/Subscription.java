@@ -7,6 +7,7 @@ import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.DefaultConsumer;
 import com.rabbitmq.client.Envelope;
 import com.rabbitmq.client.ShutdownSignalException;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -23,7 +24,7 @@ import java.util.function.Consumer;
  */
 final class Subscription implements AutoCloseable {
 
-    private static final Logger LOG = System.getLogger(Subscription.class.getName());
+    private static final Logger LOG = SafeLogger.of(Subscription.class);
     private static final int CLOSE_LIMIT_MILLIS = (int) TimeUnit.SECONDS.toMillis(2);
 
     private final Connection connection;

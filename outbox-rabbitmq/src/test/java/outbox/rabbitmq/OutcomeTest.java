@@ -38,7 +38,7 @@ class OutcomeTest {
         String forged = "no\n2026-01-01 ERROR all lost\u001b[2J\u009b\u2028\u202e";
 
         assertThat(Outcome.of(new IllegalStateException(forged), true).reason())
-                .contains("no 2026-01-01 ERROR all lost")
+                .contains("no\\n2026-01-01 ERROR all lost")
                 .doesNotContain("\n", "\u001b", "\u009b", "\u2028", "\u202e");
     }
 }

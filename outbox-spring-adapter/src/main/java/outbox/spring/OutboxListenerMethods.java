@@ -17,6 +17,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 import outbox.payload.PayloadCodec;
 import outbox.payload.PayloadTypes;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -47,7 +48,7 @@ public final class OutboxListenerMethods
                 SmartInitializingSingleton,
                 ApplicationListener<ContextRefreshedEvent> {
 
-    private static final Logger LOG = System.getLogger(OutboxListenerMethods.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxListenerMethods.class);
 
     private final PayloadReader payloads;
     private final Map<String, Class<?>> seen = new HashMap<>(); // by bean; guarded by this, as the next two

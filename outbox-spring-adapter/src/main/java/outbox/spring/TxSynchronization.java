@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import outbox.spi.SafeLogger;
 import outbox.spi.TxCallbacks;
 
 import java.lang.System.Logger;
@@ -18,7 +19,7 @@ import java.lang.System.Logger.Level;
  */
 final class TxSynchronization implements TransactionSynchronization {
 
-    private static final Logger LOG = System.getLogger(TxSynchronization.class.getName());
+    private static final Logger LOG = SafeLogger.of(TxSynchronization.class);
 
     private final ConnectionHolder holder;
     private @Nullable TxCallbacks callbacks; // thread of the transaction only, as what follows

@@ -3,6 +3,7 @@ package outbox.spring.boot;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 import outbox.jdbc.JdbcInbox;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -18,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class InboxPurge implements SmartLifecycle {
 
-    private static final Logger LOG = System.getLogger(InboxPurge.class.getName());
+    private static final Logger LOG = SafeLogger.of(InboxPurge.class);
     private static final long LAST_BATCH_SECONDS = 10; // a batch is short
 
     private record Run(CountDownLatch stopping, CountDownLatch ended) {}

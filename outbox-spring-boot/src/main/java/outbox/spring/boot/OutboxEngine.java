@@ -24,6 +24,7 @@ import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.Leadership;
+import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 import outbox.spring.ListenerSource;
 import outbox.spring.OutboxListeners;
@@ -45,7 +46,7 @@ import javax.sql.DataSource;
  */
 final class OutboxEngine {
 
-    private static final Logger LOG = System.getLogger(OutboxEngine.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxEngine.class);
     private static final Duration UNTIL_ALL_END = Duration.ofDays(1); // each has a limit of its own
 
     private final String name;

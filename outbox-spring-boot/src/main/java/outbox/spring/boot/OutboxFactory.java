@@ -12,6 +12,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import outbox.OutboxWriter;
 import outbox.admin.OutboxAdmin;
+import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -27,7 +28,7 @@ import javax.sql.DataSource;
 /** Makes the outboxes of the application from their properties. Its methods are the factory methods of the beans that {@link OutboxRegistrar} registers. */
 final class OutboxFactory implements DisposableBean {
 
-    private static final Logger LOG = System.getLogger(OutboxFactory.class.getName());
+    private static final Logger LOG = SafeLogger.of(OutboxFactory.class);
 
     private final ListableBeanFactory beans;
     private final Environment environment;

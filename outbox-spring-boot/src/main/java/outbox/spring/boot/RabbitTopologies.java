@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 import outbox.RetryLaterException;
 import outbox.rabbitmq.RabbitTopology;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -26,7 +27,7 @@ final class RabbitTopologies implements SmartLifecycle {
 
     static final int PHASE = Integer.MIN_VALUE + 1000; // before everything that uses the broker
 
-    private static final Logger LOG = System.getLogger(RabbitTopologies.class.getName());
+    private static final Logger LOG = SafeLogger.of(RabbitTopologies.class);
     private static final int LIMIT_MILLIS = 5_000; // to connect, and for each answer
     private static final long PAUSE_MILLIS = 1_000;
 

@@ -1,5 +1,7 @@
 package outbox.spring.boot;
 
+import outbox.spi.SafeLogger;
+
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -11,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 /** Steps of a stop that run at the same time, so that their times do not add up. Thread-safe. */
 final class SideBySide {
 
-    private static final Logger LOG = System.getLogger(SideBySide.class.getName());
+    private static final Logger LOG = SafeLogger.of(SideBySide.class);
 
     private final List<CountDownLatch> ends = new ArrayList<>(); // guarded by this
 

@@ -9,6 +9,7 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.util.ReflectionUtils;
+import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -23,7 +24,7 @@ import java.util.List;
  */
 final class SpringRabbitAccess {
 
-    private static final Logger LOG = System.getLogger(SpringRabbitAccess.class.getName());
+    private static final Logger LOG = SafeLogger.of(SpringRabbitAccess.class);
     private static final @Nullable Method ADDRESSES =
             ReflectionUtils.findMethod(AbstractConnectionFactory.class, "getAddresses");
 
