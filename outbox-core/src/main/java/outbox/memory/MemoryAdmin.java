@@ -3,6 +3,7 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -10,6 +11,7 @@ import outbox.admin.EventSummary;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
+import outbox.internal.ClaimHolders;
 import outbox.model.EventStatus;
 
 import java.time.Instant;
@@ -120,7 +122,35 @@ final class MemoryAdmin {
                 && contains(state.lastError(), filter.errorContains())
                 && !isBefore(state.createdAt(), filter.createdFrom())
                 && (filter.createdBefore() == null || isBefore(state.createdAt(), filter.createdBefore()))
+                && matches(filter.tenantId(), state.event().tenantId())
+                && (filter.dueBefore() == null || isBefore(state.availableAt(), filter.dueBefore()))
+                && isClaimed(state, filter)
+                && (filter.endedBefore() == null
+                        || state.doneAt() == null
+                        || isBefore(state.doneAt(), filter.endedBefore()))
                 && (!filter.isInOrder() || state.number() > 0 && state.event().aggregateId() != null);
+    }
+
+    /** Whether the event is claimed as the filter says. */
+    static boolean isClaimed(RowState state, EventFilter filter) {
+        String node = filter.claimedBy();
+        Instant before = filter.claimedBefore();
+        String token = state.lockedBy();
+        Instant since = state.lockedAt();
+        return (node == null || token != null && (token.equals(node) || token.startsWith(node + "/")))
+                && (before == null || since != null && since.isBefore(before));
+    }
+
+    List<ClaimHolder> claimHolders(MemoryTx tx) {
+        ClaimHolders holders = new ClaimHolders();
+        pending(tx).forEach(state -> {
+            String token = state.lockedBy();
+            Instant since = state.lockedAt();
+            if (token != null && since != null) {
+                holders.add(token, 1, since, since);
+            }
+        });
+        return holders.list();
     }
 
     private static boolean matches(@Nullable String wanted, @Nullable String value) {
@@ -165,6 +195,16 @@ final class MemoryAdmin {
     @Nullable
     AuditEntry audit(String requestId) {
         return audits.get(requestId);
+    }
+
+    /** The newest first. */
+    List<AuditEntry> audits(int limit) {
+        return audits.values().stream()
+                .sorted(Comparator.comparing(AuditEntry::startedAt)
+                        .thenComparing(AuditEntry::requestId)
+                        .reversed())
+                .limit(limit)
+                .toList();
     }
 
     boolean beginAudit(MemoryTx tx, AuditEntry entry) {
