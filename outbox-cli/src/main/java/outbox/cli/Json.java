@@ -8,10 +8,14 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Writes maps, collections, texts, numbers and truth values as JSON; anything else by its text, such as a time. */
 final class Json {
+
+    /** Of the format of all answers; grows when a field changes its meaning or goes, not when one is added. */
+    static final int VERSION = 1;
 
     private static final JsonFactory FACTORY = new JsonFactory();
 
@@ -22,9 +26,12 @@ final class Json {
         return text(value, false);
     }
 
-    /** The value for people and programs alike. */
-    static String pretty(@Nullable Object value) {
-        return text(value, true);
+    /** The answer of a command, for people and programs alike. Its first field is the version of its format. */
+    static String pretty(Map<String, @Nullable Object> answer) {
+        Map<String, @Nullable Object> all = new LinkedHashMap<>();
+        all.put("version", VERSION);
+        all.putAll(answer);
+        return text(all, true);
     }
 
     private static String text(@Nullable Object value, boolean pretty) {

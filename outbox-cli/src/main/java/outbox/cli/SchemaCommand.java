@@ -5,6 +5,7 @@ import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.Finding;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
+import outbox.jdbc.Capability;
 import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.LayoutEventStore;
@@ -236,7 +237,7 @@ final class SchemaCommand implements Runnable {
             } else if (subject.store() instanceof LayoutEventStore layout) {
                 LayoutSchema.create(db, layout);
             } else {
-                OutboxSchema.create(db, db.store(subject.table()));
+                OutboxSchema.create(db, db.store(subject.table()), Capability.PAUSES); // so that it can be paused
             }
             features.forEach(feature -> feature.create(db, subject));
             io.out().println();

@@ -14,6 +14,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Instant;
 import javax.sql.DataSource;
 
 /** The table that a command works on. */
@@ -44,6 +45,21 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         Subject subject = subject(database, table, kind, maxAttempts);
         return new Target(
                 database, subject, new OutboxAdmin(new DataSourceConnectionProvider(database), subject.store()));
+    }
+
+    /** The database's clock. */
+    Instant now() throws SQLException {
+        try (Connection connection = database.getConnection()) {
+            return subject.store().now(connection);
+        }
+    }
+
+    /** Refuses a table of another kind than ours, which has no place for what is asked. */
+    void requireEventTable(String what) {
+        if (subject.kind() != TableKind.EVENT) {
+            throw new SettingsException("Table " + subject.table() + " has the layout " + subject.kind() + ", which has no "
+                    + what + "; only tables of layout EVENT do.");
+        }
     }
 
     /** The subject of a table that need not be there. */
