@@ -214,7 +214,7 @@ final class SchemaCommand implements Runnable {
 
         @Override
         public Integer call() throws SQLException {
-            Database db = database.changedDatabase(io);
+            Database db = database.schemaDatabase(io);
             Subject subject = table.subject(db, database.maxAttempts(io));
             List<Feature> features = table.features(subject.kind());
             boolean isPartitioned = table.isPartitioned(db.product(), subject.kind());

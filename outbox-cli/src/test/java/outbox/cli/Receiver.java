@@ -23,6 +23,7 @@ final class Receiver implements AutoCloseable {
     private final HttpServer server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<Post> posts = new CopyOnWriteArrayList<>();
+    private volatile String poison = ""; // the type that is refused
     private final CountDownLatch open = new CountDownLatch(1); // answers wait for it
 
     private Receiver(int port, boolean answers) throws IOException {
@@ -51,16 +52,22 @@ final class Receiver implements AutoCloseable {
     private void receive(HttpExchange exchange) throws IOException {
         try (exchange) {
             String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-            posts.add(new Post(
+            Post post = new Post(
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-id")),
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-type")),
-                    body));
+                    body);
+            posts.add(post);
             if (open.await(60, TimeUnit.SECONDS)) {
-                exchange.sendResponseHeaders(204, -1);
+                exchange.sendResponseHeaders(post.type().equals(poison) ? 422 : 204, -1);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Refuses events of this type from now on, for good; none if it is empty. */
+    void refuse(String type) {
+        poison = type;
     }
 
     String url() {
