@@ -156,9 +156,8 @@ abstract class ChangeCommand implements Callable<Integer> {
     private void report(Plan plan, AdminResult done, long total) {
         String goOn = done.complete()
                 ? null
-                : io.secrets()
-                        .hide(ShellWords.continuing(
-                                spec.root().commandLine().getParseResult().originalArgs(), done.requestId()));
+                : ShellWords.continuing(
+                        spec.root().commandLine().getParseResult().originalArgs(), done.requestId(), io.secrets());
         if (change.isJson()) {
             io.out()
                     .println(Json.pretty(plan.answer(true)

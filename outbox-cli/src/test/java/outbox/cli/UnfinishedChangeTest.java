@@ -2,11 +2,18 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import outbox.testing.ChildJvm;
 import outbox.testing.PostgresServer;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -34,9 +41,15 @@ class UnfinishedChangeTest {
         return shop.ask("SELECT string_agg(affected || ' ' || (finished_at IS NOT NULL), ',') FROM outbox_audit");
     }
 
-    private static Run run(String command) {
+    /** The command as it stands; where the database is stands in the environment. */
+    private Run run(String command) {
         String[] words = command.split(" ");
-        return Run.of(Arrays.copyOfRange(words, 1, words.length));
+        return run(Arrays.copyOfRange(words, 1, words.length));
+    }
+
+    private Run run(String[] arguments) {
+        return Run.with(
+                Map.of("OUTBOX_JDBC_URL", shop.url()), question -> Optional.empty(), Clock.systemUTC(), arguments);
     }
 
     @Test
@@ -48,7 +61,7 @@ class UnfinishedChangeTest {
             "x", "--yes"
         };
 
-        Run failed = Shop.run(shop.url(), arguments);
+        Run failed = run(arguments);
         String command = failed.out().replaceAll("(?s).*go on with: ([^\\n]+)\\s*$", "$1");
         shop.execute("DROP TRIGGER trap ON outbox_event");
         shop.execute("UPDATE outbox_event SET status = 3, done_at = now() + INTERVAL '1 second' WHERE event_id = 'e000001'");
@@ -67,13 +80,15 @@ class UnfinishedChangeTest {
     }
 
     @Test
-    void a_signal_ends_it_between_two_portions_with_the_way_on() throws Exception {
+    void a_signal_ends_it_between_two_portions_with_the_way_on(@TempDir Path directory) throws Exception {
+        Path config = directory.resolve("outbox.properties");
+        Files.writeString(config, "OUTBOX_JDBC_URL=" + shop.url() + "\n");
         givenDead(2000);
         onUpdate("PERFORM pg_sleep(0.003);");
         try (ChildJvm child = ChildJvm.of(Main.class)
                 .jvmOptions("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
                 .arguments("replay", "--type", "order.paid", "--cap", "5000", "--rate", "1000", "--table",
-                        "outbox_event", "--reason", "x", "--yes", "--json", "--url", shop.url())
+                        "outbox_event", "--reason", "x", "--yes", "--json", "--config", config.toString())
                 .start()) {
             await().atMost(Duration.ofSeconds(60))
                     .until(() -> shop.ask("SELECT COALESCE(SUM(affected), 0) FROM outbox_audit").equals("500"));
@@ -95,6 +110,21 @@ class UnfinishedChangeTest {
             assertThat(audit()).isEqualTo("2000 true");
             assertThat(shop.ask("SELECT COUNT(*) FROM outbox_event WHERE status = 0")).isEqualTo("2000");
         }
+    }
+
+    @Test
+    void the_way_on_is_quoted_and_shows_no_url_that_may_hold_a_password() {
+        Secrets secrets = new Secrets();
+        secrets.add("jdbc:postgresql://db/shop?password=hush");
+
+        String command = ShellWords.continuing(
+                List.of("replay", "--url", "jdbc:postgresql://db/shop?password=hush", "--reason", "it's 5 o'clock",
+                        "--request-id", "old", "--continue"),
+                "r1",
+                secrets);
+
+        assertThat(command)
+                .isEqualTo("outbox replay --reason 'it'\\''s 5 o'\\''clock' --request-id r1 --continue # and --url as before");
     }
 
     @Test
