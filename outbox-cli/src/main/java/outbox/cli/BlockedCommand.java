@@ -22,7 +22,8 @@ import java.util.concurrent.Callable;
         name = "blocked",
         mixinStandardHelpOptions = true,
         description = {
-            "Lists aggregates that have a dead event in their order, and those whose first event fails while others wait.",
+            "Lists aggregates that have a dead event in their order, and those whose first event fails while others"
+                    + " wait.",
             "Needs a table that keeps an order. What to do: outbox replay, or outbox skip."
         })
 final class BlockedCommand implements Callable<Integer> {

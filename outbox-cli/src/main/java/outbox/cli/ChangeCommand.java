@@ -16,8 +16,9 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /**
- * Changes events: those that are named, or those that a filter finds, which then needs a cap. The way is that of the runbook: shown first, confirmed, done once, recorded in
- * outbox_audit. What is stopped on its way tells how far it came, and how to go on.
+ * Changes events: those that are named, or those that a filter finds, which then needs a cap. The way is that of the
+ * runbook: shown first, confirmed, done once, recorded in outbox_audit. What is stopped on its way tells how far it
+ * came, and how to go on.
  */
 abstract class ChangeCommand implements Callable<Integer> {
 
@@ -40,7 +41,8 @@ abstract class ChangeCommand implements Callable<Integer> {
 
     @Option(
             names = "--continue",
-            description = "go on with the request of --request-id, which was not finished; what it changed stays as it is")
+            description = "go on with the request of --request-id, which was not finished; what it changed stays as"
+                    + " it is")
     private boolean isContinuing;
 
     @Spec

@@ -66,7 +66,8 @@ final class Database implements DataSource {
         return settings.readOptional(Setting.JDBC_TIMEOUT, text -> {
             Duration span = Durations.parse(text);
             if (span.compareTo(SHORTEST) < 0 || span.compareTo(LONGEST) > 0) {
-                throw new IllegalArgumentException("must be between 1s and 24h, but is '" + TextTable.oneLine(text) + "'");
+                throw new IllegalArgumentException(
+                        "must be between 1s and 24h, but is '" + TextTable.oneLine(text) + "'");
             }
             return span;
         });

@@ -51,8 +51,8 @@ final class DatabaseOptions {
     @Option(
             names = "--timeout",
             paramLabel = "TIME",
-            description = "how long to wait for an answer of the database, 1s to 24h; or OUTBOX_JDBC_TIMEOUT; default 30s"
-                    + " (schema apply: 10m)")
+            description = "how long to wait for an answer of the database, 1s to 24h; or OUTBOX_JDBC_TIMEOUT; default"
+                    + " 30s (schema apply: 10m)")
     private @Nullable String timeout;
 
     @Option(

@@ -8,6 +8,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
@@ -96,7 +97,7 @@ abstract class PauseCommand implements Callable<Integer> {
                             .map()));
         } else {
             io.out()
-                    .println((done.repeated() ? "Done before" : "Done") + ": " + verb().toLowerCase(java.util.Locale.ROOT)
+                    .println((done.repeated() ? "Done before" : "Done") + ": " + verb().toLowerCase(Locale.ROOT)
                             + " of " + words + ". Audit record " + done.requestId() + ".");
         }
         return ExitCode.OK;

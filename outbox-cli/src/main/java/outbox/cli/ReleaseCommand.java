@@ -18,8 +18,8 @@ import java.util.concurrent.Callable;
         mixinStandardHelpOptions = true,
         description = {
             "Ends the leases of a node that is gone, so that others claim its events at once.",
-            "Refuses a node that has claimed or renewed an event within --silent-for. A node that was only frozen can mark"
-                    + " nothing afterwards, but may deliver an event a second time."
+            "Refuses a node that has claimed or renewed an event within --silent-for. A node that was only frozen can"
+                    + " mark nothing afterwards, but may deliver an event a second time."
         })
 final class ReleaseCommand implements Callable<Integer> {
 

@@ -57,8 +57,8 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
     /** Refuses a table of another kind than ours, which has no place for what is asked. */
     void requireEventTable(String what) {
         if (subject.kind() != TableKind.EVENT) {
-            throw new SettingsException("Table " + subject.table() + " has the layout " + subject.kind() + ", which has no "
-                    + what + "; only tables of layout EVENT do.");
+            throw new SettingsException("Table " + subject.table() + " has the layout " + subject.kind() + ", which has"
+                    + " no " + what + "; only tables of layout EVENT do.");
         }
     }
 

@@ -89,6 +89,38 @@ class OperatorCommandsTest {
         assertThat(List.of(pause.exitCode(), skip.exitCode(), release.exitCode())).containsOnly(ExitCode.USAGE);
     }
 
+    @Test
+    void a_module_s_table_shows_claims_without_names_and_its_events_are_made_due() throws Exception {
+        run("schema", "apply", "--table", "org_outbox", "--yes");
+        shop.execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id, available_at, locked_at) VALUES"
+                + " (gen_random_uuid(), 'a.b.v1', '{}', gen_random_uuid(), now() + INTERVAL '1 day', NULL),"
+                + " (gen_random_uuid(), 'a.b.v1', '{}', gen_random_uuid(), now() + INTERVAL '1 day', now())");
+
+        Run nodes = run("nodes", "--table", "org_outbox");
+        Run due = run("run-now", "--type", "a.b.v1", "--cap", "10", "--table", "org_outbox", "--reason", "x", "--yes");
+
+        assertThat(nodes.out()).as(nodes.err()).containsPattern("\\(the table does not keep it\\) +1 ");
+        assertThat(due.out()).as(due.err()).contains("Done: 1 events");
+        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox WHERE available_at <= now()")).isEqualTo("1");
+    }
+
+    @Test
+    void every_answer_in_json_begins_with_its_version() throws Exception {
+        String dead = shop.writeDead("order.paid", "x");
+
+        for (String command : List.of(
+                "status", "status --pending", "status --table outbox_event", "list", "show " + dead, "nodes", "blocked",
+                "errors", "audit", "doctor", "schema check", "reconcile list",
+                "replay " + dead + " --table outbox_event --reason x --dry-run",
+                "purge --retention 1h --table outbox_event --reason x --dry-run",
+                "pause --all --table outbox_event --reason x --dry-run",
+                "release n --table outbox_event --reason x --dry-run")) {
+            Run run = run((command + " --json").split(" "));
+
+            assertThat(run.out().replaceAll("\\s", "")).as(command + run.err()).startsWith("{\"version\":1,");
+        }
+    }
+
     // ---- blocked, skip, audit ----
 
     @Test

@@ -18,7 +18,9 @@ import java.util.regex.Pattern;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-/** The pages for operators name only commands that exist, with options that exist; those that change nothing are run. */
+/**
+ * The pages for operators name only commands that exist, with options that exist; those that change nothing are run.
+ */
 class RunbookTest {
 
     private static final Pattern INLINE = Pattern.compile("`(outbox [^`]+)`");
@@ -44,7 +46,9 @@ class RunbookTest {
     /** Without the name of the command; what stands for something is a word. */
     private static String[] words(String command) {
         List<String> words = new ArrayList<>();
-        Matcher matcher = WORD.matcher(command.replace("--table …", "--table org_outbox").replace("…", "x").replace("FINGERPRINT", "0123456789ab"));
+        Matcher matcher = WORD.matcher(command.replace("--table …", "--table org_outbox")
+                .replace("…", "x")
+                .replace("FINGERPRINT", "0123456789ab"));
         while (matcher.find()) {
             words.add(matcher.group().replaceAll("^[\"']|[\"']$", ""));
         }

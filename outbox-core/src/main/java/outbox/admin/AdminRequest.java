@@ -16,7 +16,8 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /**
- * A wish to change dead events, to replay delivered ones, or to deliver waiting ones sooner: which ones, who wants it, and why. Only looks until it is confirmed. Immutable.
+ * A wish to change dead events, to replay delivered ones, or to deliver waiting ones sooner: which ones, who wants
+ * it, and why. Only looks until it is confirmed. Immutable.
  *
  * <p>The request id makes it happen once. To do what a dry run showed, build the same request again with {@link Builder#confirmed}; to ask again after a failure, keep the id.
  */
@@ -208,28 +209,38 @@ public final class AdminRequest {
             return this;
         }
 
-        /** Instead of {@link #filter}, of {@link OutboxAdmin#runNow} and {@link OutboxAdmin#release}: which of the NEW and RETRY events. */
+        /**
+         * Instead of {@link #filter}, of {@link OutboxAdmin#runNow} and {@link OutboxAdmin#release}: which of the NEW
+         * and RETRY events.
+         */
         public Builder unfinished(EventFilter filter) {
             this.filter = filter.statuses().isEmpty() ? filter.unfinished() : filter;
             return this;
         }
 
-        /** Of a replay or discard: only events whose last error is of this group, as {@link OutboxAdmin#errors} names it; default: whatever the error. */
+        /**
+         * Of a replay or discard: only events whose last error is of this group, as {@link OutboxAdmin#errors} names
+         * it; default: whatever the error.
+         */
         public Builder errorFingerprint(String fingerprint) {
             this.errorFingerprint = ErrorFingerprint.check(fingerprint);
             return this;
         }
 
         /**
-         * Goes on with the request of the same id that was stopped or failed: its record stays, events that it changed already are left alone. Default false: a
-         * repetition changes nothing. A request that is finished, or was never made, is not changed by this.
+         * Goes on with the request of the same id that was stopped or failed: its record stays, events that it
+         * changed already are left alone. Default false: a repetition changes nothing. A request that is finished, or
+         * was never made, is not changed by this.
          */
         public Builder continuing(boolean continuing) {
             this.continuing = continuing;
             return this;
         }
 
-        /** Asked between two batches: once it answers true, the request ends with {@link AdminResult#complete} false. Default: never. */
+        /**
+         * Asked between two batches: once it answers true, the request ends with {@link AdminResult#complete} false.
+         * Default: never.
+         */
         public Builder stopWhen(BooleanSupplier stopWhen) {
             this.stopWhen = Objects.requireNonNull(stopWhen, "stopWhen");
             return this;

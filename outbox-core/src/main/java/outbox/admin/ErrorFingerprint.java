@@ -16,7 +16,8 @@ import java.util.regex.Pattern;
 final class ErrorFingerprint {
 
     private static final Pattern QUOTED = Pattern.compile("'[^']*'|\"[^\"]*\"");
-    private static final Pattern IDENTIFIER = Pattern.compile("\\b(?=[0-9A-Za-z-]*[0-9])[0-9A-Za-z][0-9A-Za-z-]{7,}\\b");
+    private static final Pattern IDENTIFIER = 
+            Pattern.compile("\\b(?=[0-9A-Za-z-]*[0-9])[0-9A-Za-z][0-9A-Za-z-]{7,}\\b");
     private static final Pattern NUMBER = Pattern.compile("[0-9]+");
     private static final Pattern UNFINISHED_QUOTE = Pattern.compile("['\"].*$", Pattern.DOTALL);
     private static final Pattern VALID = Pattern.compile("[0-9a-f]{12}");
@@ -35,7 +36,9 @@ final class ErrorFingerprint {
         }
     }
 
-    /** The error with its variable parts replaced, and cut: the end of a text that was cut before differs by accident. */
+    /**
+     * The error with its variable parts replaced, and cut: the end of a text that was cut before differs by accident.
+     */
     static String pattern(@Nullable String errorStart) {
         String text = errorStart == null ? "" : errorStart.strip();
         text = QUOTED.matcher(text).replaceAll("\u2026");
@@ -47,8 +50,8 @@ final class ErrorFingerprint {
 
     static String check(String fingerprint) {
         if (!VALID.matcher(fingerprint).matches()) {
-            throw new IllegalArgumentException("errorFingerprint must be 12 digits from 0 to f, as a list of errors shows"
-                    + " it, not " + EventRules.show(fingerprint));
+            throw new IllegalArgumentException("errorFingerprint must be 12 digits from 0 to f, as a list of errors"
+                    + " shows it, not " + EventRules.show(fingerprint));
         }
         return fingerprint;
     }

@@ -322,13 +322,18 @@ public final class EventFilter {
             return this;
         }
 
-        /** Due before this time, by the database's clock. In microseconds. Add NEW and RETRY for those that still wait. */
+        /**
+         * Due before this time, by the database's clock. In microseconds. Add NEW and RETRY for those that still
+         * wait.
+         */
         public Builder dueBefore(Instant dueBefore) {
             this.dueBefore = Checks.time("dueBefore", dueBefore);
             return this;
         }
 
-        /** Claimed by this node: its name, or the start of its tokens up to a slash. Needs a table that keeps tokens. */
+        /**
+         * Claimed by this node: its name, or the start of its tokens up to a slash. Needs a table that keeps tokens.
+         */
         public Builder claimedBy(String node) {
             this.claimedBy = Checks.text("claimedBy", node, Claim.MAX_TOKEN_LENGTH);
             return this;

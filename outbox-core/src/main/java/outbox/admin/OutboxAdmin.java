@@ -287,13 +287,17 @@ public final class OutboxAdmin {
         return access.inTransaction("group errors", connection -> ErrorGroups.read(store, connection, filter));
     }
 
-    /** Who holds claims on unfinished events, sorted by name. In a table that keeps no tokens all claims are of one holder without a name. */
+    /**
+     * Who holds claims on unfinished events, sorted by name. In a table that keeps no tokens all claims are of one
+     * holder without a name.
+     */
     public List<ClaimHolder> claimHolders() {
-        return access.inTransaction("read who holds claims", store::claimHolders);
+        return ClaimHolders.byNode(access.inTransaction("read who holds claims", store::claimHolders));
     }
 
     /**
-     * Makes events that wait for their time, or for their next attempt, due now. Attempts stay as they are; what is claimed is left alone. On the same terms as {@link #replay}.
+     * Makes events that wait for their time, or for their next attempt, due now. Attempts stay as they are; what is
+     * claimed is left alone. On the same terms as {@link #replay}.
      *
      * @param request with its events given by {@link AdminRequest.Builder#unfinished}
      */
@@ -302,11 +306,12 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Ends the leases of a node that is gone, so that other nodes may claim its events at once; they get them as suspects, as after a crash. A node that was only frozen can
-     * mark nothing of them any more once another node has claimed them, but may deliver them a second time. On the same terms as {@link #replay}.
+     * Ends the leases of a node that is gone, so that other nodes may claim its events at once; they get them as
+     * suspects, as after a crash. A node that was only frozen can mark nothing of them any more once another node has
+     * claimed them, but may deliver them a second time. On the same terms as {@link #replay}.
      *
-     * @param request with its events given by {@link AdminRequest.Builder#unfinished}: by {@code claimedBy}, and {@code claimedBefore}, which leaves those alone that were
-     *     renewed since
+     * @param request with its events given by {@link AdminRequest.Builder#unfinished}: by {@code claimedBy}, and
+     *     {@code claimedBefore}, which leaves those alone that were renewed since
      * @throws IllegalStateException if a claim of the node is younger than {@code claimedBefore}: the node lives
      * @throws outbox.OutboxException if the table does not keep who claimed an event
      */
@@ -318,7 +323,8 @@ public final class OutboxAdmin {
             String name = holder.node();
             if (name != null && isOf(node, name) && !holder.newest().isBefore(before)) {
                 throw new IllegalStateException("Node " + EventRules.show(name) + " claimed or renewed an event at "
-                        + holder.newest() + ": it is not gone. Stop it first, or wait until it has been silent for longer.");
+                        + holder.newest() + ": it is not gone. Stop it first, or wait until it has been silent for"
+                        + " longer.");
             }
         }
         return change(AdminAction.RELEASE, request);

@@ -11,7 +11,6 @@ import outbox.admin.EventSummary;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.admin.TypeCount;
-import outbox.internal.ClaimHolders;
 import outbox.model.EventStatus;
 
 import java.time.Instant;
@@ -142,15 +141,15 @@ final class MemoryAdmin {
     }
 
     List<ClaimHolder> claimHolders(MemoryTx tx) {
-        ClaimHolders holders = new ClaimHolders();
+        List<ClaimHolder> holders = new ArrayList<>();
         pending(tx).forEach(state -> {
             String token = state.lockedBy();
             Instant since = state.lockedAt();
             if (token != null && since != null) {
-                holders.add(token, 1, since, since);
+                holders.add(new ClaimHolder(token, 1, since, since));
             }
         });
-        return holders.list();
+        return holders;
     }
 
     private static boolean matches(@Nullable String wanted, @Nullable String value) {

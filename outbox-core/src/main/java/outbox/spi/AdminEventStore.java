@@ -82,17 +82,23 @@ public interface AdminEventStore extends EventStore {
     /** The latest records of requests about events of this table, the newest first. */
     List<AuditEntry> audits(Connection conn, int limit);
 
-    /** Who holds claims on unfinished events, sorted by name. A token names its node by what comes before its last slash. */
+    /**
+     * Who holds claims on unfinished events: one for each token, which stands for the node, in any order; one without
+     * a name if the store keeps no tokens.
+     */
     List<ClaimHolder> claimHolders(Connection conn);
 
     /**
-     * Ends the leases of those of the events that are still claimed as the filter says: anybody may claim them at once, and gets them as suspects. Answers how many.
+     * Ends the leases of those of the events that are still claimed as the filter says: anybody may claim them at
+     * once, and gets them as suspects. Answers how many.
      *
      * @param claimed with {@code claimedBy} and {@code claimedBefore}
      */
     int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed);
 
-    /** Makes those of the events due at {@code now} that are unfinished, not claimed, and due later; answers how many. */
+    /**
+     * Makes those of the events due at {@code now} that are unfinished, not claimed, and due later; answers how many.
+     */
     int makeDue(Connection conn, Collection<String> eventIds, Instant now);
 
     /** Writes the record of a request that starts; false, and the transaction can go on, if there is one with its id. Waits for another transaction that writes the same id. */

@@ -10,7 +10,6 @@ import outbox.admin.EventQuery;
 import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
-import outbox.internal.ClaimHolders;
 import outbox.model.EventStatus;
 import outbox.spi.Replay;
 
@@ -213,20 +212,19 @@ final class AdminStatements {
                 """.formatted(store.table());
         return store.run("read who holds claims", () -> {
             TableShape shape = store.shape(conn);
-            ClaimHolders holders = new ClaimHolders();
-            store.query(conn, sql, binder -> {}, row -> {
-                holders.add(
-                        row.getString("locked_by"),
-                        row.getLong("events"),
-                        time(shape, row, "oldest"),
-                        time(shape, row, "newest"));
-                return 1;
-            });
-            return holders.list();
+            return store.query(conn, sql, binder -> {}, row -> holder(row, shape));
         });
     }
 
-    static Instant time(TableShape shape, ResultSet row, String label) throws SQLException {
+    static ClaimHolder holder(ResultSet row, TableShape shape) throws SQLException {
+        return new ClaimHolder(
+                row.getString("locked_by"),
+                row.getLong("events"),
+                time(shape, row, "oldest"),
+                time(shape, row, "newest"));
+    }
+
+    private static Instant time(TableShape shape, ResultSet row, String label) throws SQLException {
         Instant time = shape.read(row, "locked_at", label);
         return time == null ? Instant.EPOCH : time;
     }

@@ -11,7 +11,6 @@ import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
 import outbox.jdbc.JdbcTable.Binds;
 import outbox.jdbc.JdbcTable.RowMapper;
-import outbox.internal.ClaimHolders;
 import outbox.model.EventStatus;
 import outbox.spi.Replay;
 
@@ -199,16 +198,9 @@ final class LayoutAdmin {
                 + " IS NOT NULL" + group;
         return store.run("read who holds claims", () -> {
             TableShape shape = shape(conn);
-            ClaimHolders holders = new ClaimHolders();
-            query(conn, text, binder -> {}, row -> {
-                holders.add(
-                        row.getString("locked_by"),
-                        row.getLong("events"),
-                        AdminStatements.time(shape, row, "oldest"),
-                        AdminStatements.time(shape, row, "newest"));
-                return 1;
-            });
-            return holders.list();
+            return query(conn, text, binder -> {}, row -> AdminStatements.holder(row, shape)).stream()
+                    .filter(holder -> holder.events() > 0) // without tokens it is counted in one row
+                    .toList();
         });
     }
 
