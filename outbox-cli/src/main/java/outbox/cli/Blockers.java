@@ -97,9 +97,7 @@ final class Blockers {
         private Watch(Duration limit) {
             endNanos = System.nanoTime() + limit.toNanos();
             long pause = limit.toMillis() / LOOKS;
-            looks = sql == null
-                    ? null
-                    : TIMER.scheduleWithFixedDelay(this::look, pause, pause, TimeUnit.MILLISECONDS);
+            looks = sql == null ? null : TIMER.scheduleWithFixedDelay(this::look, pause, pause, TimeUnit.MILLISECONDS);
         }
 
         private void look() {

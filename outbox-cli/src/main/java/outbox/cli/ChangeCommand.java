@@ -91,7 +91,13 @@ abstract class ChangeCommand implements Callable<Integer> {
         AdminRequest look = request.build();
         AdminResult found = run(target, look);
         String sql = sql(new ChangeSql(target.subject()), look);
-        Plan plan = new Plan(verb(), table, sql, found.affected(), found.matched(), !eventIds().isEmpty());
+        Plan plan = new Plan(
+                verb(),
+                table,
+                sql,
+                found.affected(),
+                found.matched(),
+                !eventIds().isEmpty());
         boolean wasMade = target.admin().audit(look.requestId()).isPresent();
         if (isContinuing && !wasMade) {
             throw new SettingsException(
@@ -116,8 +122,7 @@ abstract class ChangeCommand implements Callable<Integer> {
             long total = plan.rows() + (isContinuing ? e.affected() : 0);
             report(
                     plan,
-                    new AdminResult(
-                            e.requestId(), found.action(), false, found.matched(), e.affected(), false, false),
+                    new AdminResult(e.requestId(), found.action(), false, found.matched(), e.affected(), false, false),
                     total);
             return ExitCode.FAILED;
         }

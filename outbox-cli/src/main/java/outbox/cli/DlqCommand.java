@@ -139,9 +139,11 @@ final class DlqCommand implements Runnable {
                 io.out()
                         .println(Json.pretty(new Answer()
                                 .with("queue", broker.queue())
-                                .with("messages", found.stream()
-                                .map(letter -> answer(letter).map())
-                                .toList())
+                                .with(
+                                        "messages",
+                                        found.stream()
+                                                .map(letter -> answer(letter).map())
+                                                .toList())
                                 .map()));
             } else {
                 print(io, found);

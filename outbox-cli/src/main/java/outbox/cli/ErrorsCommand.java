@@ -167,8 +167,7 @@ final class ErrorsCommand implements Callable<Integer> {
 
         @Override
         String sql(ChangeSql sql, AdminRequest request) {
-            return ChangeSql.ofGroup(
-                    sql.replay(request.filter(), request.cap(), rate == null ? 0 : rate), fingerprint);
+            return ChangeSql.ofGroup(sql.replay(request.filter(), request.cap(), rate == null ? 0 : rate), fingerprint);
         }
     }
 

@@ -6,10 +6,10 @@ import outbox.admin.EventFilter;
 import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
+import outbox.model.EventStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import outbox.model.EventStatus;
 
 import java.sql.SQLException;
 import java.util.concurrent.Callable;

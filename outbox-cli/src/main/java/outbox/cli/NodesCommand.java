@@ -52,9 +52,7 @@ final class NodesCommand implements Callable<Integer> {
                     .println(Json.pretty(new Answer()
                             .with("table", table)
                             .with("at", now)
-                            .with(
-                                    "leader",
-                                    leader.map(NodesCommand::answer).orElse(null))
+                            .with("leader", leader.map(NodesCommand::answer).orElse(null))
                             .with(
                                     "nodes",
                                     holders.stream().map(NodesCommand::answer).toList())
@@ -75,9 +73,7 @@ final class NodesCommand implements Callable<Integer> {
         String name = target.subject().table();
         String qualified = Target.qualified(target.database(), target.subject().database(), name);
         Optional<LeaderInfo> leader = JdbcLeadership.leaderOf(target.database(), qualified);
-        return leader.isPresent() || qualified.equals(name)
-                ? leader
-                : JdbcLeadership.leaderOf(target.database(), name);
+        return leader.isPresent() || qualified.equals(name) ? leader : JdbcLeadership.leaderOf(target.database(), name);
     }
 
     private static Object answer(LeaderInfo leader) {

@@ -46,12 +46,11 @@ final class OutboxTables {
 
     /** By name; with their schema where they are not in the one that names without a schema mean. */
     static List<String> of(Database database) throws SQLException {
-        String sql =
-                switch (database.product()) {
-                    case "postgresql" -> POSTGRES;
-                    case "mysql" -> MYSQL;
-                    default -> H2;
-                };
+        String sql = switch (database.product()) {
+            case "postgresql" -> POSTGRES;
+            case "mysql" -> MYSQL;
+            default -> H2;
+        };
         try (Connection connection = database.getConnection()) {
             List<String> tables = new ArrayList<>();
             for (String name : names(connection, sql)) {

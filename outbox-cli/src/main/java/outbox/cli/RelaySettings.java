@@ -165,10 +165,9 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         if (uri.isEmpty() || exchange.isEmpty()) {
             return Optional.empty();
         }
-        boolean isFlag = settings.origin(Setting.AMQP_URI)
-                .equals(Setting.AMQP_URI.flag().orElse(""));
-        ConnectionFactory factory =
-                BrokerAddress.factory(uri.get(), isFlag, settings.origin(Setting.AMQP_URI));
+        boolean isFlag =
+                settings.origin(Setting.AMQP_URI).equals(Setting.AMQP_URI.flag().orElse(""));
+        ConnectionFactory factory = BrokerAddress.factory(uri.get(), isFlag, settings.origin(Setting.AMQP_URI));
         BrokerAddress.authenticate(
                 factory, settings.text(Setting.AMQP_USER).orElse(null), password.orElse(null), secrets);
         return Optional.of(new Broker(factory, exchange.get()));

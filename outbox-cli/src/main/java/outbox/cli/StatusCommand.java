@@ -125,8 +125,17 @@ final class StatusCommand implements Callable<Integer> {
         Backlog backlog = target.admin().backlog();
         if (pending) {
             answers.add(answer(name, backlog).map());
-            rows.add(name, backlog.pending(), "", "", "", backlog.locked(), backlog.oldestPendingAge(),
-                    backlog.longestOverdue(), leader(target), pauses(target).size());
+            rows.add(
+                    name,
+                    backlog.pending(),
+                    "",
+                    "",
+                    "",
+                    backlog.locked(),
+                    backlog.oldestPendingAge(),
+                    backlog.longestOverdue(),
+                    leader(target),
+                    pauses(target).size());
             return;
         }
         OutboxStatistics statistics = target.admin().statistics();
@@ -147,7 +156,9 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     private static List<Pause> pauses(Target target) {
-        return target.subject().store() instanceof WithholdingEventStore ? target.admin().pauses() : List.of();
+        return target.subject().store() instanceof WithholdingEventStore
+                ? target.admin().pauses()
+                : List.of();
     }
 
     private static String leader(Target target) throws SQLException {

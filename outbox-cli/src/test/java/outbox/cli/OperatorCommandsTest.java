@@ -28,7 +28,8 @@ class OperatorCommandsTest {
         String id = shop.write("order.paid");
         shop.execute("UPDATE outbox_event SET aggregate_type = 'Order', aggregate_id = '" + aggregate + "', status = "
                 + status + (status == 3 ? ", done_at = now()" : "") + ", attempts = " + (status == 0 ? 0 : 1)
-                + ", last_error = " + (error.isEmpty() ? "NULL" : "'" + error + "'") + " WHERE event_id = '" + id + "'");
+                + ", last_error = " + (error.isEmpty() ? "NULL" : "'" + error + "'") + " WHERE event_id = '" + id
+                + "'");
         return id;
     }
 
@@ -86,7 +87,8 @@ class OperatorCommandsTest {
         assertThat(pause.err()).contains("org_outbox has the layout MODULE, which has no pauses");
         assertThat(skip.err()).contains("org_outbox has the layout MODULE, which has no order");
         assertThat(release.err()).contains("org_outbox has the layout MODULE, which has no names of nodes");
-        assertThat(List.of(pause.exitCode(), skip.exitCode(), release.exitCode())).containsOnly(ExitCode.USAGE);
+        assertThat(List.of(pause.exitCode(), skip.exitCode(), release.exitCode()))
+                .containsOnly(ExitCode.USAGE);
     }
 
     @Test
@@ -101,7 +103,8 @@ class OperatorCommandsTest {
 
         assertThat(nodes.out()).as(nodes.err()).containsPattern("\\(the table does not keep it\\) +1 ");
         assertThat(due.out()).as(due.err()).contains("Done: 1 events");
-        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox WHERE available_at <= now()")).isEqualTo("1");
+        assertThat(shop.ask("SELECT COUNT(*) FROM org_outbox WHERE available_at <= now()"))
+                .isEqualTo("1");
     }
 
     @Test
@@ -109,8 +112,18 @@ class OperatorCommandsTest {
         String dead = shop.writeDead("order.paid", "x");
 
         for (String command : List.of(
-                "status", "status --pending", "status --table outbox_event", "list", "show " + dead, "nodes", "blocked",
-                "errors", "audit", "doctor", "schema check", "reconcile list",
+                "status",
+                "status --pending",
+                "status --table outbox_event",
+                "list",
+                "show " + dead,
+                "nodes",
+                "blocked",
+                "errors",
+                "audit",
+                "doctor",
+                "schema check",
+                "reconcile list",
                 "replay " + dead + " --table outbox_event --reason x --dry-run",
                 "purge --retention 1h --table outbox_event --reason x --dry-run",
                 "pause --all --table outbox_event --reason x --dry-run",
@@ -152,7 +165,8 @@ class OperatorCommandsTest {
         run("discard", id, "--table", "public.outbox_event", "--reason", "void", "--yes");
 
         assertThat(run("audit").out()).contains("DISCARD", "void");
-        assertThat(run("audit", "--table", "public.outbox_event", "--json").out()).contains("\"action\" : \"DISCARD\"");
+        assertThat(run("audit", "--table", "public.outbox_event", "--json").out())
+                .contains("\"action\" : \"DISCARD\"");
     }
 
     // ---- nodes, release ----
@@ -175,7 +189,8 @@ class OperatorCommandsTest {
                 .isEqualTo("t"); // as a suspect
         assertThat(alive.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(alive.err()).contains("it is not gone");
-        assertThat(shop.ask("SELECT action || ' ' || affected FROM outbox_audit")).isEqualTo("RELEASE 1");
+        assertThat(shop.ask("SELECT action || ' ' || affected FROM outbox_audit"))
+                .isEqualTo("RELEASE 1");
     }
 
     private void hold(String id, String token, String ago) throws Exception {
@@ -209,13 +224,46 @@ class OperatorCommandsTest {
         Run errors = run("errors");
         String closed = fingerprint(errors, "is closed");
         String refused = fingerprint(errors, "refused");
-        Run dry = run("errors", "replay", closed, "--table", "outbox_event", "--cap", "10", "--rate", "5", "--reason",
-                "x", "--dry-run");
+        Run dry = run(
+                "errors",
+                "replay",
+                closed,
+                "--table",
+                "outbox_event",
+                "--cap",
+                "10",
+                "--rate",
+                "5",
+                "--reason",
+                "x",
+                "--dry-run");
         Run noCap = run("errors", "discard", closed, "--table", "outbox_event", "--reason", "x", "--yes");
-        Run discarded = run("errors", "discard", closed, "--type", "order.paid", "--table", "outbox_event", "--cap",
-                "2", "--reason", "void", "--yes");
-        Run replayed = run("errors", "replay", refused, "--table", "outbox_event", "--cap", "10", "--rate", "5",
-                "--reason", "up again", "--yes");
+        Run discarded = run(
+                "errors",
+                "discard",
+                closed,
+                "--type",
+                "order.paid",
+                "--table",
+                "outbox_event",
+                "--cap",
+                "2",
+                "--reason",
+                "void",
+                "--yes");
+        Run replayed = run(
+                "errors",
+                "replay",
+                refused,
+                "--table",
+                "outbox_event",
+                "--cap",
+                "10",
+                "--rate",
+                "5",
+                "--reason",
+                "up again",
+                "--yes");
 
         assertThat(errors.out()).containsPattern(closed + " +4 +order.paid, order.placed");
         assertThat(dry.out()).contains("Rows: 4", "-- of them those whose errors have the fingerprint " + closed);
@@ -224,7 +272,8 @@ class OperatorCommandsTest {
         assertThat(discarded.out()).as(discarded.err()).contains("Rows: 2 of 3 that match", "Done: 2 events");
         assertThat(replayed.exitCode()).as(replayed.err()).isEqualTo(ExitCode.OK);
         assertThat(shop.statusOf(other)).isZero();
-        assertThat(shop.ask("SELECT COUNT(*) FROM outbox_event WHERE status = 3")).isEqualTo("2");
+        assertThat(shop.ask("SELECT COUNT(*) FROM outbox_event WHERE status = 3"))
+                .isEqualTo("2");
     }
 
     private static String fingerprint(Run errors, String text) {
@@ -247,8 +296,8 @@ class OperatorCommandsTest {
         hold(claimed, NODE + "/1", "1 second");
 
         Run one = run("run-now", retry, "--table", "outbox_event", "--reason", "x", "--yes");
-        Run bulk = run("run-now", "--type", "reminder", "--cap", "10", "--table", "outbox_event", "--reason", "x",
-                "--yes");
+        Run bulk = run(
+                "run-now", "--type", "reminder", "--cap", "10", "--table", "outbox_event", "--reason", "x", "--yes");
 
         assertThat(one.exitCode()).as(one.err()).isEqualTo(ExitCode.OK);
         assertThat(bulk.exitCode()).as(bulk.err()).isEqualTo(ExitCode.OK);

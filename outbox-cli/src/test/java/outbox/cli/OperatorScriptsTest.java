@@ -33,7 +33,14 @@ class OperatorScriptsTest {
 
     private ChildJvm relay(String... more) {
         List<String> arguments = new ArrayList<>(List.of(
-                "relay", "--url", shop.url(), "--tables", "outbox_event", "--bind", "127.0.0.1:0", "--poll-interval",
+                "relay",
+                "--url",
+                shop.url(),
+                "--tables",
+                "outbox_event",
+                "--bind",
+                "127.0.0.1:0",
+                "--poll-interval",
                 "200ms"));
         arguments.addAll(List.of(more));
         ChildJvm relay = ChildJvm.of(Main.class)
@@ -61,12 +68,24 @@ class OperatorScriptsTest {
             awaitStatus("4 dead, 1 done");
 
             Run errors = run("errors", "--table", "outbox_event");
-            String group = errors.out().lines().skip(1).findFirst().orElseThrow().replaceAll(" .*", "");
-            Run discarded = run("errors", "discard", group, "--cap", "1", "--table", "outbox_event", "--reason", "void",
-                    "--yes");
+            String group =
+                    errors.out().lines().skip(1).findFirst().orElseThrow().replaceAll(" .*", "");
+            Run discarded = run(
+                    "errors", "discard", group, "--cap", "1", "--table", "outbox_event", "--reason", "void", "--yes");
             receiver.refuse("");
-            Run replayed = run("errors", "replay", group, "--cap", "100", "--rate", "100", "--table", "outbox_event",
-                    "--reason", "repaired", "--yes");
+            Run replayed = run(
+                    "errors",
+                    "replay",
+                    group,
+                    "--cap",
+                    "100",
+                    "--rate",
+                    "100",
+                    "--table",
+                    "outbox_event",
+                    "--reason",
+                    "repaired",
+                    "--yes");
 
             assertThat(errors.out().lines()).hasSize(2);
             assertThat(errors.out()).contains("invoice.sent", "422");
@@ -115,9 +134,17 @@ class OperatorScriptsTest {
                     .replaceAll(" .*", "");
             Run early = run("release", node, "--table", "outbox_event", "--reason", "frozen", "--yes");
             await().atMost(LONG)
-                    .until(() -> run("release", node, "--silent-for", "1s", "--table", "outbox_event", "--reason",
-                                    "frozen", "--yes")
-                            .exitCode()
+                    .until(() -> run(
+                                            "release",
+                                            node,
+                                            "--silent-for",
+                                            "1s",
+                                            "--table",
+                                            "outbox_event",
+                                            "--reason",
+                                            "frozen",
+                                            "--yes")
+                                    .exitCode()
                             == ExitCode.OK);
             relay("--single-active", "false", "--http-endpoint", answering.url());
 

@@ -44,8 +44,20 @@ class RelayToRabbitTest {
             String id = shop.write("order.paid");
             try (ChildJvm relay = ChildJvm.of(Main.class)
                     .jvmOptions("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-                    .arguments("relay", "--url", shop.url(), "--tables", "outbox_event", "--bind", "127.0.0.1:0",
-                            "--transport", "rabbitmq", "--config", config.toString(), "--amqp-exchange", "shop.events")
+                    .arguments(
+                            "relay",
+                            "--url",
+                            shop.url(),
+                            "--tables",
+                            "outbox_event",
+                            "--bind",
+                            "127.0.0.1:0",
+                            "--transport",
+                            "rabbitmq",
+                            "--config",
+                            config.toString(),
+                            "--amqp-exchange",
+                            "shop.events")
                     .start()) {
                 GetResponse message = await().atMost(LONG)
                         .until(() -> Optional.ofNullable(channel.basicGet("orders", true)), Optional::isPresent)
@@ -63,12 +75,23 @@ class RelayToRabbitTest {
     @Test
     void what_it_needs_is_told_and_a_password_in_an_argument_is_refused() {
         Run missing = Shop.run(shop.url(), "relay", "--tables", "outbox_event", "--transport", "rabbitmq");
-        Run password = Shop.run(shop.url(), "relay", "--tables", "outbox_event", "--transport", "rabbitmq",
-                "--amqp-exchange", "e", "--amqp-uri", "amqp://ada:hush@127.0.0.1:1/v");
+        Run password = Shop.run(
+                shop.url(),
+                "relay",
+                "--tables",
+                "outbox_event",
+                "--transport",
+                "rabbitmq",
+                "--amqp-exchange",
+                "e",
+                "--amqp-uri",
+                "amqp://ada:hush@127.0.0.1:1/v");
 
         assertThat(missing.exitCode()).isEqualTo(ExitCode.USAGE);
         assertThat(missing.err()).contains("OUTBOX_AMQP_URI is missing", "OUTBOX_AMQP_EXCHANGE is missing");
         assertThat(password.exitCode()).isEqualTo(ExitCode.USAGE);
-        assertThat(password.err()).contains("--amqp-uri must not hold a password").doesNotContain("hush");
+        assertThat(password.err())
+                .contains("--amqp-uri must not hold a password")
+                .doesNotContain("hush");
     }
 }

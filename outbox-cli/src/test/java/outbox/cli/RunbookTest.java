@@ -25,7 +25,8 @@ class RunbookTest {
 
     private static final Pattern INLINE = Pattern.compile("`(outbox [^`]+)`");
     private static final Pattern WORD = Pattern.compile("\"([^\"]*)\"|'([^']*)'|(\\S+)");
-    private static final Set<String> READ = Set.of("status", "list", "show", "nodes", "blocked", "errors", "audit", "doctor");
+    private static final Set<String> READ =
+            Set.of("status", "list", "show", "nodes", "blocked", "errors", "audit", "doctor");
 
     /** Lines of code blocks and code in texts that begin with the command. */
     private static List<String> commands(String page) throws IOException {
@@ -85,8 +86,9 @@ class RunbookTest {
         int count = 0;
         for (String command : commands("runbook.md")) {
             String[] words = words(command);
-            boolean isRead = READ.contains(words[0]) && !List.of("replay", "discard").contains(words.length > 1 ? words[1] : "")
-                    || words[0].equals("schema") && words[1].equals("check");
+            boolean isRead =
+                    READ.contains(words[0]) && !List.of("replay", "discard").contains(words.length > 1 ? words[1] : "")
+                            || words[0].equals("schema") && words[1].equals("check");
             if (isRead || command.contains("--dry-run")) {
                 Run run = Shop.run(shop.url(), words);
                 count++;

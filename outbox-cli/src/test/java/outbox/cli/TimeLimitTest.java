@@ -48,7 +48,16 @@ class TimeLimitTest {
             statement.execute("SELECT * FROM outbox_event FOR UPDATE");
 
             Run run = Shop.run(
-                    shop.url(), "discard", dead, "--table", "outbox_event", "--reason", "x", "--yes", "--timeout", "4s");
+                    shop.url(),
+                    "discard",
+                    dead,
+                    "--table",
+                    "outbox_event",
+                    "--reason",
+                    "x",
+                    "--yes",
+                    "--timeout",
+                    "4s");
 
             assertThat(run.exitCode()).as(run.err()).isEqualTo(ExitCode.FAILED);
             assertThat(run.err()).contains("It waits for a lock of session", "KILL ");
@@ -98,8 +107,20 @@ class TimeLimitTest {
             proxy.blackhole(Direction.TO_CLIENT);
             try (ChildJvm relay = ChildJvm.of(Main.class)
                     .jvmOptions("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-                    .arguments("relay", "--url", proxy.through(url), "--tables", "org_outbox", "--transport", "stdout",
-                            "--timeout", "60s", "--drain-time", "5s", "--bind", "127.0.0.1:0")
+                    .arguments(
+                            "relay",
+                            "--url",
+                            proxy.through(url),
+                            "--tables",
+                            "org_outbox",
+                            "--transport",
+                            "stdout",
+                            "--timeout",
+                            "60s",
+                            "--drain-time",
+                            "5s",
+                            "--bind",
+                            "127.0.0.1:0")
                     .start()) {
                 await().atMost(Duration.ofSeconds(60)).until(() -> proxy.connections() > 0);
                 relay.terminate();

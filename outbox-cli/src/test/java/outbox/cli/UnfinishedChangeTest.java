@@ -25,9 +25,10 @@ class UnfinishedChangeTest {
     private final Shop shop = Shop.at(PostgresServer.shared().createDatabase());
 
     private void givenDead(int count) throws Exception {
-        shop.execute("INSERT INTO outbox_event (event_id, event_type, payload, status, attempts, available_at, created_at,"
-                + " done_at, last_error) SELECT 'e' || lpad(i::text, 6, '0'), 'order.paid', '{}', 3, 1, now(), now(),"
-                + " now(), 'x' FROM generate_series(1, " + count + ") i");
+        shop.execute(
+                "INSERT INTO outbox_event (event_id, event_type, payload, status, attempts, available_at, created_at,"
+                        + " done_at, last_error) SELECT 'e' || lpad(i::text, 6, '0'), 'order.paid', '{}', 3, 1, now(), now(),"
+                        + " now(), 'x' FROM generate_series(1, " + count + ") i");
     }
 
     private void onUpdate(String body) throws Exception {
@@ -57,8 +58,18 @@ class UnfinishedChangeTest {
         givenDead(1200);
         onUpdate("IF NEW.event_id = 'e001100' THEN RAISE 'disk full'; END IF;");
         String[] arguments = {
-            "replay", "--type", "order.paid", "--cap", "5000", "--rate", "1000", "--table", "outbox_event", "--reason",
-            "x", "--yes"
+            "replay",
+            "--type",
+            "order.paid",
+            "--cap",
+            "5000",
+            "--rate",
+            "1000",
+            "--table",
+            "outbox_event",
+            "--reason",
+            "x",
+            "--yes"
         };
 
         Run failed = run(arguments);
@@ -88,11 +99,26 @@ class UnfinishedChangeTest {
         onUpdate("PERFORM pg_sleep(0.003);");
         try (ChildJvm child = ChildJvm.of(Main.class)
                 .jvmOptions("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-                .arguments("replay", "--type", "order.paid", "--cap", "5000", "--rate", "1000", "--table",
-                        "outbox_event", "--reason", "x", "--yes", "--json", "--config", config.toString())
+                .arguments(
+                        "replay",
+                        "--type",
+                        "order.paid",
+                        "--cap",
+                        "5000",
+                        "--rate",
+                        "1000",
+                        "--table",
+                        "outbox_event",
+                        "--reason",
+                        "x",
+                        "--yes",
+                        "--json",
+                        "--config",
+                        config.toString())
                 .start()) {
             await().atMost(Duration.ofSeconds(60))
-                    .until(() -> shop.ask("SELECT COALESCE(SUM(affected), 0) FROM outbox_audit").equals("500"));
+                    .until(() -> shop.ask("SELECT COALESCE(SUM(affected), 0) FROM outbox_audit")
+                            .equals("500"));
             child.terminate();
             child.waitFor(Duration.ofSeconds(60));
             shop.execute("DROP TRIGGER trap ON outbox_event");
@@ -109,7 +135,8 @@ class UnfinishedChangeTest {
             assertThat(before).isLessThan(2000);
             assertThat(goneOn.exitCode()).as(goneOn.out() + goneOn.err()).isEqualTo(ExitCode.OK);
             assertThat(audit()).isEqualTo("2000 true");
-            assertThat(shop.ask("SELECT COUNT(*) FROM outbox_event WHERE status = 0")).isEqualTo("2000");
+            assertThat(shop.ask("SELECT COUNT(*) FROM outbox_event WHERE status = 0"))
+                    .isEqualTo("2000");
         }
     }
 
@@ -119,8 +146,15 @@ class UnfinishedChangeTest {
         secrets.add("jdbc:postgresql://db/shop?password=hush");
 
         String command = ShellWords.continuing(
-                List.of("replay", "--url", "jdbc:postgresql://db/shop?password=hush", "--reason", "it's 5 o'clock",
-                        "--request-id", "old", "--continue"),
+                List.of(
+                        "replay",
+                        "--url",
+                        "jdbc:postgresql://db/shop?password=hush",
+                        "--reason",
+                        "it's 5 o'clock",
+                        "--request-id",
+                        "old",
+                        "--continue"),
                 "r1",
                 secrets);
 
@@ -133,10 +167,20 @@ class UnfinishedChangeTest {
     void going_on_needs_a_request_that_was_begun() throws Exception {
         givenDead(1);
 
-        Run noId = Shop.run(shop.url(), "discard", "e000001", "--table", "outbox_event", "--reason", "x", "--yes",
+        Run noId = Shop.run(
+                shop.url(), "discard", "e000001", "--table", "outbox_event", "--reason", "x", "--yes", "--continue");
+        Run unknown = Shop.run(
+                shop.url(),
+                "discard",
+                "e000001",
+                "--table",
+                "outbox_event",
+                "--reason",
+                "x",
+                "--yes",
+                "--request-id",
+                "r1",
                 "--continue");
-        Run unknown = Shop.run(shop.url(), "discard", "e000001", "--table", "outbox_event", "--reason", "x", "--yes",
-                "--request-id", "r1", "--continue");
 
         assertThat(noId.err()).contains("--continue needs --request-id");
         assertThat(unknown.err()).contains("There is no request r1 to go on with");

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 final class ErrorFingerprint {
 
     private static final Pattern QUOTED = Pattern.compile("'[^']*'|\"[^\"]*\"");
-    private static final Pattern IDENTIFIER = 
+    private static final Pattern IDENTIFIER =
             Pattern.compile("\\b(?=[0-9A-Za-z-]*[0-9])[0-9A-Za-z][0-9A-Za-z-]{7,}\\b");
     private static final Pattern NUMBER = Pattern.compile("[0-9]+");
     private static final Pattern UNFINISHED_QUOTE = Pattern.compile("['\"].*$", Pattern.DOTALL);

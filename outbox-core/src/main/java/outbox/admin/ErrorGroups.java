@@ -101,7 +101,8 @@ final class ErrorGroups {
             page.forEach(action);
             page = page.size() < EventQuery.MAX_PAGE_SIZE
                     ? List.of()
-                    : store.find(connection, query.after(page.get(page.size() - 1).cursor()));
+                    : store.find(
+                            connection, query.after(page.get(page.size() - 1).cursor()));
         }
     }
 }

@@ -120,7 +120,9 @@ final class RequestRun {
         int end = Math.min(from + BATCH, ids.size());
         List<String> batch = ids.subList(from, end);
         int count = switch (action) {
-            case REPLAY -> store.replay(connection, batch, request.replay(request.isContinuing() ? now : before.startedAt(), from));
+            case REPLAY ->
+                store.replay(
+                        connection, batch, request.replay(request.isContinuing() ? now : before.startedAt(), from));
             case DISCARD -> store.discard(connection, batch);
             case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
             case RELEASE -> store.releaseClaims(connection, batch, request.filter());

@@ -7,7 +7,8 @@ import java.sql.Connection;
 import java.util.List;
 
 /** The events that a request means: those of a filter, and of one group of errors if it names one. */
-record Selection(AdminEventStore store, EventFilter filter, @Nullable String errorFingerprint) {
+record Selection(
+        AdminEventStore store, EventFilter filter, @Nullable String errorFingerprint) {
 
     /** The oldest first. */
     List<String> ids(Connection connection, int limit) {

@@ -92,9 +92,9 @@ public interface AdminEventStore extends EventStore {
      * Ends the leases of those of the events that are still claimed as the filter says: anybody may claim them at
      * once, and gets them as suspects. Answers how many.
      *
-     * @param claimed with {@code claimedBy} and {@code claimedBefore}
+     * @param filter by node and time of the claim, both given
      */
-    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed);
+    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter filter);
 
     /**
      * Makes those of the events due at {@code now} that are unfinished, not claimed, and due later; answers how many.

@@ -75,8 +75,9 @@ final class FilterSql {
         String node = filter.claimedBy();
         if (node != null) {
             String pattern = node.replaceAll("([!%_])", "!$1") + "/%";
-            add("(locked_by = ? OR locked_by LIKE ? ESCAPE '!')", binder -> binder.text(node)
-                    .text(pattern));
+            add(
+                    "(locked_by = ? OR locked_by LIKE ? ESCAPE '!')",
+                    binder -> binder.text(node).text(pattern));
         }
         Instant since = filter.claimedBefore();
         if (since != null) {

@@ -97,7 +97,8 @@ public final class JdbcLeadership implements Leadership {
      */
     public static Optional<LeaderInfo> leaderOf(DataSource dataSource, String table) throws SQLException {
         try (Connection connection = dataSource.getConnection()) {
-            String product = JdbcEventStores.detect(connection.getMetaData().getURL()).name();
+            String product =
+                    JdbcEventStores.detect(connection.getMetaData().getURL()).name();
             return LeaderQuery.ask(connection, product, new TableName(table));
         }
     }

@@ -228,9 +228,8 @@ final class LayoutAdmin {
 
     int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
         String due = sql.column(LayoutColumn.AVAILABLE_AT);
-        String free = layout.has(LayoutColumn.LOCKED_AT)
-                ? " AND " + sql.column(LayoutColumn.LOCKED_AT) + " IS NULL"
-                : "";
+        String free =
+                layout.has(LayoutColumn.LOCKED_AT) ? " AND " + sql.column(LayoutColumn.LOCKED_AT) + " IS NULL" : "";
         String plain = sql.plain(LayoutColumn.AVAILABLE_AT);
         // Binds: due time, event ids, due time.
         return store.run(

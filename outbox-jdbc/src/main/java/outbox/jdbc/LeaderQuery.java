@@ -60,8 +60,8 @@ final class LeaderQuery {
             select.setLong(2, key & 0xffffffffL);
             try (ResultSet row = select.executeQuery()) {
                 return row.next()
-                        ? Optional.of(new LeaderInfo(
-                                row.getString(1), blank(row.getString(2)), row.getString(3), time(row)))
+                        ? Optional.of(
+                                new LeaderInfo(row.getString(1), blank(row.getString(2)), row.getString(3), time(row)))
                         : Optional.empty();
             }
         }
@@ -89,9 +89,7 @@ final class LeaderQuery {
         try (PreparedStatement select = connection.prepareStatement(H2.formatted(H2LeaderLock.table(table)))) {
             select.setString(1, table.simpleName().toLowerCase(Locale.ROOT));
             try (ResultSet row = select.executeQuery()) {
-                return row.next()
-                        ? Optional.of(new LeaderInfo(row.getString(1), null, null, null))
-                        : Optional.empty();
+                return row.next() ? Optional.of(new LeaderInfo(row.getString(1), null, null, null)) : Optional.empty();
             }
         } catch (SQLException e) {
             if (SqlStates.isTableMissing(e)) {

@@ -421,7 +421,8 @@ public abstract class AdminContract {
                 .build());
 
         assertThat(result.affected()).isEqualTo(2);
-        assertThat(rows.count("available_at < ? AND attempts = 9 AND status = 2", FAR)).isEqualTo(2);
+        assertThat(rows.count("available_at < ? AND attempts = 9 AND status = 2", FAR))
+                .isEqualTo(2);
         assertThatThrownBy(() -> admin.runNow(request(EventFilter.all()).build()))
                 .isInstanceOf(IllegalArgumentException.class); // dead events
     }
@@ -448,7 +449,8 @@ public abstract class AdminContract {
                 .build());
         assertThat(replayed.matched()).isEqualTo(4);
         assertThat(replayed.affected()).isEqualTo(3);
-        assertThat(rows.count("status = 3 AND event_id IN ('dead-0003', 'dead-0004')")).isEqualTo(2);
+        assertThat(rows.count("status = 3 AND event_id IN ('dead-0003', 'dead-0004')"))
+                .isEqualTo(2);
     }
 
     @Test
@@ -456,8 +458,10 @@ public abstract class AdminContract {
         admin.discard(request(EventFilter.all()).requestId("r1").build());
         admin.discard(request(EventFilter.all()).requestId("r2").build());
         rows.execute("UPDATE outbox_audit SET started_at = ? WHERE request_id = 'r1'", DAY);
-        rows.execute("INSERT INTO outbox_audit (request_id, outbox_table, action, actor, reason, selection, matched,"
-                + " affected, started_at) VALUES ('r3', 'other_outbox', 'REPLAY', 'x', 'x', 'x', 0, 0, ?)", DAY);
+        rows.execute(
+                "INSERT INTO outbox_audit (request_id, outbox_table, action, actor, reason, selection, matched,"
+                        + " affected, started_at) VALUES ('r3', 'other_outbox', 'REPLAY', 'x', 'x', 'x', 0, 0, ?)",
+                DAY);
 
         assertThat(admin.audits(10)).extracting(AuditEntry::requestId).containsExactly("r2", "r1");
         assertThat(admin.audits(1)).extracting(AuditEntry::requestId).containsExactly("r2");
@@ -870,7 +874,8 @@ public abstract class AdminContract {
     void a_request_that_failed_goes_on_under_its_id_and_changes_no_event_twice() {
         rows.given("dead", 1200, EventStatus.DEAD);
         rows.execute("UPDATE %s SET done_at = ?", DAY);
-        AdminRequest.Builder request = request(EventFilter.all()).requestId("ticket-1").cap(1100);
+        AdminRequest.Builder request =
+                request(EventFilter.all()).requestId("ticket-1").cap(1100);
         OutboxAdmin broken = new OutboxAdmin(failingAtCall(4), store(TABLE));
         assertThatThrownBy(() -> broken.replay(request.build())).isInstanceOf(AdminRequestFailedException.class);
         rows.execute("UPDATE %s SET status = 3, done_at = ? WHERE event_id = 'dead-0000'", FAR); // it died again
