@@ -1,7 +1,6 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -54,12 +53,12 @@ final class Blockers {
         return thread;
     });
 
-    private final long session;
+    private final int session;
     private final @Nullable String sql;
     private final String ending;
     private final LimitedConnection.Opener opener;
 
-    private Blockers(long session, @Nullable String sql, String ending, LimitedConnection.Opener opener) {
+    private Blockers(int session, @Nullable String sql, String ending, LimitedConnection.Opener opener) {
         this.session = session;
         this.sql = sql;
         this.ending = ending;
@@ -68,18 +67,27 @@ final class Blockers {
 
     static Blockers of(Connection waiting, String product, LimitedConnection.Opener opener) throws SQLException {
         if (product.equals("postgresql")) {
-            int pid = waiting.unwrap(PGConnection.class).getBackendPID();
-            return new Blockers(pid, POSTGRES, "SELECT pg_terminate_backend(%d)", opener);
+            return ask(waiting, "SELECT pg_backend_pid(), version()", row -> new Blockers(
+                    row.getInt(1), POSTGRES, "SELECT pg_terminate_backend(%d)", opener));
         }
         if (product.equals("mysql")) {
-            try (Statement statement = waiting.createStatement();
-                    ResultSet row = statement.executeQuery("SELECT CONNECTION_ID(), VERSION()")) {
-                row.next();
-                boolean isMariaDb = row.getString(2).contains("MariaDB");
-                return new Blockers(row.getLong(1), isMariaDb ? MARIADB : MYSQL, "KILL %d", opener);
-            }
+            return ask(waiting, "SELECT CONNECTION_ID(), VERSION()", row -> new Blockers(
+                    row.getInt(1), row.getString(2).contains("MariaDB") ? MARIADB : MYSQL, "KILL %d", opener));
         }
         return new Blockers(0, null, "", opener);
+    }
+
+    @FunctionalInterface
+    private interface Reader {
+        Blockers read(ResultSet row) throws SQLException;
+    }
+
+    private static Blockers ask(Connection waiting, String sql, Reader reader) throws SQLException {
+        try (Statement statement = waiting.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return reader.read(row);
+        }
     }
 
     /** Begins to look from time to time, until the answer is closed. */
@@ -132,7 +140,7 @@ final class Blockers {
         List<String> blockers = new ArrayList<>();
         try (Connection connection = opener.open();
                 PreparedStatement select = connection.prepareStatement(String.valueOf(sql))) {
-            select.setInt(1, (int) session);
+            select.setInt(1, session);
             try (ResultSet row = select.executeQuery()) {
                 while (row.next()) {
                     blockers.add(words(row));

@@ -53,10 +53,10 @@ abstract class PauseCommand implements Callable<Integer> {
         }
 
         String words() {
-            if (type != null) {
-                return "type " + type;
+            if (all) {
+                return "all events";
             }
-            return listener != null ? "listener " + listener : "all events";
+            return type != null ? "type " + type : "listener " + listener;
         }
     }
 

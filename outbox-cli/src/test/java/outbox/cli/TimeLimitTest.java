@@ -9,6 +9,8 @@ import outbox.testing.MariaDbServer;
 import outbox.testing.PostgresServer;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 
@@ -26,8 +28,8 @@ class TimeLimitTest {
                 Statement statement = other.createStatement()) {
             other.setAutoCommit(false);
             statement.execute("SET application_name = 'forgotten'");
+            String pid = pidOf(statement);
             statement.execute("LOCK TABLE outbox_event IN ACCESS EXCLUSIVE MODE");
-            int pid = other.unwrap(org.postgresql.PGConnection.class).getBackendPID();
 
             Run run = Shop.run(shop.url(), "list", "--timeout", "4s");
 
@@ -35,6 +37,13 @@ class TimeLimitTest {
             assertThat(run.err())
                     .contains("did not answer within 4s", "session " + pid, "forgotten", "LOCK TABLE outbox_event")
                     .contains("SELECT pg_terminate_backend(" + pid + ")");
+        }
+    }
+
+    private static String pidOf(Statement statement) throws SQLException {
+        try (ResultSet row = statement.executeQuery("SELECT pg_backend_pid() AS locker")) {
+            row.next();
+            return row.getString(1);
         }
     }
 
