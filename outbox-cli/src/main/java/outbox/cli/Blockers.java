@@ -67,12 +67,17 @@ final class Blockers {
 
     static Blockers of(Connection waiting, String product, LimitedConnection.Opener opener) throws SQLException {
         if (product.equals("postgresql")) {
-            return ask(waiting, "SELECT pg_backend_pid(), version()", row -> new Blockers(
-                    row.getInt(1), POSTGRES, "SELECT pg_terminate_backend(%d)", opener));
+            return ask(
+                    waiting,
+                    "SELECT pg_backend_pid(), version()",
+                    row -> new Blockers(row.getInt(1), POSTGRES, "SELECT pg_terminate_backend(%d)", opener));
         }
         if (product.equals("mysql")) {
-            return ask(waiting, "SELECT CONNECTION_ID(), VERSION()", row -> new Blockers(
-                    row.getInt(1), row.getString(2).contains("MariaDB") ? MARIADB : MYSQL, "KILL %d", opener));
+            return ask(
+                    waiting,
+                    "SELECT CONNECTION_ID(), VERSION()",
+                    row -> new Blockers(
+                            row.getInt(1), row.getString(2).contains("MariaDB") ? MARIADB : MYSQL, "KILL %d", opener));
         }
         return new Blockers(0, null, "", opener);
     }

@@ -128,7 +128,7 @@ class OperatorCommandsTest {
                 "purge --retention 1h --table outbox_event --reason x --dry-run",
                 "pause --all --table outbox_event --reason x --dry-run",
                 "release n --table outbox_event --reason x --dry-run")) {
-            Run run = run((command + " --json").split(" "));
+            Run run = run((command + " --json").split(" ", -1));
 
             assertThat(run.out().replaceAll("\\s", "")).as(command + run.err()).startsWith("{\"version\":1,");
         }

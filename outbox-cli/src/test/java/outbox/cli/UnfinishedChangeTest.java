@@ -44,7 +44,7 @@ class UnfinishedChangeTest {
 
     /** The command as it stands; where the database is stands in the environment. */
     private Run run(String command) {
-        String[] words = command.split(" ");
+        String[] words = command.split(" ", -1);
         return run(Arrays.copyOfRange(words, 1, words.length));
     }
 
