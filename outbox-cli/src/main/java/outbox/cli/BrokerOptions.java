@@ -5,18 +5,12 @@ import org.jspecify.annotations.Nullable;
 import outbox.rabbitmq.DeadLetters;
 import picocli.CommandLine.Option;
 
-import java.net.URI;
-import java.net.URISyntaxException;
-import java.security.GeneralSecurityException;
-import java.time.Duration;
-
 /** How the broker and its dead-letter queue are known: by flags or the environment. There is no flag for the password itself: others can read the arguments of a process. */
 final class BrokerOptions {
 
     private static final String URI_VARIABLE = "OUTBOX_AMQP_URI";
     private static final String USER_VARIABLE = "OUTBOX_AMQP_USER";
     private static final String PASSWORD_VARIABLE = "OUTBOX_AMQP_PASSWORD";
-    private static final int CONNECT_MILLIS = (int) Duration.ofSeconds(10).toMillis();
 
     @Option(
             names = "--amqp-uri",
@@ -50,42 +44,19 @@ final class BrokerOptions {
     }
 
     private ConnectionFactory factory(Io io) {
-        ConnectionFactory factory = new ConnectionFactory();
-        factory.setConnectionTimeout(CONNECT_MILLIS);
-        address(io, factory);
-        String name = user == null ? io.environment().get(USER_VARIABLE) : user;
-        if (name != null && !name.isBlank()) {
-            factory.setUsername(name);
-        }
-        String password = io.environment().get(passwordVariable);
-        if (password == null && !passwordVariable.equals(PASSWORD_VARIABLE)) {
-            throw new SettingsException("--amqp-password-env: there is no environment variable " + passwordVariable
-                    + ". Set it, or name the one that holds the password.");
-        }
-        if (password != null && !password.isEmpty()) {
-            factory.setPassword(password);
-        }
-        io.secrets().add(factory.getPassword());
-        return factory;
-    }
-
-    private void address(Io io, ConnectionFactory factory) {
         String text = uri == null ? io.environment().get(URI_VARIABLE) : uri;
         String origin = uri == null ? URI_VARIABLE : "--amqp-uri";
         if (text == null || text.isBlank()) {
             throw new SettingsException("--amqp-uri or " + URI_VARIABLE + " is missing: where the broker is");
         }
-        try {
-            URI address = new URI(text.strip());
-            String userInfo = address.getRawUserInfo();
-            if (uri != null && userInfo != null && userInfo.contains(":")) {
-                throw new SettingsException("--amqp-uri must not hold a password, which others could read: put it into "
-                        + PASSWORD_VARIABLE + ", or the whole URI into " + URI_VARIABLE + ".");
-            }
-            factory.setUri(address);
-        } catch (URISyntaxException | IllegalArgumentException | GeneralSecurityException e) {
-            throw new SettingsException(
-                    origin + " is not the URI of a broker, as in amqp://host:5672/vhost or amqps://host/vhost.");
+        ConnectionFactory factory = BrokerAddress.factory(text, uri != null, origin);
+        String password = io.environment().get(passwordVariable);
+        if (password == null && !passwordVariable.equals(PASSWORD_VARIABLE)) {
+            throw new SettingsException("--amqp-password-env: there is no environment variable " + passwordVariable
+                    + ". Set it, or name the one that holds the password.");
         }
+        BrokerAddress.authenticate(
+                factory, user == null ? io.environment().get(USER_VARIABLE) : user, password, io.secrets());
+        return factory;
     }
 }

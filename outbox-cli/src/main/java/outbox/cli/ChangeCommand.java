@@ -2,19 +2,23 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminRequest;
+import outbox.admin.AdminRequestFailedException;
 import outbox.admin.AdminResult;
 import outbox.admin.EventFilter;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /**
- * Changes finished events: those that are named, or those that a filter finds, which then needs a cap. The way is that of the runbook: shown first, confirmed, done once, recorded in
- * outbox_audit.
+ * Changes events: those that are named, or those that a filter finds, which then needs a cap. The way is that of the
+ * runbook: shown first, confirmed, done once, recorded in outbox_audit. What is stopped on its way tells how far it
+ * came, and how to go on.
  */
 abstract class ChangeCommand implements Callable<Integer> {
 
@@ -35,15 +39,34 @@ abstract class ChangeCommand implements Callable<Integer> {
     @Option(names = "--cap", paramLabel = "N", description = "how many events at most; needed with a filter")
     private @Nullable Integer cap;
 
-    @Parameters(arity = "0..*", paramLabel = "EVENT", description = "ids of events; or a filter")
-    private List<String> eventIds = List.of();
+    @Option(
+            names = "--continue",
+            description = "go on with the request of --request-id, which was not finished; what it changed stays as"
+                    + " it is")
+    private boolean isContinuing;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
 
     ChangeCommand(Io io) {
         this.io = io;
     }
 
+    /** The events that are named; none if they are to be found. */
+    abstract List<String> eventIds();
+
     /** Refuses what the command needs for many events and was not given. */
     abstract void checkBulk();
+
+    /** Whether the command itself says which events, so that no filter is needed. */
+    boolean isNarrow() {
+        return false;
+    }
+
+    /** Puts the filter into the request. */
+    void choose(AdminRequest.Builder request, EventFilter chosen) {
+        request.filter(chosen);
+    }
 
     /** Adds what only this command has. */
     abstract void complete(AdminRequest.Builder request);
@@ -54,25 +77,56 @@ abstract class ChangeCommand implements Callable<Integer> {
 
     abstract String sql(ChangeSql sql, AdminRequest request);
 
+    /** Refuses a table that has no place for what is asked. */
+    void check(Target target) {}
+
     @Override
     public final Integer call() throws Exception {
         AdminRequest.Builder request = request();
+        if (isContinuing && change.requestId().isEmpty()) {
+            throw new SettingsException("--continue needs --request-id: the id of the request that was not finished.");
+        }
         Target target = database.changedTarget(io, table);
         target.requireMaxAttempts();
+        check(target);
         AdminRequest look = request.build();
         AdminResult found = run(target, look);
         String sql = sql(new ChangeSql(target.subject()), look);
-        Plan plan = new Plan(verb(), table, sql, found.affected(), found.matched(), !eventIds.isEmpty());
-        Optional<Integer> refused = target.admin().audit(look.requestId()).isPresent()
+        Plan plan = new Plan(
+                verb(),
+                table,
+                sql,
+                found.affected(),
+                found.matched(),
+                !eventIds().isEmpty());
+        boolean wasMade = target.admin().audit(look.requestId()).isPresent();
+        if (isContinuing && !wasMade) {
+            throw new SettingsException(
+                    "There is no request " + look.requestId() + " to go on with. Leave out --continue.");
+        }
+        Optional<Integer> refused = wasMade && !isContinuing
                 ? Optional.<Integer>empty() // it was done before: asking again only tells
                 : change.confirm(io, plan);
-        if (refused.isPresent()) {
+        if (refused.isPresent() && !(isContinuing && plan.rows() == 0)) {
             return refused.get();
         }
-        AdminResult done =
-                run(target, request.requestId(look.requestId()).confirmed(true).build());
-        report(plan, done);
-        return done.complete() ? ExitCode.OK : ExitCode.PROBLEM;
+        request.requestId(look.requestId()).confirmed(true).continuing(isContinuing);
+        try (StopSignal stop = new StopSignal()) {
+            AdminResult done = run(target, request.stopWhen(stop).build());
+            report(plan, done, Math.min(done.matched(), look.cap()));
+            return done.complete() ? ExitCode.OK : ExitCode.PROBLEM;
+        } catch (AdminRequestFailedException e) {
+            if (e.affected() == 0 && !isContinuing) {
+                throw e;
+            }
+            io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
+            long total = plan.rows() + (isContinuing ? e.affected() : 0);
+            report(
+                    plan,
+                    new AdminResult(e.requestId(), found.action(), false, found.matched(), e.affected(), false, false),
+                    total);
+            return ExitCode.FAILED;
+        }
     }
 
     private AdminRequest.Builder request() {
@@ -80,21 +134,26 @@ abstract class ChangeCommand implements Callable<Integer> {
                 AdminRequest.builder().actor(change.actor()).reason(change.reason());
         change.requestId().ifPresent(request::requestId);
         EventFilter.Builder conditions = filter.builder();
-        if (!eventIds.isEmpty()) {
-            request.filter(conditions.eventIds(eventIds).build());
-            request.cap(cap == null ? eventIds.size() : cap);
+        if (!eventIds().isEmpty()) {
+            choose(request, conditions.eventIds(eventIds()).build());
+            request.cap(cap == null ? eventIds().size() : cap);
         } else {
             requireBulk();
-            request.filter(conditions.build()).cap(cap == null ? 0 : cap);
+            if (!filter.isNarrow() && !filter.hasStatus()) {
+                choose(request, EventFilter.all());
+            } else {
+                choose(request, conditions.build());
+            }
+            request.cap(cap == null ? 0 : cap);
         }
         complete(request);
         return request;
     }
 
     private void requireBulk() {
-        if (!filter.isNarrow()) {
+        if (!filter.isNarrow() && !isNarrow()) {
             throw new SettingsException("Name the events, or give a filter beside the status: --type, --aggregate-type,"
-                    + " --aggregate-id, --key, --error, --from or --before.");
+                    + " --aggregate-id, --tenant, --key, --error, --from or --before.");
         }
         if (cap == null) {
             throw new SettingsException("A filter needs --cap N: how many events are changed at most.");
@@ -102,15 +161,29 @@ abstract class ChangeCommand implements Callable<Integer> {
         checkBulk();
     }
 
-    private void report(Plan plan, AdminResult done) {
+    private void report(Plan plan, AdminResult done, long total) {
+        String goOn = done.complete()
+                ? null
+                : ShellWords.continuing(
+                        spec.root().commandLine().getParseResult().originalArgs(), done.requestId(), io.secrets());
         if (change.isJson()) {
             io.out()
                     .println(Json.pretty(plan.answer(true)
                             .with("requestId", done.requestId())
                             .with("affected", done.affected())
+                            .with("total", total)
                             .with("complete", done.complete())
                             .with("repeated", done.repeated())
+                            .with("continueWith", goOn)
                             .map()));
+        } else if (goOn != null) {
+            io.out()
+                    .println(String.format(
+                            Locale.ROOT,
+                            "%,d of %,d done, not finished; go on with: %s",
+                            done.affected(),
+                            total,
+                            goOn));
         } else {
             io.out()
                     .println((done.repeated() ? "Done before" : "Done") + ": " + done.affected()

@@ -64,7 +64,7 @@ final class ChangeOptions {
             if (json) {
                 io.out().println(Json.pretty(plan.answer(false).map()));
             }
-            io.err().println("Nothing to do: no such event is there.");
+            io.err().println(plan.nothingToDo());
             return Optional.of(plan.isNamed() ? ExitCode.PROBLEM : ExitCode.OK);
         }
         if (yes || !json && asked(io, plan)) {

@@ -53,6 +53,42 @@ final class ChangeSql {
                 -- the oldest %d at most""".formatted(subject.table(), where(filter), cap);
     }
 
+    String skip(EventFilter filter, int cap) {
+        return """
+                UPDATE %s
+                   SET seq = -seq
+                 WHERE %s
+                   AND seq > 0
+                   AND aggregate_id IS NOT NULL
+                -- the oldest %d at most""".formatted(subject.table(), where(filter), cap);
+    }
+
+    String runNow(EventFilter filter, int cap) {
+        return """
+                UPDATE %1$s
+                   SET %2$s = <now>
+                 WHERE %3$s
+                   AND %2$s > <now>%4$s
+                -- the oldest %5$d at most""".formatted(
+                        subject.table(),
+                        kind.due(),
+                        where(filter),
+                        kind == TableKind.TEXT_STATUS ? "" : "\n   AND locked_at IS NULL",
+                        cap);
+    }
+
+    String release(EventFilter filter) {
+        return """
+                UPDATE %s
+                   SET locked_at = <long ago>
+                 WHERE %s""".formatted(subject.table(), where(filter));
+    }
+
+    /** The statement for the events of one group of errors; which those are no statement can tell. */
+    static String ofGroup(String sql, String fingerprint) {
+        return sql + "\n-- of them those whose errors have the fingerprint " + fingerprint;
+    }
+
     String purge(EventStatus status, Instant endedBefore) {
         return """
                 DELETE FROM %s
@@ -75,6 +111,16 @@ final class ChangeSql {
         }
         if (filter.aggregateId() != null) {
             conditions.add("aggregate_id = " + text(filter.aggregateId()));
+        }
+        if (filter.tenantId() != null) {
+            conditions.add("tenant_id = " + text(filter.tenantId()));
+        }
+        if (filter.claimedBy() != null) {
+            conditions.add("(locked_by = " + text(filter.claimedBy()) + " OR locked_by LIKE "
+                    + text(filter.claimedBy().replaceAll("([!%_])", "!$1") + "/%") + " ESCAPE '!')");
+        }
+        if (filter.claimedBefore() != null) {
+            conditions.add("locked_at < " + time(filter.claimedBefore()));
         }
         if (filter.dedupKey() != null) {
             conditions.add("dedup_key = " + text(filter.dedupKey()));

@@ -14,7 +14,9 @@ import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
@@ -27,14 +29,48 @@ final class Database implements DataSource {
     private static final String MYSQL = "jdbc:mysql:";
     private static final String MARIADB = "jdbc:mariadb:";
 
+    private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
+    private static final Duration SHORTEST = Duration.ofSeconds(1);
+    private static final Duration LONGEST = Duration.ofHours(24);
+    private static final Duration SILENCE = Duration.ofMinutes(1); // longer than a relay waits for any answer
+    private static final Duration AFTER_LIMIT = Duration.ofSeconds(5); // so that a statement is cancelled first
+
     private final String url;
     private final @Nullable String user;
     private final @Nullable String password;
 
-    private Database(String url, @Nullable String user, @Nullable String password) {
+    private final Duration connectLimit;
+    private final @Nullable Duration limit; // of every statement; null if who uses it has limits of its own
+
+    private Database(
+            String url,
+            @Nullable String user,
+            @Nullable String password,
+            Duration connectLimit,
+            @Nullable Duration limit) {
         this.url = url;
         this.user = user;
         this.password = password;
+        this.connectLimit = connectLimit;
+        this.limit = limit;
+    }
+
+    /** The same database, whose every statement ends within this time. */
+    Database within(Duration newLimit) {
+        Duration connect = newLimit.compareTo(CONNECT_LIMIT) < 0 ? newLimit : CONNECT_LIMIT;
+        return new Database(url, user, password, connect, newLimit);
+    }
+
+    /** What is set for it; empty if nothing is. */
+    static Optional<Duration> timeout(Settings settings) {
+        return settings.readOptional(Setting.JDBC_TIMEOUT, text -> {
+            Duration span = Durations.parse(text);
+            if (span.compareTo(SHORTEST) < 0 || span.compareTo(LONGEST) > 0) {
+                throw new IllegalArgumentException(
+                        "must be between 1s and 24h, but is '" + TextTable.oneLine(text) + "'");
+            }
+            return span;
+        });
     }
 
     /** Null if the settings have problems; they have been told then. */
@@ -53,7 +89,10 @@ final class Database implements DataSource {
             return null;
         }
         secrets.addUrl(url); // as the driver gets it
-        return new Database(url, user, password);
+        Duration connect = timeout(settings)
+                .filter(span -> span.compareTo(CONNECT_LIMIT) < 0)
+                .orElse(CONNECT_LIMIT);
+        return new Database(url, user, password, connect, null);
     }
 
     /**
@@ -156,7 +195,32 @@ final class Database implements DataSource {
         if (password != null) {
             properties.setProperty("password", password);
         }
-        return DriverManager.getConnection(url, properties);
+        limits(properties);
+        Duration statements = limit;
+        Connection connection = DriverManager.getConnection(url, properties);
+        return statements == null
+                ? connection
+                : LimitedConnection.of(connection, product(), statements, this::unlimited);
+    }
+
+    /** To look for what keeps another connection waiting. */
+    private Connection unlimited() throws SQLException {
+        return new Database(url, user, password, SHORTEST, null).getConnection();
+    }
+
+    /** What the URL says wins. A driver that does not know a name leaves it alone. */
+    private void limits(Properties properties) {
+        Duration silence = limit == null ? SILENCE : limit.plus(AFTER_LIMIT);
+        boolean isPostgres = product().equals("postgresql");
+        if (isPostgres) {
+            properties.setProperty("connectTimeout", String.valueOf(connectLimit.toSeconds()));
+            properties.setProperty("loginTimeout", String.valueOf(connectLimit.toSeconds()));
+            properties.setProperty("socketTimeout", String.valueOf(silence.toSeconds()));
+            properties.setProperty("cancelSignalTimeout", "3");
+        } else if (product().equals("mysql")) {
+            properties.setProperty("connectTimeout", String.valueOf(connectLimit.toMillis()));
+            properties.setProperty("socketTimeout", String.valueOf(silence.toMillis()));
+        }
     }
 
     @Override

@@ -5,6 +5,7 @@ import picocli.CommandLine.Option;
 
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
@@ -12,6 +13,9 @@ import java.util.Optional;
 
 /** How the database and its tables are known: by flags, the environment, or a file. There is no flag for the password itself: others can read the arguments of a process. */
 final class DatabaseOptions {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration SCHEMA_TIMEOUT = Duration.ofMinutes(10);
 
     @Option(names = "--url", paramLabel = "URL", description = "JDBC URL; or OUTBOX_JDBC_URL")
     private @Nullable String url;
@@ -45,6 +49,13 @@ final class DatabaseOptions {
     private @Nullable String maxAttempts;
 
     @Option(
+            names = "--timeout",
+            paramLabel = "TIME",
+            description = "how long to wait for an answer of the database, 1s to 24h; or OUTBOX_JDBC_TIMEOUT; default"
+                    + " 30s (schema apply: 10m)")
+    private @Nullable String timeout;
+
+    @Option(
             names = "--allow-host",
             paramLabel = "HOST",
             description = "lets a command change a database on this host, which is not this machine; several by commas;"
@@ -61,6 +72,7 @@ final class DatabaseOptions {
         put(flags, Setting.JDBC_URL, url);
         put(flags, Setting.JDBC_USER, user);
         put(flags, Setting.ALLOW_HOST, allowHost);
+        put(flags, Setting.JDBC_TIMEOUT, timeout);
         put(flags, Setting.RELAY_MAX_ATTEMPTS, maxAttempts);
         put(flags, Setting.JDBC_PASSWORD_FILE, passwordFile == null ? null : passwordFile.toString());
         if (passwordEnv != null) {
@@ -82,18 +94,34 @@ final class DatabaseOptions {
 
     /** The database alone, for a command that needs no table. */
     Database database(Io io) {
+        return database(io, TIMEOUT);
+    }
+
+    private Database database(Io io, Duration usual) {
         Settings settings = settings(io);
         Database database = Database.of(settings, io.secrets());
+        Duration limit = Database.timeout(settings).orElse(usual);
         settings.check();
-        return Objects.requireNonNull(database);
+        return Objects.requireNonNull(database).within(limit);
+    }
+
+    /** The database, whose tables are about to be created: an index may take long. */
+    Database schemaDatabase(Io io) {
+        Database database = database(io, SCHEMA_TIMEOUT);
+        requireAllowed(io, database);
+        return database;
     }
 
     /** The database, which is about to be changed. */
     Database changedDatabase(Io io) {
         Database database = database(io);
+        requireAllowed(io, database);
+        return database;
+    }
+
+    private void requireAllowed(Io io, Database database) {
         DatabaseHosts.requireAllowed(
                 database.url(), settings(io).text(Setting.ALLOW_HOST).orElse(""));
-        return database;
     }
 
     /** The table, which is about to be changed and must be there. */

@@ -3,13 +3,24 @@ package outbox.cli;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+import java.util.List;
 
 /** Deletes dead events for good. */
 @Command(name = "discard", mixinStandardHelpOptions = true, description = "Deletes dead events for good.")
 final class DiscardCommand extends ChangeCommand {
 
+    @Parameters(arity = "0..*", paramLabel = "EVENT", description = "ids of events; or a filter")
+    private List<String> eventIds = List.of();
+
     DiscardCommand(Io io) {
         super(io);
+    }
+
+    @Override
+    List<String> eventIds() {
+        return eventIds;
     }
 
     @Override

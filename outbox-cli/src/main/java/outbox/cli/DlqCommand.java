@@ -138,9 +138,14 @@ final class DlqCommand implements Runnable {
                     broker.deadLetters(io).list(letters.filter().build(), limit);
             if (json) {
                 io.out()
-                        .println(Json.pretty(found.stream()
-                                .map(letter -> answer(letter).map())
-                                .toList()));
+                        .println(Json.pretty(new Answer()
+                                .with("queue", broker.queue())
+                                .with(
+                                        "messages",
+                                        found.stream()
+                                                .map(letter -> answer(letter).map())
+                                                .toList())
+                                .map()));
             } else {
                 print(io, found);
             }

@@ -29,6 +29,9 @@ final class FilterOptions {
     @Option(names = "--aggregate-id", paramLabel = "ID", description = "id of the aggregate")
     private @Nullable String aggregateId;
 
+    @Option(names = "--tenant", paramLabel = "ID", description = "id of the tenant")
+    private @Nullable String tenant;
+
     @Option(names = "--key", paramLabel = "KEY", description = "key that the event was written with")
     private @Nullable String key;
 
@@ -49,10 +52,15 @@ final class FilterOptions {
         return type != null
                 || aggregateType != null
                 || aggregateId != null
+                || tenant != null
                 || key != null
                 || error != null
                 || from != null
                 || before != null;
+    }
+
+    boolean hasStatus() {
+        return statuses.length > 0;
     }
 
     boolean isEmpty() {
@@ -76,6 +84,9 @@ final class FilterOptions {
         }
         if (aggregateId != null) {
             filter.aggregateId(aggregateId);
+        }
+        if (tenant != null) {
+            filter.tenantId(tenant);
         }
         if (key != null) {
             filter.dedupKey(key);

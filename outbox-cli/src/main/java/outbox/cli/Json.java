@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -16,6 +17,9 @@ import java.util.Map;
  * data is exact, and what cannot be printed is escaped.
  */
 final class Json {
+
+    /** Of the format of all answers; grows when a field changes its meaning or goes, not when one is added. */
+    static final int VERSION = 1;
 
     private static final JsonFactory FACTORY = new JsonFactory();
 
@@ -26,9 +30,12 @@ final class Json {
         return text(value, false);
     }
 
-    /** The value for people and programs alike. */
-    static String pretty(@Nullable Object value) {
-        return text(value, true);
+    /** The answer of a command, for people and programs alike. Its first field is the version of its format. */
+    static String pretty(Map<String, @Nullable Object> answer) {
+        Map<String, @Nullable Object> all = new LinkedHashMap<>();
+        all.put("version", VERSION);
+        all.putAll(answer);
+        return text(all, true);
     }
 
     private static String text(@Nullable Object value, boolean pretty) {

@@ -2,13 +2,16 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.EventCursor;
+import outbox.admin.EventFilter;
 import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
+import outbox.model.EventStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.sql.SQLException;
 import java.util.concurrent.Callable;
 
 /** Lists events without their payloads, a page at a time. */
@@ -43,6 +46,9 @@ final class ListCommand implements Callable<Integer> {
     @Option(names = "--oldest-first", description = "in the other direction")
     private boolean oldestFirst;
 
+    @Option(names = "--overdue", description = "only events that wait although their time has come, the oldest first")
+    private boolean overdue;
+
     @Option(names = "--json", description = "for programs")
     private boolean json;
 
@@ -52,14 +58,15 @@ final class ListCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        Target target = database.target(io, table);
         EventQuery.Builder query = EventQuery.builder()
-                .filter(filter.filter())
+                .filter(overdue ? overdue(target) : filter.filter())
                 .pageSize(limit)
-                .order(oldestFirst ? EventQuery.Order.OLDEST_FIRST : EventQuery.Order.NEWEST_FIRST);
+                .order(oldestFirst || overdue ? EventQuery.Order.OLDEST_FIRST : EventQuery.Order.NEWEST_FIRST);
         if (after != null) {
             query.after(EventCursor.parse(after));
         }
-        EventPage page = database.target(io, table).admin().find(query.build());
+        EventPage page = target.admin().find(query.build());
         EventCursor next = page.next();
         if (json) {
             io.out()
@@ -79,6 +86,14 @@ final class ListCommand implements Callable<Integer> {
             }
         }
         return ExitCode.OK;
+    }
+
+    private EventFilter overdue(Target target) throws SQLException {
+        EventFilter.Builder conditions = filter.builder();
+        if (!filter.hasStatus()) {
+            conditions.status(EventStatus.NEW, EventStatus.RETRY);
+        }
+        return conditions.dueBefore(target.now()).build();
     }
 
     private void print(EventPage page) {

@@ -1,5 +1,7 @@
 package outbox.cli;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.PrintWriter;
 import java.util.Locale;
 
@@ -11,11 +13,32 @@ import java.util.Locale;
  * @param rows how many rows it changes
  * @param matched how many events are meant; more if there is a cap
  * @param isNamed whether the events were named one by one
+ * @param object what is changed if it is not events
  */
-record Plan(String verb, String table, String sql, long rows, long matched, boolean isNamed) {
+record Plan(
+        String verb,
+        String table,
+        String sql,
+        long rows,
+        long matched,
+        boolean isNamed,
+        @Nullable String object) {
+
+    /** About events. */
+    Plan(String verb, String table, String sql, long rows, long matched, boolean isNamed) {
+        this(verb, table, sql, rows, matched, isNamed, null);
+    }
 
     String question() {
-        return verb + " " + rows + (rows == 1 ? " event of " : " events of ") + table + "?";
+        return object != null
+                ? verb + " " + object + " of " + table + "?"
+                : verb + " " + rows + (rows == 1 ? " event of " : " events of ") + table + "?";
+    }
+
+    String nothingToDo() {
+        return object == null
+                ? "Nothing to do: no such event is there."
+                : "Nothing to do: " + object + " of " + table + " is so already.";
     }
 
     void print(PrintWriter out) {
@@ -26,7 +49,7 @@ record Plan(String verb, String table, String sql, long rows, long matched, bool
 
     Answer answer(boolean done) {
         return new Answer()
-                .with("action", verb.toUpperCase(Locale.ROOT))
+                .with("action", verb.toUpperCase(Locale.ROOT).replace(' ', '_').replace('-', '_'))
                 .with("table", table)
                 .with("sql", sql)
                 .with("rows", rows)

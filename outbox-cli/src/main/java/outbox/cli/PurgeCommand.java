@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.OutboxException;
 import outbox.admin.AdminAction;
 import outbox.admin.AdminRequest;
 import outbox.admin.AuditEntry;
@@ -18,6 +19,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
@@ -147,20 +149,31 @@ final class PurgeCommand implements Callable<Integer> {
             return ExitCode.OK;
         }
         long deleted = 0;
-        for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
-            int count;
-            do {
-                prepare(store, connection);
-                count = store.purge(connection, end.getKey(), end.getValue(), batchSize);
-                store.progressAudit(connection, requestId, count, null);
-                connection.commit();
-                deleted += count;
-            } while (count == batchSize);
+        try (StopSignal stop = new StopSignal()) {
+            try {
+                for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
+                    int count;
+                    do {
+                        prepare(store, connection);
+                        count = store.purge(connection, end.getKey(), end.getValue(), batchSize);
+                        store.progressAudit(connection, requestId, count, null);
+                        connection.commit();
+                        deleted += count;
+                    } while (count == batchSize && !stop.getAsBoolean());
+                }
+                if (!stop.getAsBoolean()) {
+                    store.progressAudit(connection, requestId, 0, store.now(connection));
+                    connection.commit();
+                }
+            } catch (SQLException | OutboxException e) {
+                if (deleted > 0) {
+                    report(plan, requestId, deleted, false);
+                }
+                throw e;
+            }
+            report(plan, requestId, deleted, !stop.getAsBoolean());
+            return stop.getAsBoolean() ? ExitCode.PROBLEM : ExitCode.OK;
         }
-        store.progressAudit(connection, requestId, 0, store.now(connection));
-        connection.commit();
-        report(plan, requestId, deleted);
-        return ExitCode.OK;
     }
 
     private static String selection(Map<EventStatus, Instant> ends) {
@@ -175,13 +188,22 @@ final class PurgeCommand implements Callable<Integer> {
         }
     }
 
-    private void report(Plan plan, String requestId, long deleted) {
+    private void report(Plan plan, String requestId, long deleted, boolean isComplete) {
         if (change.isJson()) {
             io.out()
                     .println(Json.pretty(plan.answer(true)
                             .with("requestId", requestId)
                             .with("affected", deleted)
+                            .with("total", plan.rows())
+                            .with("complete", isComplete)
                             .map()));
+        } else if (!isComplete) {
+            io.out()
+                    .println(String.format(
+                            Locale.ROOT,
+                            "%,d of %,d done, not finished; go on by running the same command again.",
+                            deleted,
+                            plan.rows()));
         } else {
             io.out().println("Done: " + deleted + " events. Audit record " + requestId + ".");
         }

@@ -16,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Level;
 
@@ -39,6 +40,7 @@ final class RelayCommand implements Callable<Integer> {
             Setting.JDBC_USER,
             Setting.JDBC_PASSWORD,
             Setting.JDBC_PASSWORD_FILE,
+            Setting.JDBC_TIMEOUT,
             Setting.ALLOW_HOST,
             Setting.RELAY_MAX_ATTEMPTS);
 
@@ -84,12 +86,22 @@ final class RelayCommand implements Callable<Integer> {
         CountDownLatch stop = new CountDownLatch(1);
         AtomicReference<@Nullable String> broken = new AtomicReference<>(); // why it ends by itself
         CompletableFuture<Integer> exitCode = new CompletableFuture<>();
-        Thread hook = new Thread(() -> end(stop, exitCode, settings.delivery().drainTime()), "outbox-relay-stop");
+        AtomicBoolean isStarted = new AtomicBoolean(); // or told to stop before that: whichever comes first
+        Thread hook = new Thread(
+                () -> {
+                    if (isStarted.compareAndSet(false, true)) {
+                        System.err.println("Relay: told to stop before it had started");
+                        Runtime.getRuntime().halt(ExitCode.OK); // the start may hang; nothing was delivered yet
+                    }
+                    end(stop, exitCode, settings.delivery().drainTime());
+                },
+                "outbox-relay-stop");
         Runtime.getRuntime().addShutdownHook(hook);
         try (RelayProcess process = RelayProcess.start(settings, why -> {
             broken.set(why);
             stop.countDown();
         })) {
+            isStarted.set(true);
             Logging.say(io, Level.INFO, "Relay: " + process);
             stop.await();
             String why = broken.get();

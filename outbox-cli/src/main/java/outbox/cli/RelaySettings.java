@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import outbox.http.WebhookSecret;
 import outbox.relay.RelaySettings.Cleaner;
@@ -39,8 +40,23 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
             int lastErrorMaxBytes,
             Duration maxSilence) {}
 
-    /** Where events go: to the endpoint, or to standard output if there is none. The header Authorization may change. */
-    record Transport(Optional<URI> endpoint, Optional<String> secret, Optional<Supplier<String>> authorization) {}
+    /**
+     * Where events go: to the endpoint, to the broker, or to standard output if there is neither. The value of the
+     * header Authorization may change.
+     */
+    record Transport(
+            Optional<URI> endpoint,
+            Optional<String> secret,
+            Optional<Supplier<String>> authorization,
+            Optional<Broker> broker) {
+
+        static Transport stdout() {
+            return new Transport(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
+        }
+    }
+
+    /** Where the rabbitmq transport publishes to. */
+    record Broker(ConnectionFactory factory, String exchange) {}
 
     /** Where health and metrics are served. */
     record Server(InetSocketAddress bind, Optional<String> token, Optional<String> metricsPath) {}
@@ -132,7 +148,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     }
 
     private static Transport transport(Settings settings, Secrets secrets, boolean needed) {
-        String name = settings.read(Setting.TRANSPORT, text -> oneOf(text, "http", "stdout"));
+        String name = settings.read(Setting.TRANSPORT, text -> oneOf(text, "http", "rabbitmq", "stdout"));
         Optional<URI> endpoint = settings.readOptional(Setting.HTTP_ENDPOINT, RelaySettings::endpoint);
         Optional<String> secret = settings.secret(Setting.HTTP_SECRET, Setting.HTTP_SECRET_FILE);
         secret.ifPresent(text -> checkSecret(settings, text));
@@ -143,7 +159,11 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                         Setting.HTTP_ENDPOINT,
                         "is given, but events go to standard output: take one of the two settings out");
             }
-            return new Transport(Optional.empty(), Optional.empty(), Optional.empty());
+            return Transport.stdout();
+        }
+        if ("rabbitmq".equals(name)) {
+            return new Transport(
+                    Optional.empty(), Optional.empty(), Optional.empty(), broker(settings, secrets, needed));
         }
         if (needed && settings.text(Setting.HTTP_ENDPOINT).isEmpty()) {
             settings.problem(
@@ -151,7 +171,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                     "is missing: set it to where events are posted, as in http://127.0.0.1:8080/events, or set "
                             + Setting.TRANSPORT.key() + " to stdout");
         }
-        return new Transport(endpoint, secret, authorization);
+        return new Transport(endpoint, secret, authorization, Optional.empty());
     }
 
     private static Optional<Supplier<String>> authorization(Settings settings, Secrets secrets) {
@@ -165,6 +185,31 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                     "and " + Setting.HTTP_AUTHORIZATION.key() + " are both given: keep one of them");
         }
         return direct.<Supplier<String>>map(value -> () -> value).or(() -> file);
+    }
+
+    private static Optional<Broker> broker(Settings settings, Secrets secrets, boolean needed) {
+        Optional<String> uri = settings.text(Setting.AMQP_URI);
+        Optional<String> exchange = settings.text(Setting.AMQP_EXCHANGE);
+        Optional<String> password = settings.secret(Setting.AMQP_PASSWORD, Setting.AMQP_PASSWORD_FILE);
+        if (settings.text(Setting.HTTP_ENDPOINT).isPresent()) {
+            settings.problem(
+                    Setting.HTTP_ENDPOINT, "is given, but events go to RabbitMQ: take one of the two settings out");
+        }
+        if (needed && uri.isEmpty()) {
+            settings.problem(Setting.AMQP_URI, "is missing: set it to where the broker is");
+        }
+        if (needed && exchange.isEmpty()) {
+            settings.problem(Setting.AMQP_EXCHANGE, "is missing: set it to the exchange that events are published to");
+        }
+        if (uri.isEmpty() || exchange.isEmpty()) {
+            return Optional.empty();
+        }
+        boolean isFlag =
+                settings.origin(Setting.AMQP_URI).equals(Setting.AMQP_URI.flag().orElse(""));
+        ConnectionFactory factory = BrokerAddress.factory(uri.get(), isFlag, settings.origin(Setting.AMQP_URI));
+        BrokerAddress.authenticate(
+                factory, settings.text(Setting.AMQP_USER).orElse(null), password.orElse(null), secrets);
+        return Optional.of(new Broker(factory, exchange.get()));
     }
 
     private static void checkSecret(Settings settings, String text) {

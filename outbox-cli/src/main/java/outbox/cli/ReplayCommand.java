@@ -5,6 +5,9 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.util.List;
 
 /** Makes dead events pending again; delivered ones too if the status says so. */
 @Command(
@@ -17,6 +20,9 @@ import picocli.CommandLine.Option;
         })
 final class ReplayCommand extends ChangeCommand {
 
+    @Parameters(arity = "0..*", paramLabel = "EVENT", description = "ids of events; or a filter")
+    private List<String> eventIds = List.of();
+
     @Option(names = "--rate", paramLabel = "N", description = "events per second; needed with a filter")
     private @Nullable Integer rate;
 
@@ -25,6 +31,11 @@ final class ReplayCommand extends ChangeCommand {
 
     ReplayCommand(Io io) {
         super(io);
+    }
+
+    @Override
+    List<String> eventIds() {
+        return eventIds;
     }
 
     @Override

@@ -7,6 +7,7 @@ import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
 import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.AttemptLimits;
+import outbox.jdbc.Capability;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LayoutSchema;
@@ -216,7 +217,7 @@ final class SchemaCommand implements Runnable {
 
         @Override
         public Integer call() throws SQLException {
-            Database db = database.changedDatabase(io);
+            Database db = database.schemaDatabase(io);
             MaxAttempts maxAttempts = database.maxAttempts(io);
             Subject subject = table.subject(db, maxAttempts.number());
             boolean changesLimit = maxAttempts.isGiven() && subject.kind() == TableKind.MODULE;
@@ -244,7 +245,7 @@ final class SchemaCommand implements Runnable {
             } else if (subject.store() instanceof LayoutEventStore layout) {
                 LayoutSchema.create(db, layout);
             } else {
-                OutboxSchema.create(db, db.store(subject.table()));
+                OutboxSchema.create(db, db.store(subject.table()), Capability.PAUSES); // so that it can be paused
             }
             features.forEach(feature -> feature.create(db, subject));
             if (changesLimit) {

@@ -2,6 +2,7 @@ package outbox.cli;
 
 import outbox.cli.doctor.TableKind;
 import outbox.jdbc.AbstractJdbcEventStore;
+import outbox.jdbc.Capability;
 import outbox.jdbc.OutboxSchema;
 
 import java.io.IOException;
@@ -30,6 +31,9 @@ final class SchemaScript {
         List<String> statements = new ArrayList<>();
         if (kind == TableKind.EVENT) {
             statements.addAll(OutboxSchema.statements(store));
+            if (!features.contains(Feature.PAUSES)) {
+                statements.addAll(OutboxSchema.statements(store, Capability.PAUSES)); // so that it can be paused
+            }
         } else {
             statements.addAll(read(store, file(kind, isPartitioned)));
             OutboxSchema.statements(store).stream()

@@ -11,6 +11,12 @@ enum Setting {
     JDBC_USER("OUTBOX_JDBC_USER", "--user", "NAME", null, "user of the database"),
     JDBC_PASSWORD("OUTBOX_JDBC_PASSWORD", null, "PASSWORD", null, "its password"),
     JDBC_PASSWORD_FILE("OUTBOX_JDBC_PASSWORD_FILE", "--password-file", "FILE", null, "file with its password"),
+    JDBC_TIMEOUT(
+            "OUTBOX_JDBC_TIMEOUT",
+            "--timeout",
+            "TIME",
+            null,
+            "how long to wait for the database; 30s, for schema apply 10m; of relay only for a connection"),
     ALLOW_HOST(
             "OUTBOX_ALLOW_HOST",
             "--allow-host",
@@ -52,7 +58,7 @@ enum Setting {
             "0",
             "how long dead events are kept; 0 keeps them for ever"),
 
-    TRANSPORT("OUTBOX_RELAY_TRANSPORT", "--transport", "NAME", "http", "where events go: http or stdout"),
+    TRANSPORT("OUTBOX_RELAY_TRANSPORT", "--transport", "NAME", "http", "where events go: http, rabbitmq or stdout"),
     HTTP_ENDPOINT("OUTBOX_HTTP_ENDPOINT", "--http-endpoint", "URL", null, "where the http transport posts events"),
     HTTP_SECRET("OUTBOX_HTTP_SECRET", null, "SECRET", null, "key of the HMAC signature"),
     HTTP_SECRET_FILE("OUTBOX_HTTP_SECRET_FILE", "--http-secret-file", "FILE", null, "file with that key"),
@@ -66,6 +72,22 @@ enum Setting {
             "file with that value, which may be renewed while the relay runs"),
 
     LOG_FORMAT("OUTBOX_LOG_FORMAT", "--log-format", "FORMAT", "text", "how log lines are written: text or json"),
+
+    AMQP_URI(
+            "OUTBOX_AMQP_URI",
+            "--amqp-uri",
+            "URI",
+            null,
+            "where the broker is, as amqp://host:5672/vhost; the variable may hold user and password"),
+    AMQP_USER("OUTBOX_AMQP_USER", "--amqp-user", "NAME", null, "user of the broker"),
+    AMQP_PASSWORD("OUTBOX_AMQP_PASSWORD", null, "PASSWORD", null, "its password"),
+    AMQP_PASSWORD_FILE("OUTBOX_AMQP_PASSWORD_FILE", "--amqp-password-file", "FILE", null, "file with its password"),
+    AMQP_EXCHANGE(
+            "OUTBOX_AMQP_EXCHANGE",
+            "--amqp-exchange",
+            "NAME",
+            null,
+            "exchange that the rabbitmq transport publishes to, by the event type as routing key"),
 
     SERVER_BIND("OUTBOX_SERVER_BIND", "--bind", "HOST:PORT", "127.0.0.1:9470", "where /health and metrics are served"),
     SERVER_TOKEN("OUTBOX_SERVER_TOKEN", null, "TOKEN", null, "bearer token that requests must have"),

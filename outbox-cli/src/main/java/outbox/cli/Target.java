@@ -15,6 +15,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Instant;
 import javax.sql.DataSource;
 
 /** The table that a command works on. */
@@ -56,6 +57,21 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
     void requireMaxAttempts() {
         if (assumesMaxAttempts()) {
             throw new SettingsException(MaxAttempts.unknown(subject.table()));
+        }
+    }
+
+    /** The database's clock. */
+    Instant now() throws SQLException {
+        try (Connection connection = database.getConnection()) {
+            return subject.store().now(connection);
+        }
+    }
+
+    /** Refuses a table of another kind than ours, which has no place for what is asked. */
+    void requireEventTable(String what) {
+        if (subject.kind() != TableKind.EVENT) {
+            throw new SettingsException("Table " + subject.table() + " has the layout " + subject.kind() + ", which has"
+                    + " no " + what + "; only tables of layout EVENT do.");
         }
     }
 

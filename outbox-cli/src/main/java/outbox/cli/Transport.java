@@ -5,6 +5,8 @@ import outbox.dispatch.CircuitBreaker;
 import outbox.dispatch.Protection;
 import outbox.http.HttpTransport;
 import outbox.http.WebhookSecret;
+import outbox.rabbitmq.PublishRefusedException;
+import outbox.rabbitmq.RabbitTransport;
 
 import java.net.URI;
 import java.time.Duration;
@@ -13,6 +15,7 @@ import java.time.Duration;
 record Transport(EventListener listener, boolean isAsync, Protection protection) implements AutoCloseable {
 
     private static final String HTTP = "http";
+    private static final String RABBITMQ = "rabbitmq";
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(5);
     private static final Duration LONGEST_REQUEST = Duration.ofMinutes(10);
@@ -22,6 +25,9 @@ record Transport(EventListener listener, boolean isAsync, Protection protection)
     /** The settings are checked. Standard output is one for all tables. */
     static Transport to(RelaySettings settings, String table, StdoutTransport stdout) {
         RelaySettings.Transport transport = settings.transport();
+        if (transport.broker().isPresent()) {
+            return toBroker(transport.broker().get(), settings.delivery().dispatchTimeout());
+        }
         if (transport.endpoint().isEmpty()) {
             return new Transport(stdout, false, Protection.none());
         }
@@ -43,6 +49,24 @@ record Transport(EventListener listener, boolean isAsync, Protection protection)
                 Protection.builder().breakerForListener(HTTP, breaker).build());
     }
 
+    private static Transport toBroker(RelaySettings.Broker broker, Duration limit) {
+        CircuitBreaker breaker = CircuitBreaker.named(RABBITMQ)
+                .ignore(PublishRefusedException.class)
+                .build();
+        RabbitTransport rabbit = RabbitTransport.builder()
+                .name(RABBITMQ)
+                .connectionFactory(broker.factory())
+                .exchange(broker.exchange())
+                .breaker(breaker)
+                .confirmTimeout(limit.compareTo(LONGEST_REQUEST) > 0 ? LONGEST_REQUEST : limit)
+                .drainTime(AFTER_DRAIN)
+                .build();
+        return new Transport(
+                rabbit,
+                true,
+                Protection.builder().breakerForListener(RABBITMQ, breaker).build());
+    }
+
     /** The time limit of the dispatcher: later than that of a transport that has its own. */
     Duration timeLimit(Duration dispatchTimeout) {
         return isAsync ? dispatchTimeout.plusSeconds(5) : dispatchTimeout;
@@ -52,6 +76,8 @@ record Transport(EventListener listener, boolean isAsync, Protection protection)
     public void close() {
         if (listener instanceof HttpTransport http) {
             http.close();
+        } else if (listener instanceof RabbitTransport rabbit) {
+            rabbit.close();
         }
     }
 }

@@ -30,7 +30,7 @@ class LookCommandsTest {
     void status_answers_programs_in_json() throws Exception {
         shop.write("order.placed");
 
-        Run run = Run.of("status", "--json", "--url", shop.url());
+        Run run = Run.of("status", "--json", "--table", "outbox_event", "--url", shop.url());
 
         assertThat(run.out()).contains("\"NEW\" : 1", "\"oldestPendingSeconds\" : 0", "\"type\" : \"order.placed\"");
     }

@@ -24,6 +24,7 @@ final class Receiver implements AutoCloseable {
     private final HttpServer server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<Post> posts = new CopyOnWriteArrayList<>();
+    private volatile String poison = ""; // the type that is refused
     private final CountDownLatch open = new CountDownLatch(1); // answers wait for it
     private volatile int status = 204;
     private volatile @Nullable String credentials; // what the header Authorization must be, if anything
@@ -64,14 +65,15 @@ final class Receiver implements AutoCloseable {
     private void receive(HttpExchange exchange) throws IOException {
         try (exchange) {
             String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-            posts.add(new Post(
+            Post post = new Post(
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-id")),
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-type")),
-                    body));
+                    body);
+            posts.add(post);
             String given = exchange.getRequestHeaders().getFirst("Authorization");
             if (open.await(60, TimeUnit.SECONDS)) {
                 if (credentials == null || credentials.equals(given)) {
-                    exchange.sendResponseHeaders(status, -1);
+                    exchange.sendResponseHeaders(post.type().equals(poison) ? 422 : status, -1);
                 } else {
                     byte[] answer = ("Not for you: " + given).getBytes(StandardCharsets.UTF_8);
                     exchange.sendResponseHeaders(401, answer.length);
@@ -81,6 +83,11 @@ final class Receiver implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Refuses events of this type from now on, for good; none if it is empty. */
+    void refuse(String type) {
+        poison = type;
     }
 
     String url() {

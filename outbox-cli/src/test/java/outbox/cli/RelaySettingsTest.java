@@ -144,7 +144,7 @@ class RelaySettingsTest {
         assertRefused("OUTBOX_HTTP_ENDPOINT is missing", "OUTBOX_HTTP_ENDPOINT", "");
         assertRefused("http or https", "OUTBOX_HTTP_ENDPOINT", "ftp://host/");
         assertRefused("PROMETHEUS_METRICS_PATH: must be a path", "PROMETHEUS_METRICS_PATH", "/health");
-        assertRefused("OUTBOX_RELAY_TRANSPORT: must be http or stdout", "OUTBOX_RELAY_TRANSPORT", "kafka");
+        assertRefused("OUTBOX_RELAY_TRANSPORT: must be http or rabbitmq or stdout", "OUTBOX_RELAY_TRANSPORT", "kafka");
         assertRefused("take one of the two", "OUTBOX_RELAY_TRANSPORT", "stdout");
         assertRefused("OUTBOX_HTTP_SECRET cannot be used", "OUTBOX_HTTP_SECRET", "plain");
     }

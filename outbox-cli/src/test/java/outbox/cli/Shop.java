@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
@@ -28,6 +29,14 @@ final class Shop {
         settings.check();
         database = Optional.ofNullable(opened).orElseThrow();
         store = JdbcEventStores.detect(url);
+    }
+
+    /** Runs the command on the database at this URL. */
+    static Run run(String url, String... arguments) {
+        String[] all = Arrays.copyOf(arguments, arguments.length + 2);
+        all[arguments.length] = "--url";
+        all[arguments.length + 1] = url;
+        return Run.of(all);
     }
 
     static Shop inMemory() {

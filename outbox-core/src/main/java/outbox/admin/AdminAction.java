@@ -1,6 +1,6 @@
 package outbox.admin;
 
-/** What a person may do: to many finished events at once, or to what is delivered at all. */
+/** What a person may do: to many events at once, or to what is delivered at all. */
 public enum AdminAction {
     /** Makes dead or delivered events pending again, with all their attempts before them. */
     REPLAY,
@@ -15,5 +15,9 @@ public enum AdminAction {
     /** Deletes finished events past their retention. Recorded by who purges by hand, not by {@link outbox.purge.OutboxPurge}. */
     PURGE,
     /** Asks for a run of a reconcile job. */
-    RECONCILE
+    RECONCILE,
+    /** Ends the leases of a node that is gone, so that others may claim its events at once. */
+    RELEASE,
+    /** Makes events that wait for their time due now. */
+    RUN_NOW
 }

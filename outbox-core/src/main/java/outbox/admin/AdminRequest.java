@@ -10,10 +10,14 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
+import java.util.EnumSet;
+import java.util.Objects;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 
 /**
- * A wish to change dead events, or to replay delivered ones: which ones, who wants it, and why. Only looks until it is confirmed. Immutable.
+ * A wish to change dead events, to replay delivered ones, or to deliver waiting ones sooner: which ones, who wants
+ * it, and why. Only looks until it is confirmed. Immutable.
  *
  * <p>The request id makes it happen once. To do what a dry run showed, build the same request again with {@link Builder#confirmed}; to ask again after a failure, keep the id.
  */
@@ -41,6 +45,9 @@ public final class AdminRequest {
     private final boolean confirmed;
     private final @Nullable String listener;
     private final int eventsPerSecond; // 0: no limit
+    private final @Nullable String errorFingerprint;
+    private final boolean continuing;
+    private final BooleanSupplier stopWhen;
 
     private AdminRequest(Builder builder) {
         filter = required("filter", builder.filter);
@@ -51,6 +58,9 @@ public final class AdminRequest {
         confirmed = builder.confirmed;
         listener = builder.listener;
         eventsPerSecond = builder.eventsPerSecond;
+        errorFingerprint = builder.errorFingerprint;
+        continuing = builder.continuing;
+        stopWhen = builder.stopWhen;
     }
 
     private static <T> T required(String setting, @Nullable T value) {
@@ -94,9 +104,33 @@ public final class AdminRequest {
         return confirmed;
     }
 
+    /** The group of errors that the events must belong to, as {@link ErrorGroup#fingerprint} names it. */
+    public @Nullable String errorFingerprint() {
+        return errorFingerprint;
+    }
+
+    /** Whether it goes on with an earlier request of the same id that was not finished. */
+    boolean isContinuing() {
+        return continuing;
+    }
+
+    /** Whether it must not begin another batch. */
+    boolean isStopped() {
+        return stopWhen.getAsBoolean();
+    }
+
     /** Refuses what only a replay can do. */
     void checkFor(AdminAction action) {
+        boolean isUnfinished = !filter.statuses().stream().allMatch(EventStatus::isTerminal);
         if (action == AdminAction.REPLAY) {
+            if (isUnfinished && filter.eventIds().isEmpty()) {
+                throw new IllegalArgumentException("A replay of unfinished events needs their ids; they are delivered"
+                        + " anyway. To deliver them sooner use runNow");
+            }
+            return;
+        }
+        if (action == AdminAction.RELEASE || action == AdminAction.RUN_NOW) {
+            checkForUnfinished(action);
             return;
         }
         if (!filter.statuses().equals(Set.of(EventStatus.DEAD))) {
@@ -106,6 +140,20 @@ public final class AdminRequest {
         if (listener != null || eventsPerSecond > 0) {
             throw new IllegalArgumentException(
                     "toListener and eventsPerSecond are settings of a replay, not of " + action);
+        }
+    }
+
+    private void checkForUnfinished(AdminAction action) {
+        if (!EnumSet.of(EventStatus.NEW, EventStatus.RETRY).containsAll(filter.statuses())) {
+            throw new IllegalArgumentException(
+                    action + " is for unfinished events, not for " + filter.statuses() + ": give them by unfinished");
+        }
+        if (listener != null || eventsPerSecond > 0 || errorFingerprint != null) {
+            throw new IllegalArgumentException(
+                    "toListener, eventsPerSecond and errorFingerprint are settings of a replay, not of " + action);
+        }
+        if (action == AdminAction.RELEASE && (filter.claimedBy() == null || filter.claimedBefore() == null)) {
+            throw new IllegalArgumentException("A release needs claimedBy and claimedBefore");
         }
     }
 
@@ -120,7 +168,8 @@ public final class AdminRequest {
 
     /** Which events are meant, in words, and how they are replayed. */
     String selection() {
-        return filter + ", at most " + cap
+        return filter
+                + (errorFingerprint == null ? "" : " with errors of group " + errorFingerprint) + ", at most " + cap
                 + (listener == null ? "" : ", to listener " + EventRules.show(listener))
                 + (eventsPerSecond == 0 ? "" : ", " + eventsPerSecond + " per second");
     }
@@ -136,6 +185,9 @@ public final class AdminRequest {
         private boolean confirmed;
         private @Nullable String listener;
         private int eventsPerSecond;
+        private @Nullable String errorFingerprint;
+        private boolean continuing;
+        private BooleanSupplier stopWhen = () -> false;
 
         private Builder() {}
 
@@ -154,6 +206,43 @@ public final class AdminRequest {
                         + ": other unfinished events are delivered anyway");
             }
             this.filter = filter.statuses().isEmpty() ? filter.dead() : filter;
+            return this;
+        }
+
+        /**
+         * Instead of {@link #filter}, of {@link OutboxAdmin#runNow} and {@link OutboxAdmin#release}: which of the NEW
+         * and RETRY events.
+         */
+        public Builder unfinished(EventFilter filter) {
+            this.filter = filter.statuses().isEmpty() ? filter.unfinished() : filter;
+            return this;
+        }
+
+        /**
+         * Of a replay or discard: only events whose last error is of this group, as {@link OutboxAdmin#errors} names
+         * it; default: whatever the error.
+         */
+        public Builder errorFingerprint(String fingerprint) {
+            this.errorFingerprint = ErrorFingerprint.check(fingerprint);
+            return this;
+        }
+
+        /**
+         * Goes on with the request of the same id that was stopped or failed: its record stays, events that it
+         * changed already are left alone. Default false: a repetition changes nothing. A request that is finished, or
+         * was never made, is not changed by this.
+         */
+        public Builder continuing(boolean continuing) {
+            this.continuing = continuing;
+            return this;
+        }
+
+        /**
+         * Asked between two batches: once it answers true, the request ends with {@link AdminResult#complete} false.
+         * Default: never.
+         */
+        public Builder stopWhen(BooleanSupplier stopWhen) {
+            this.stopWhen = Objects.requireNonNull(stopWhen, "stopWhen");
             return this;
         }
 

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.EventRules;
 import outbox.model.EventStatus;
+import outbox.spi.Claim;
 
 import java.time.Instant;
 import java.util.ArrayList;
@@ -40,6 +41,11 @@ public final class EventFilter {
     private final boolean inOrder;
     private final @Nullable String dedupKey;
     private final @Nullable String errorContains;
+    private final @Nullable String tenantId;
+    private final @Nullable Instant dueBefore;
+    private final @Nullable String claimedBy;
+    private final @Nullable Instant claimedBefore;
+    private final @Nullable Instant endedBefore;
 
     private EventFilter(Builder builder) {
         eventIds = Set.copyOf(builder.eventIds);
@@ -52,6 +58,11 @@ public final class EventFilter {
         inOrder = builder.inOrder;
         dedupKey = builder.dedupKey;
         errorContains = builder.errorContains;
+        tenantId = builder.tenantId;
+        dueBefore = builder.dueBefore;
+        claimedBy = builder.claimedBy;
+        claimedBefore = builder.claimedBefore;
+        endedBefore = builder.endedBefore;
     }
 
     /** Every event. */
@@ -109,6 +120,30 @@ public final class EventFilter {
         return createdBefore;
     }
 
+    public @Nullable String tenantId() {
+        return tenantId;
+    }
+
+    /** The end of the due time, exclusive. */
+    public @Nullable Instant dueBefore() {
+        return dueBefore;
+    }
+
+    /** The node whose claims hold the events: the start of their tokens, up to a slash. */
+    public @Nullable String claimedBy() {
+        return claimedBy;
+    }
+
+    /** The end of the time at which the lease began or was last renewed, exclusive. */
+    public @Nullable Instant claimedBefore() {
+        return claimedBefore;
+    }
+
+    /** The end of the time at which an event became DONE or DEAD, exclusive; an event without that time passes. */
+    public @Nullable Instant endedBefore() {
+        return endedBefore;
+    }
+
     /** Whether only events are meant that have a place in the order of an aggregate; asked of an {@link outbox.spi.OrderedEventStore} only. */
     public boolean isInOrder() {
         return inOrder;
@@ -118,6 +153,20 @@ public final class EventFilter {
     EventFilter dead() {
         Builder builder = copy();
         builder.statuses = EnumSet.of(EventStatus.DEAD);
+        return new EventFilter(builder);
+    }
+
+    /** The same conditions, for events only that ended before the given time. */
+    EventFilter endedBefore(Instant time) {
+        Builder builder = copy();
+        builder.endedBefore = time;
+        return new EventFilter(builder);
+    }
+
+    /** The same conditions, for unfinished events only. */
+    EventFilter unfinished() {
+        Builder builder = copy();
+        builder.statuses = EnumSet.of(EventStatus.NEW, EventStatus.RETRY);
         return new EventFilter(builder);
     }
 
@@ -140,6 +189,11 @@ public final class EventFilter {
         builder.inOrder = inOrder;
         builder.dedupKey = dedupKey;
         builder.errorContains = errorContains;
+        builder.tenantId = tenantId;
+        builder.dueBefore = dueBefore;
+        builder.claimedBy = claimedBy;
+        builder.claimedBefore = claimedBefore;
+        builder.endedBefore = endedBefore;
         return builder;
     }
 
@@ -166,6 +220,9 @@ public final class EventFilter {
         if (aggregateId != null) {
             words.add("of aggregate " + EventRules.show(aggregateId));
         }
+        if (tenantId != null) {
+            words.add("of tenant " + EventRules.show(tenantId));
+        }
         if (dedupKey != null) {
             words.add("with key " + EventRules.show(dedupKey));
         }
@@ -177,6 +234,18 @@ public final class EventFilter {
         }
         if (createdBefore != null) {
             words.add("created before " + createdBefore);
+        }
+        if (dueBefore != null) {
+            words.add("due before " + dueBefore);
+        }
+        if (claimedBy != null) {
+            words.add("claimed by " + EventRules.show(claimedBy));
+        }
+        if (claimedBefore != null) {
+            words.add("claimed before " + claimedBefore);
+        }
+        if (endedBefore != null) {
+            words.add("ended before " + endedBefore);
         }
         if (inOrder) {
             words.add("in the order of an aggregate");
@@ -205,6 +274,11 @@ public final class EventFilter {
         private boolean inOrder;
         private @Nullable String dedupKey;
         private @Nullable String errorContains;
+        private @Nullable String tenantId;
+        private @Nullable Instant dueBefore;
+        private @Nullable String claimedBy;
+        private @Nullable Instant claimedBefore;
+        private @Nullable Instant endedBefore;
 
         private Builder() {}
 
@@ -240,6 +314,34 @@ public final class EventFilter {
 
         public Builder aggregateId(String aggregateId) {
             this.aggregateId = EventRules.checkName("aggregateId", aggregateId, EventEnvelope.MAX_AGGREGATE_ID_LENGTH);
+            return this;
+        }
+
+        public Builder tenantId(String tenantId) {
+            this.tenantId = EventRules.checkName("tenantId", tenantId, EventEnvelope.MAX_TENANT_ID_LENGTH);
+            return this;
+        }
+
+        /**
+         * Due before this time, by the database's clock. In microseconds. Add NEW and RETRY for those that still
+         * wait.
+         */
+        public Builder dueBefore(Instant dueBefore) {
+            this.dueBefore = Checks.time("dueBefore", dueBefore);
+            return this;
+        }
+
+        /**
+         * Claimed by this node: its name, or the start of its tokens up to a slash. Needs a table that keeps tokens.
+         */
+        public Builder claimedBy(String node) {
+            this.claimedBy = Checks.text("claimedBy", node, Claim.MAX_TOKEN_LENGTH);
+            return this;
+        }
+
+        /** Claimed, or the claim last renewed, before this time by the database's clock. In microseconds. */
+        public Builder claimedBefore(Instant claimedBefore) {
+            this.claimedBefore = Checks.time("claimedBefore", claimedBefore);
             return this;
         }
 

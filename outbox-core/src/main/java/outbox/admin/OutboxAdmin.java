@@ -3,6 +3,7 @@ package outbox.admin;
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.ProtectionStatus;
 import outbox.internal.Ages;
+import outbox.internal.EventRules;
 import outbox.internal.StoreAccess;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
@@ -32,6 +33,9 @@ public final class OutboxAdmin {
 
     /** How many runs of reconcile jobs are shown at most. */
     public static final int MAX_RUNS = 1000;
+
+    /** How many audit records are shown at most. */
+    public static final int MAX_AUDITS = 1000;
 
     private final StoreAccess access;
     private final AdminEventStore store;
@@ -274,6 +278,73 @@ public final class OutboxAdmin {
         return access.inTransaction("read an audit record", connection -> store.audit(connection, requestId));
     }
 
+    /**
+     * The latest audit records of this table, the newest first.
+     *
+     * @param limit 1 to {@value #MAX_AUDITS}
+     * @throws outbox.OutboxException if there is no table for audit records
+     */
+    public List<AuditEntry> audits(int limit) {
+        Checks.range("limit", limit, 1, MAX_AUDITS);
+        return access.inTransaction("read audit records", connection -> store.audits(connection, limit));
+    }
+
+    /**
+     * Dead events grouped by their errors, the largest group first. Reads all dead events that pass the filter.
+     *
+     * @param filter which of the dead events; its statuses do not matter
+     */
+    public List<ErrorGroup> errors(EventFilter filter) {
+        return access.inTransaction("group errors", connection -> ErrorGroups.read(store, connection, filter));
+    }
+
+    /**
+     * Who holds claims on unfinished events, sorted by name. In a table that keeps no tokens all claims are of one
+     * holder without a name.
+     */
+    public List<ClaimHolder> claimHolders() {
+        return ClaimHolders.byNode(access.inTransaction("read who holds claims", store::claimHolders));
+    }
+
+    /**
+     * Makes events that wait for their time, or for their next attempt, due now. Attempts stay as they are; what is
+     * claimed is left alone. On the same terms as {@link #replay}.
+     *
+     * @param request with its events given by {@link AdminRequest.Builder#unfinished}
+     */
+    public AdminResult runNow(AdminRequest request) {
+        return change(AdminAction.RUN_NOW, request);
+    }
+
+    /**
+     * Ends the leases of a node that is gone, so that other nodes may claim its events at once; they get them as
+     * suspects, as after a crash. A node that was only frozen can mark nothing of them any more once another node has
+     * claimed them, but may deliver them a second time. On the same terms as {@link #replay}.
+     *
+     * @param request with its events given by {@link AdminRequest.Builder#unfinished}: by {@code claimedBy}, and
+     *     {@code claimedBefore}, which leaves those alone that were renewed since
+     * @throws IllegalStateException if a claim of the node is younger than {@code claimedBefore}: the node lives
+     * @throws outbox.OutboxException if the table does not keep who claimed an event
+     */
+    public AdminResult release(AdminRequest request) {
+        request.checkFor(AdminAction.RELEASE);
+        String node = Objects.requireNonNull(request.filter().claimedBy());
+        Instant before = Objects.requireNonNull(request.filter().claimedBefore());
+        for (ClaimHolder holder : claimHolders()) {
+            String name = holder.node();
+            if (name != null && isOf(node, name) && !holder.newest().isBefore(before)) {
+                throw new IllegalStateException("Node " + EventRules.show(name) + " claimed or renewed an event at "
+                        + holder.newest() + ": it is not gone. Stop it first, or wait until it has been silent for"
+                        + " longer.");
+            }
+        }
+        return change(AdminAction.RELEASE, request);
+    }
+
+    private static boolean isOf(String node, String name) {
+        return name.equals(node) || name.startsWith(node + "/") || node.startsWith(name + "/");
+    }
+
     private AdminResult change(AdminAction action, AdminRequest request) {
         request.checkFor(action);
         Optional<AuditEntry> earlier = audit(request.requestId()); // also refuses a store without a place for audit
@@ -285,8 +356,8 @@ public final class OutboxAdmin {
     }
 
     private AdminResult dryRun(AdminAction action, AdminRequest request) {
-        EventFilter filter = request.filter(action);
-        long matched = access.inTransaction("count events", connection -> store.count(connection, filter));
+        Selection selection = new Selection(store, request.filter(action), request.errorFingerprint());
+        long matched = access.inTransaction("count events", selection::count);
         return new AdminResult(
                 request.requestId(), action, true, matched, Math.min(matched, request.cap()), true, false);
     }

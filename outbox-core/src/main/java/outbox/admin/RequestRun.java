@@ -41,12 +41,34 @@ final class RequestRun {
                     + " for " + earlier.action() + " of " + earlier.selection() + "; use a new one for " + action
                     + " of " + request.selection());
         }
-        return AdminResult.of(earlier, true);
+        return request.isContinuing() && earlier.finishedAt() == null
+                ? AdminResult.of(finish(goOn(earlier)), false)
+                : AdminResult.of(earlier, true);
     }
 
     AdminResult run() {
         Start start = start();
         return start.repeated() ? repeat(start.entry()) : AdminResult.of(finish(start), false);
+    }
+
+    /** The rest of an earlier request: what ended before it began, which is not what it has changed. */
+    private Start goOn(AuditEntry earlier) {
+        try {
+            return access.inTransaction(toString(), connection -> {
+                int rest = (int) Math.max(0, request.cap() - earlier.affected());
+                EventFilter filter = action == AdminAction.RUN_NOW || action == AdminAction.RELEASE
+                        ? request.filter(action)
+                        : request.filter(action).endedBefore(earlier.startedAt());
+                List<String> ids = rest == 0 ? List.of() : selection(filter).ids(connection, rest);
+                return new Start(change(connection, earlier, ids, 0), ids, false);
+            });
+        } catch (RuntimeException e) {
+            throw new AdminRequestFailedException(action, request.requestId(), earlier.affected(), e);
+        }
+    }
+
+    private Selection selection(EventFilter filter) {
+        return new Selection(store, filter, request.errorFingerprint());
     }
 
     private Start start() {
@@ -59,7 +81,7 @@ final class RequestRun {
 
     private AuditEntry finish(Start start) {
         AuditEntry entry = start.entry();
-        for (int from = BATCH; from < start.ids().size(); from += BATCH) {
+        for (int from = BATCH; from < start.ids().size() && !request.isStopped(); from += BATCH) {
             AuditEntry before = entry;
             int first = from;
             try {
@@ -72,9 +94,9 @@ final class RequestRun {
     }
 
     private Start start(Connection connection) {
-        EventFilter filter = request.filter(action);
-        List<String> ids = store.findIds(connection, filter, request.cap());
-        long matched = ids.size() < request.cap() ? ids.size() : store.count(connection, filter);
+        Selection selection = selection(request.filter(action));
+        List<String> ids = selection.ids(connection, request.cap());
+        long matched = ids.size() < request.cap() ? ids.size() : selection.count(connection);
         AuditEntry entry = new AuditEntry(
                 request.requestId(),
                 action,
@@ -98,9 +120,13 @@ final class RequestRun {
         int end = Math.min(from + BATCH, ids.size());
         List<String> batch = ids.subList(from, end);
         int count = switch (action) {
-            case REPLAY -> store.replay(connection, batch, request.replay(before.startedAt(), from));
+            case REPLAY ->
+                store.replay(
+                        connection, batch, request.replay(request.isContinuing() ? now : before.startedAt(), from));
             case DISCARD -> store.discard(connection, batch);
             case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
+            case RELEASE -> store.releaseClaims(connection, batch, request.filter());
+            case RUN_NOW -> store.makeDue(connection, batch, now);
             case PAUSE, RESUME, PURGE, RECONCILE ->
                 throw new IllegalStateException(action + " is no request about chosen events");
         };

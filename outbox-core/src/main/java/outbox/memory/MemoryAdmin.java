@@ -3,6 +3,7 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -120,7 +121,35 @@ final class MemoryAdmin {
                 && contains(state.lastError(), filter.errorContains())
                 && !isBefore(state.createdAt(), filter.createdFrom())
                 && (filter.createdBefore() == null || isBefore(state.createdAt(), filter.createdBefore()))
+                && matches(filter.tenantId(), state.event().tenantId())
+                && (filter.dueBefore() == null || isBefore(state.availableAt(), filter.dueBefore()))
+                && isClaimed(state, filter)
+                && (filter.endedBefore() == null
+                        || state.doneAt() == null
+                        || isBefore(state.doneAt(), filter.endedBefore()))
                 && (!filter.isInOrder() || state.number() > 0 && state.event().aggregateId() != null);
+    }
+
+    /** Whether the event is claimed as the filter says. */
+    static boolean isClaimed(RowState state, EventFilter filter) {
+        String node = filter.claimedBy();
+        Instant before = filter.claimedBefore();
+        String token = state.lockedBy();
+        Instant since = state.lockedAt();
+        return (node == null || token != null && (token.equals(node) || token.startsWith(node + "/")))
+                && (before == null || since != null && since.isBefore(before));
+    }
+
+    List<ClaimHolder> claimHolders(MemoryTx tx) {
+        List<ClaimHolder> holders = new ArrayList<>();
+        pending(tx).forEach(state -> {
+            String token = state.lockedBy();
+            Instant since = state.lockedAt();
+            if (token != null && since != null) {
+                holders.add(new ClaimHolder(token, 1, since, since));
+            }
+        });
+        return holders;
     }
 
     private static boolean matches(@Nullable String wanted, @Nullable String value) {
@@ -165,6 +194,16 @@ final class MemoryAdmin {
     @Nullable
     AuditEntry audit(String requestId) {
         return audits.get(requestId);
+    }
+
+    /** The newest first. */
+    List<AuditEntry> audits(int limit) {
+        return audits.values().stream()
+                .sorted(Comparator.comparing(AuditEntry::startedAt)
+                        .thenComparing(AuditEntry::requestId)
+                        .reversed())
+                .limit(limit)
+                .toList();
     }
 
     boolean beginAudit(MemoryTx tx, AuditEntry entry) {

@@ -9,6 +9,7 @@ import outbox.OutboxException;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
 import outbox.admin.BlockedAggregate;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -807,6 +808,38 @@ public final class MemoryEventStore
     @Override
     public Optional<AuditEntry> audit(Connection conn, String requestId) {
         return in(conn, tx -> Optional.ofNullable(admin.audit(requestId)));
+    }
+
+    @Override
+    public List<AuditEntry> audits(Connection conn, int limit) {
+        return in(conn, tx -> admin.audits(limit));
+    }
+
+    @Override
+    public List<ClaimHolder> claimHolders(Connection conn) {
+        return in(conn, admin::claimHolders);
+    }
+
+    @Override
+    public int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
+        return changeAll(
+                        conn,
+                        eventIds,
+                        state -> state.isPending() && MemoryAdmin.isClaimed(state, claimed),
+                        state -> state.lockedBy(state.lockedBy(), Instant.EPOCH))
+                .size();
+    }
+
+    @Override
+    public int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
+        return changeAll(
+                        conn,
+                        eventIds,
+                        state -> state.isPending()
+                                && state.lockedBy() == null
+                                && state.availableAt().isAfter(now),
+                        state -> state.dueAt(now))
+                .size();
     }
 
     @Override

@@ -3,6 +3,7 @@ package outbox.spi;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -85,6 +86,28 @@ public interface AdminEventStore extends EventStore {
 
     /** Reads the record of a request. */
     Optional<AuditEntry> audit(Connection conn, String requestId);
+
+    /** The latest records of requests about events of this table, the newest first. */
+    List<AuditEntry> audits(Connection conn, int limit);
+
+    /**
+     * Who holds claims on unfinished events: one for each token, which stands for the node, in any order; one without
+     * a name if the store keeps no tokens.
+     */
+    List<ClaimHolder> claimHolders(Connection conn);
+
+    /**
+     * Ends the leases of those of the events that are still claimed as the filter says: anybody may claim them at
+     * once, and gets them as suspects. Answers how many.
+     *
+     * @param filter by node and time of the claim, both given
+     */
+    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter filter);
+
+    /**
+     * Makes those of the events due at {@code now} that are unfinished, not claimed, and due later; answers how many.
+     */
+    int makeDue(Connection conn, Collection<String> eventIds, Instant now);
 
     /** Writes the record of a request that starts; false, and the transaction can go on, if there is one with its id. Waits for another transaction that writes the same id. */
     boolean beginAudit(Connection conn, AuditEntry entry);

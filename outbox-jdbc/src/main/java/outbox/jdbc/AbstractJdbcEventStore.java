@@ -7,6 +7,7 @@ import outbox.admin.Attempt;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
 import outbox.admin.BlockedAggregate;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -1242,6 +1243,26 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
     @Override
     public Optional<AuditEntry> audit(Connection conn, String requestId) {
         return audit.read(conn, requestId);
+    }
+
+    @Override
+    public List<AuditEntry> audits(Connection conn, int limit) {
+        return audit.list(conn, limit);
+    }
+
+    @Override
+    public List<ClaimHolder> claimHolders(Connection conn) {
+        return admin.claimHolders(conn);
+    }
+
+    @Override
+    public int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
+        return admin.releaseClaims(conn, eventIds, claimed);
+    }
+
+    @Override
+    public int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
+        return admin.makeDue(conn, eventIds, now);
     }
 
     @Override

@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import outbox.admin.Attempt;
 import outbox.admin.Backlog;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventCursor;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -205,6 +206,60 @@ final class AdminStatements {
         }
         return store.run(
                 "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
+    }
+
+    List<ClaimHolder> claimHolders(Connection conn) {
+        String sql = """
+                SELECT locked_by, COUNT(*) AS events, MIN(locked_at) AS oldest, MAX(locked_at) AS newest
+                  FROM %s
+                 WHERE status IN (0, 2)
+                   AND locked_at IS NOT NULL
+                 GROUP BY locked_by
+                """.formatted(store.table());
+        return store.run("read who holds claims", () -> {
+            TableShape shape = store.shape(conn);
+            return store.query(conn, sql, binder -> {}, row -> holder(row, shape));
+        });
+    }
+
+    static ClaimHolder holder(ResultSet row, TableShape shape) throws SQLException {
+        return new ClaimHolder(
+                row.getString("locked_by"),
+                row.getLong("events"),
+                time(shape, row, "oldest"),
+                time(shape, row, "newest"));
+    }
+
+    private static Instant time(TableShape shape, ResultSet row, String label) throws SQLException {
+        Instant time = shape.read(row, "locked_at", label);
+        return time == null ? Instant.EPOCH : time;
+    }
+
+    /** The tokens stay, with leases that ended long ago. */
+    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
+        FilterSql where = FilterSql.ofClaims(claimed);
+        // Binds: locked_at, event ids, those of the conditions.
+        return store.run(
+                "release claims of " + eventIds.size() + " events",
+                () -> store.updateIds(
+                        conn,
+                        "UPDATE %1$s SET locked_at = ? WHERE %2$s AND status + 0 IN (0, 2) AND " + where.conditions(),
+                        eventIds,
+                        binder -> binder.time("locked_at", LayoutFence.LONG_AGO),
+                        where::bind));
+    }
+
+    int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
+        // Binds: available_at, event ids, available_at.
+        return store.run(
+                "make " + eventIds.size() + " events due",
+                () -> store.updateIds(
+                        conn,
+                        "UPDATE %1$s SET available_at = ? WHERE %2$s AND status + 0 IN (0, 2) AND locked_by IS NULL"
+                                + " AND available_at > ?",
+                        eventIds,
+                        binder -> binder.time("available_at", now),
+                        binder -> binder.time("available_at", now)));
     }
 
     static EventDetails details(ResultSet row, TableShape shape, OutboxEvent event, List<Attempt> history)

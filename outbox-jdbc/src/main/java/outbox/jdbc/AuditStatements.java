@@ -10,7 +10,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /** The audit records, in a table of their own that all outbox tables of a schema share. It looks at that table once, when it is first needed; an outbox without one works as long as nobody asks for an audited change. */
@@ -57,6 +59,35 @@ final class AuditStatements {
                     return row.next() ? Optional.of(entry(row, columns)) : Optional.empty();
                 }
             }
+        });
+    }
+
+    /** Those of the table, however its schema was spelled; the newest first. */
+    List<AuditEntry> list(Connection conn, int limit) {
+        // Binds: name of the table, pattern of the name with a schema, limit.
+        String sql = """
+                SELECT request_id, outbox_table, action, actor, reason, selection, matched, affected, started_at, finished_at
+                  FROM %s
+                 WHERE LOWER(outbox_table) = ? OR LOWER(outbox_table) LIKE ? ESCAPE '!'
+                 ORDER BY started_at DESC, request_id DESC
+                 LIMIT ?
+                """.formatted(table);
+        String name = store.table().simpleName().toLowerCase(Locale.ROOT);
+        return store.run("read audit records of events", () -> {
+            TableShape columns = shape(conn);
+            List<AuditEntry> entries = new ArrayList<>();
+            try (PreparedStatement select = conn.prepareStatement(sql)) {
+                new Binder(select, columns)
+                        .text(name)
+                        .text("%." + name.replaceAll("([!%_])", "!$1"))
+                        .number(limit);
+                try (ResultSet row = select.executeQuery()) {
+                    while (row.next()) {
+                        entries.add(entryOf(row, columns));
+                    }
+                }
+            }
+            return entries;
         });
     }
 
@@ -159,9 +190,13 @@ final class AuditStatements {
             throw new IllegalArgumentException("requestId " + requestId + " was used for events of table " + owner
                     + "; use a new one for those of " + store.table());
         }
+        return entryOf(row, columns);
+    }
+
+    private static AuditEntry entryOf(ResultSet row, TableShape columns) throws SQLException {
         Instant startedAt = columns.read(row, "started_at");
         return new AuditEntry(
-                requestId,
+                row.getString("request_id"),
                 AdminAction.valueOf(row.getString("action")),
                 row.getString("actor"),
                 row.getString("reason"),

@@ -47,9 +47,47 @@ final class FilterSql {
         }
         time("created_at >= ?", filter.createdFrom());
         time("created_at < ?", filter.createdBefore());
+        text("tenant_id", filter.tenantId());
+        Instant due = filter.dueBefore();
+        if (due != null) {
+            add("available_at < ?", binder -> binder.time("available_at", due));
+        }
+        claimed(filter);
+        Instant ended = filter.endedBefore();
+        if (ended != null) {
+            add("(done_at IS NULL OR done_at < ?)", binder -> binder.time("done_at", ended));
+        }
         if (filter.isInOrder()) {
             add("seq > 0 AND aggregate_id IS NOT NULL", binder -> {});
         }
+    }
+
+    private FilterSql() {}
+
+    /** The conditions about claims alone. */
+    static FilterSql ofClaims(EventFilter filter) {
+        FilterSql sql = new FilterSql();
+        sql.claimed(filter);
+        return sql;
+    }
+
+    private void claimed(EventFilter filter) {
+        String node = filter.claimedBy();
+        if (node != null) {
+            String pattern = node.replaceAll("([!%_])", "!$1") + "/%";
+            add(
+                    "(locked_by = ? OR locked_by LIKE ? ESCAPE '!')",
+                    binder -> binder.text(node).text(pattern));
+        }
+        Instant since = filter.claimedBefore();
+        if (since != null) {
+            add("locked_at < ?", binder -> binder.time("locked_at", since));
+        }
+    }
+
+    /** The conditions, without a word before them. */
+    String conditions() {
+        return String.join(" AND ", conditions);
     }
 
     /** Only what comes behind the cursor. The first condition alone lets an index on created_at serve; the second decides among equal times. */

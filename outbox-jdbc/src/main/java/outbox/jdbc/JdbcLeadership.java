@@ -6,9 +6,11 @@ import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -87,6 +89,19 @@ public final class JdbcLeadership implements Leadership {
 
     static JdbcLeadership of(DataSource dataSource, String table, Duration term, LongSupplier nanoClock) {
         return new JdbcLeadership(dataSource, new TableName(table), term, nanoClock);
+    }
+
+    /**
+     * Who leads the table now, asked without taking part; empty if nobody does.
+     *
+     * @param table as the leaders name it
+     */
+    public static Optional<LeaderInfo> leaderOf(DataSource dataSource, String table) throws SQLException {
+        try (Connection connection = dataSource.getConnection()) {
+            String product =
+                    JdbcEventStores.detect(connection.getMetaData().getURL()).name();
+            return LeaderQuery.ask(connection, product, new TableName(table));
+        }
     }
 
     /**

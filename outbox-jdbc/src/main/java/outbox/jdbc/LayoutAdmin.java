@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.Backlog;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventCursor;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
@@ -21,6 +22,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
@@ -174,7 +176,77 @@ final class LayoutAdmin {
                     "Table " + store.table() + " of layout '" + layout.name() + "' has neither keys nor an order",
                     null);
         }
+        if (filter.claimedBy() != null) {
+            requireTokens();
+        }
         return new FilterSql(dialect, filter);
+    }
+
+    private void requireTokens() {
+        if (!layout.has(LayoutColumn.LOCKED_BY)) {
+            throw new EventStoreException(
+                    "Table " + store.table() + " of layout '" + layout.name() + "' does not keep who claimed an event,"
+                            + " so the claims of one node cannot be found. They end with their lease; a new leader"
+                            + " takes them at once",
+                    null);
+        }
+    }
+
+    List<ClaimHolder> claimHolders(Connection conn) {
+        if (!layout.has(LayoutColumn.LOCKED_AT)) {
+            return List.of(); // its leader knows its claims alone
+        }
+        String lockedAt = sql.column(LayoutColumn.LOCKED_AT);
+        String token = layout.has(LayoutColumn.LOCKED_BY) ? sql.column(LayoutColumn.LOCKED_BY) : "NULL";
+        String group = layout.has(LayoutColumn.LOCKED_BY) ? " GROUP BY " + token : "";
+        String text = "SELECT " + token + " AS locked_by, COUNT(*) AS events, MIN(" + lockedAt + ") AS oldest, MAX("
+                + lockedAt + ") AS newest FROM " + store.sqlName() + " WHERE " + sql.isPending() + " AND " + lockedAt
+                + " IS NOT NULL" + group;
+        return store.run("read who holds claims", () -> {
+            TableShape shape = shape(conn);
+            return query(conn, text, binder -> {}, row -> AdminStatements.holder(row, shape)).stream()
+                    .filter(holder -> holder.events() > 0) // without tokens it is counted in one row
+                    .toList();
+        });
+    }
+
+    /** The tokens stay, with leases that ended long ago. */
+    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
+        requireTokens();
+        String node = Objects.requireNonNull(claimed.claimedBy());
+        Instant before = Objects.requireNonNull(claimed.claimedBefore());
+        String lockedBy = sql.column(LayoutColumn.LOCKED_BY);
+        String lockedAt = sql.column(LayoutColumn.LOCKED_AT);
+        LayoutFence.Piece over = store.fence().leaseOver();
+        // Binds: lease, event ids, node, pattern, latest lock.
+        return store.run(
+                "release claims of " + eventIds.size() + " events",
+                () -> store.updateIds(
+                        conn,
+                        "UPDATE %1$s SET " + over.sql() + " WHERE %2$s AND " + sql.isPending() + " AND (" + lockedBy
+                                + " = ? OR " + lockedBy + " LIKE ? ESCAPE '!') AND " + lockedAt + " < ?",
+                        store.possible(conn, eventIds),
+                        over.binds(),
+                        binder -> binder.text(node)
+                                .text(node.replaceAll("([!%_])", "!$1") + "/%")
+                                .time(sql.plain(LayoutColumn.LOCKED_AT), before)));
+    }
+
+    int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
+        String due = sql.column(LayoutColumn.AVAILABLE_AT);
+        String free =
+                layout.has(LayoutColumn.LOCKED_AT) ? " AND " + sql.column(LayoutColumn.LOCKED_AT) + " IS NULL" : "";
+        String plain = sql.plain(LayoutColumn.AVAILABLE_AT);
+        // Binds: due time, event ids, due time.
+        return store.run(
+                "make " + eventIds.size() + " events due",
+                () -> store.updateIds(
+                        conn,
+                        "UPDATE %1$s SET " + due + " = ? WHERE %2$s AND " + sql.isPending() + free + " AND " + due
+                                + " > ?",
+                        store.possible(conn, eventIds),
+                        binder -> binder.time(plain, now),
+                        binder -> binder.time(plain, now)));
     }
 
     /** Pending again, with no attempt made. The rows are locked first, which tells how many there are. */

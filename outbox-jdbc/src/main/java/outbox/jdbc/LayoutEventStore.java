@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
+import outbox.admin.ClaimHolder;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -1015,6 +1016,26 @@ public final class LayoutEventStore extends JdbcTable
     @Override
     public Optional<AuditEntry> audit(Connection conn, String requestId) {
         return dialect.audit(conn, requestId);
+    }
+
+    @Override
+    public List<AuditEntry> audits(Connection conn, int limit) {
+        return dialect.audits(conn, limit);
+    }
+
+    @Override
+    public List<ClaimHolder> claimHolders(Connection conn) {
+        return admin.claimHolders(conn);
+    }
+
+    @Override
+    public int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
+        return admin.releaseClaims(conn, eventIds, claimed);
+    }
+
+    @Override
+    public int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
+        return admin.makeDue(conn, eventIds, now);
     }
 
     @Override

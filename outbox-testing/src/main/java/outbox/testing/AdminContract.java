@@ -11,6 +11,8 @@ import outbox.admin.AdminResult;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
 import outbox.admin.BlockedAggregate;
+import outbox.admin.ClaimHolder;
+import outbox.admin.ErrorGroup;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventPage;
@@ -23,6 +25,7 @@ import outbox.admin.TypeCount;
 import outbox.model.EventStatus;
 import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
@@ -342,6 +345,136 @@ public abstract class AdminContract {
                 .map(EventSummary::eventId)
                 .sorted()
                 .toList();
+    }
+
+    @Test
+    void events_are_found_by_tenant_due_time_and_claim() {
+        rows.given("event", 3, EventStatus.NEW);
+        rows.execute("UPDATE %s SET available_at = ?", FAR);
+        rows.execute("UPDATE %s SET tenant_id = 't1' WHERE event_id = 'event-0000'");
+        rows.execute("UPDATE %s SET available_at = ? WHERE event_id = 'event-0001'", DAY);
+        rows.execute("UPDATE %s SET locked_by = 'a_b/1/2', locked_at = ? WHERE event_id = 'event-0002'", DAY);
+
+        assertThat(found(EventFilter.builder().tenantId("t1"))).containsExactly("event-0000");
+        assertThat(found(EventFilter.builder().dueBefore(DAY.plusSeconds(1)))).containsExactly("event-0001");
+        assertThat(found(EventFilter.builder().claimedBy("a_b"))).containsExactly("event-0002");
+        assertThat(found(EventFilter.builder().claimedBy("a_b/1/2").claimedBefore(DAY.plusSeconds(1))))
+                .containsExactly("event-0002");
+        assertThat(found(EventFilter.builder().claimedBy("axb"))).isEmpty(); // no pattern
+        assertThat(found(EventFilter.builder().claimedBy("a_"))).isEmpty(); // whole names
+        assertThat(found(EventFilter.builder().claimedBefore(DAY))).isEmpty();
+    }
+
+    // ---- claims ----
+
+    @Test
+    void who_holds_claims_is_told_by_node() {
+        rows.given("event", 4, EventStatus.NEW);
+        rows.execute("UPDATE %s SET locked_by = 'n1/a/1', locked_at = ? WHERE event_id = 'event-0000'", DAY);
+        rows.execute(
+                "UPDATE %s SET locked_by = 'n1/a/2', locked_at = ? WHERE event_id = 'event-0001'", DAY.plusSeconds(9));
+        rows.execute("UPDATE %s SET locked_by = 'n2/b/1', locked_at = ? WHERE event_id = 'event-0002'", DAY);
+
+        assertThat(admin.claimHolders())
+                .containsExactly(
+                        new ClaimHolder("n1/a", 2, DAY, DAY.plusSeconds(9)), new ClaimHolder("n2/b", 1, DAY, DAY));
+    }
+
+    @Test
+    void the_claims_of_a_silent_node_are_released_and_those_of_a_living_one_are_not() {
+        LeasingEventStore store = (LeasingEventStore) store(TABLE);
+        rows.given("event", 3, EventStatus.NEW);
+        rows.execute("UPDATE %s SET locked_by = 'n1/a/1', locked_at = ? WHERE event_id = 'event-0000'", DAY);
+        rows.execute("UPDATE %s SET locked_by = 'n10/a/1', locked_at = ? WHERE event_id = 'event-0001'", DAY);
+
+        assertThatThrownBy(() -> admin.release(release("n1", DAY)))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("n1/a");
+        AdminResult released = admin.release(release("n1", DAY.plusSeconds(1)));
+
+        assertThat(released.affected()).isEqualTo(1);
+        assertThat(rows.count("locked_by = 'n10/a/1' AND locked_at = ?", DAY)).isEqualTo(1);
+        Claim next = new Claim("n3/c/1", Long.MAX_VALUE);
+        var claimed = rows.in(connection -> {
+            Instant now = store.now(connection).plusSeconds(1);
+            return store.claim(connection, next, now, DAY.minusSeconds(1), Duration.ZERO, 10);
+        });
+        assertThat(claimed).filteredOn(ClaimedEvent::suspect).hasSize(1);
+        assertThat(claimed).hasSize(2); // and the one that was free
+        assertThat(admin.audit(released.requestId()).orElseThrow().action()).isEqualTo(AdminAction.RELEASE);
+    }
+
+    private AdminRequest release(String node, Instant before) {
+        return AdminRequest.builder()
+                .actor("operator")
+                .reason("test")
+                .unfinished(EventFilter.builder()
+                        .claimedBy(node)
+                        .claimedBefore(before)
+                        .build())
+                .confirmed(true)
+                .build();
+    }
+
+    @Test
+    void waiting_events_are_made_due_and_keep_their_attempts() {
+        rows.given("retry", 3, EventStatus.RETRY);
+        rows.given("dead", 1, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET attempts = 9, available_at = ?", FAR);
+        rows.execute("UPDATE %s SET locked_by = 'n1/a/1', locked_at = ? WHERE event_id = 'retry-0001'", DAY);
+
+        AdminResult result = admin.runNow(AdminRequest.builder()
+                .actor("operator")
+                .reason("test")
+                .unfinished(EventFilter.all())
+                .confirmed(true)
+                .build());
+
+        assertThat(result.affected()).isEqualTo(2);
+        assertThat(rows.count("available_at < ? AND attempts = 9 AND status = 2", FAR))
+                .isEqualTo(2);
+        assertThatThrownBy(() -> admin.runNow(request(EventFilter.all()).build()))
+                .isInstanceOf(IllegalArgumentException.class); // dead events
+    }
+
+    // ---- errors and audit records ----
+
+    @Test
+    void dead_events_are_grouped_by_their_errors_and_changed_by_group() {
+        rows.given("dead", 5, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET last_error = 'Timeout after 31 ms for order 17', done_at = ?", DAY);
+        rows.execute("UPDATE %s SET last_error = 'Timeout after 4711 ms for order 2' WHERE event_id = 'dead-0001'");
+        rows.execute("UPDATE %s SET last_error = NULL, event_type = 'x' WHERE event_id = 'dead-0004'");
+
+        List<ErrorGroup> groups = admin.errors(EventFilter.all());
+
+        assertThat(groups).extracting(ErrorGroup::count).containsExactly(4L, 1L);
+        assertThat(groups.get(0).eventTypes()).containsExactly("test");
+        assertThat(groups.get(0).oldest()).isEqualTo(DAY);
+        assertThat(groups.get(1).error()).isEmpty();
+        assertThat(groups.get(1).exampleId()).isEqualTo("dead-0004");
+        AdminResult replayed = admin.replay(request(EventFilter.all())
+                .errorFingerprint(groups.get(0).fingerprint())
+                .cap(3)
+                .build());
+        assertThat(replayed.matched()).isEqualTo(4);
+        assertThat(replayed.affected()).isEqualTo(3);
+        assertThat(rows.count("status = 3 AND event_id IN ('dead-0003', 'dead-0004')"))
+                .isEqualTo(2);
+    }
+
+    @Test
+    void audit_records_are_listed_the_newest_first_for_their_table_only() {
+        admin.discard(request(EventFilter.all()).requestId("r1").build());
+        admin.discard(request(EventFilter.all()).requestId("r2").build());
+        rows.execute("UPDATE outbox_audit SET started_at = ? WHERE request_id = 'r1'", DAY);
+        rows.execute(
+                "INSERT INTO outbox_audit (request_id, outbox_table, action, actor, reason, selection, matched,"
+                        + " affected, started_at) VALUES ('r3', 'other_outbox', 'REPLAY', 'x', 'x', 'x', 0, 0, ?)",
+                DAY);
+
+        assertThat(admin.audits(10)).extracting(AuditEntry::requestId).containsExactly("r2", "r1");
+        assertThat(admin.audits(1)).extracting(AuditEntry::requestId).containsExactly("r2");
     }
 
     // ---- changing ----
@@ -745,6 +878,35 @@ public abstract class AdminContract {
         AdminResult again = admin.replay(request);
         assertThat(again).isEqualTo(new AdminResult("ticket-1", AdminAction.REPLAY, false, 600, 500, false, true));
         assertThat(rows.count(EventStatus.NEW)).isEqualTo(500);
+    }
+
+    @Test
+    void a_request_that_failed_goes_on_under_its_id_and_changes_no_event_twice() {
+        rows.given("dead", 1200, EventStatus.DEAD);
+        rows.execute("UPDATE %s SET done_at = ?", DAY);
+        AdminRequest.Builder request =
+                request(EventFilter.all()).requestId("ticket-1").cap(1100);
+        OutboxAdmin broken = new OutboxAdmin(failingAtCall(4), store(TABLE));
+        assertThatThrownBy(() -> broken.replay(request.build())).isInstanceOf(AdminRequestFailedException.class);
+        rows.execute("UPDATE %s SET status = 3, done_at = ? WHERE event_id = 'dead-0000'", FAR); // it died again
+
+        AdminResult goneOn = admin.replay(request.continuing(true).build());
+
+        assertThat(goneOn).isEqualTo(new AdminResult("ticket-1", AdminAction.REPLAY, false, 1200, 1100, true, false));
+        assertThat(rows.count(EventStatus.NEW)).isEqualTo(1099);
+        assertThat(admin.replay(request.build()).repeated()).isTrue(); // it is finished now
+    }
+
+    @Test
+    void a_request_that_is_stopped_ends_between_two_batches_and_says_so() {
+        rows.given("dead", 1200, EventStatus.DEAD);
+
+        AdminResult stopped = admin.discard(
+                request(EventFilter.all()).cap(2000).stopWhen(() -> true).build());
+
+        assertThat(stopped.complete()).isFalse();
+        assertThat(stopped.affected()).isEqualTo(500);
+        assertThat(rows.count(EventStatus.DEAD)).isEqualTo(700);
     }
 
     @Test

@@ -38,6 +38,7 @@ final class Tables {
         Capability[] capabilities = settings.capabilities().toArray(Capability[]::new);
         if (initializes()) {
             OutboxSchema.create(dataSource, store, capabilities);
+            OutboxSchema.create(dataSource, store, Capability.PAUSES); // so that an operator can pause it
             if (leadership != null) {
                 OutboxSchema.createLeader(dataSource, store);
             }

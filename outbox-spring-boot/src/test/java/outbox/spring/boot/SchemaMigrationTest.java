@@ -67,6 +67,21 @@ class SchemaMigrationTest {
         });
     }
 
+    @ParameterizedTest
+    @MethodSource("databases")
+    void the_starter_makes_the_tables_that_an_operator_needs(DataSource dataSource) {
+        on(dataSource)
+                .withPropertyValues("outbox.jdbc.initialize-schema=always", "outbox.capabilities=")
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    JdbcTemplate sql = new JdbcTemplate(dataSource);
+                    assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_pause", Long.class))
+                            .isZero();
+                    assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_audit", Long.class))
+                            .isZero();
+                });
+    }
+
     @Test
     void flyways_name_for_mariadb_has_what_its_name_for_mysql_has() {
         for (String migration : new String[] {

@@ -1,0 +1,174 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.BlockedAggregate;
+import outbox.admin.EventFilter;
+import outbox.admin.EventQuery;
+import outbox.admin.EventSummary;
+import outbox.admin.OutboxAdmin;
+import outbox.model.EventStatus;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+
+/** Shows the aggregates whose later events wait for one that is dead or fails. */
+@Command(
+        name = "blocked",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Lists aggregates that have a dead event in their order, and those whose first event fails while others"
+                    + " wait.",
+            "Needs a table that keeps an order. What to do: outbox replay, or outbox skip."
+        })
+final class BlockedCommand implements Callable<Integer> {
+
+    private static final int SHOWN_ERROR = 60;
+
+    private final Io io;
+
+    @Mixin
+    private DatabaseOptions database = new DatabaseOptions();
+
+    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
+    private String table = "";
+
+    @Option(names = "--limit", defaultValue = "50", description = "aggregates, 1 to 1000; default ${DEFAULT-VALUE}")
+    private int limit;
+
+    @Option(names = "--json", description = "for programs")
+    private boolean json;
+
+    BlockedCommand(Io io) {
+        this.io = io;
+    }
+
+    /** One aggregate and the event at its head. */
+    private record Blocked(
+            @Nullable String aggregateType,
+            @Nullable String aggregateId,
+            String eventId,
+            String eventType,
+            EventStatus head,
+            @Nullable Object since,
+            long waiting,
+            long alsoDead,
+            @Nullable String error) {}
+
+    @Override
+    public Integer call() throws Exception {
+        Target target = database.target(io, table);
+        target.requireEventTable("order");
+        List<Blocked> blocked = new ArrayList<>();
+        for (BlockedAggregate dead : target.admin().blockedAggregates(limit)) {
+            blocked.add(new Blocked(
+                    dead.aggregateType(),
+                    dead.aggregateId(),
+                    dead.eventId(),
+                    dead.eventType(),
+                    EventStatus.DEAD,
+                    dead.deadSince(),
+                    dead.waiting(),
+                    dead.alsoDead(),
+                    dead.lastError()));
+        }
+        addFailing(target.admin(), blocked);
+        if (json) {
+            io.out()
+                    .println(Json.pretty(new Answer()
+                            .with("table", table)
+                            .with(
+                                    "aggregates",
+                                    blocked.stream().map(BlockedCommand::answer).toList())
+                            .map()));
+        } else if (blocked.isEmpty()) {
+            io.err().println("No aggregate of " + table + " is blocked.");
+        } else {
+            print(blocked);
+        }
+        return ExitCode.OK;
+    }
+
+    /** The first events that are to be tried again, while others of their aggregates wait. */
+    private void addFailing(OutboxAdmin admin, List<Blocked> blocked) {
+        Set<String> known = new HashSet<>();
+        blocked.forEach(one -> known.add(one.aggregateType() + "\n" + one.aggregateId()));
+        EventQuery retries = query(EventFilter.builder().status(EventStatus.RETRY), OutboxAdmin.MAX_BLOCKED);
+        for (EventSummary head : admin.find(retries).events()) {
+            String id = head.aggregateId();
+            if (blocked.size() >= limit || id == null || !known.add(head.aggregateType() + "\n" + id)) {
+                continue;
+            }
+            EventFilter.Builder same = EventFilter.builder()
+                    .status(EventStatus.NEW, EventStatus.RETRY)
+                    .aggregateId(id);
+            String type = head.aggregateType();
+            if (type != null) {
+                same.aggregateType(type);
+            }
+            List<EventSummary> all =
+                    admin.find(query(same, EventQuery.MAX_PAGE_SIZE)).events();
+            if (all.size() > 1 && all.get(0).eventId().equals(head.eventId())) {
+                blocked.add(new Blocked(
+                        type,
+                        id,
+                        head.eventId(),
+                        head.eventType(),
+                        EventStatus.RETRY,
+                        head.createdAt(),
+                        all.size() - 1L,
+                        0,
+                        head.errorStart()));
+            }
+        }
+    }
+
+    private static EventQuery query(EventFilter.Builder filter, int size) {
+        return EventQuery.builder()
+                .filter(filter.build())
+                .order(EventQuery.Order.OLDEST_FIRST)
+                .pageSize(size)
+                .build();
+    }
+
+    private static Object answer(Blocked one) {
+        return new Answer()
+                .with("aggregateType", one.aggregateType())
+                .with("aggregateId", one.aggregateId())
+                .with("eventId", one.eventId())
+                .with("eventType", one.eventType())
+                .with("head", one.head())
+                .with("since", one.since())
+                .with("waiting", one.waiting())
+                .with("alsoDead", one.alsoDead())
+                .with("lastError", one.error())
+                .map();
+    }
+
+    private void print(List<Blocked> blocked) {
+        TextTable rows =
+                new TextTable("AGGREGATE", "TYPE", "HEAD", "EVENT", "EVENT TYPE", "SINCE", "WAITING", "DEAD", "ERROR");
+        for (Blocked one : blocked) {
+            rows.add(
+                    one.aggregateId(),
+                    one.aggregateType(),
+                    one.head(),
+                    one.eventId(),
+                    one.eventType(),
+                    one.since(),
+                    one.waiting(),
+                    one.alsoDead(),
+                    cut(one.error()));
+        }
+        rows.print(io.out());
+    }
+
+    private static @Nullable String cut(@Nullable String error) {
+        return error == null || error.length() <= SHOWN_ERROR ? error : error.substring(0, SHOWN_ERROR) + "…";
+    }
+}

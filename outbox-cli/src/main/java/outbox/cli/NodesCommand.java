@@ -1,0 +1,119 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.ClaimHolder;
+import outbox.jdbc.JdbcLeadership;
+import outbox.jdbc.LeaderInfo;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+/** Shows who delivers the events of a table. */
+@Command(
+        name = "nodes",
+        aliases = "leader",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Shows which session leads a table, and which nodes hold claims on its events, since when.",
+            "A node that lives renews its claims; one that is gone: outbox release."
+        })
+final class NodesCommand implements Callable<Integer> {
+
+    private final Io io;
+
+    @Mixin
+    private DatabaseOptions database = new DatabaseOptions();
+
+    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
+    private String table = "";
+
+    @Option(names = "--json", description = "for programs")
+    private boolean json;
+
+    NodesCommand(Io io) {
+        this.io = io;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        Target target = database.target(io, table);
+        Optional<LeaderInfo> leader = leader(target);
+        List<ClaimHolder> holders = target.admin().claimHolders();
+        Instant now = target.now();
+        if (json) {
+            io.out()
+                    .println(Json.pretty(new Answer()
+                            .with("table", table)
+                            .with("at", now)
+                            .with("leader", leader.map(NodesCommand::answer).orElse(null))
+                            .with(
+                                    "nodes",
+                                    holders.stream().map(NodesCommand::answer).toList())
+                            .map()));
+            return ExitCode.OK;
+        }
+        io.out().println(TextTable.oneLine(leader.map(NodesCommand::words).orElse("No session leads " + table + ".")));
+        if (holders.isEmpty()) {
+            io.out().println("Nobody holds claims on events of " + table + ".");
+        } else {
+            print(holders, now);
+        }
+        return ExitCode.OK;
+    }
+
+    /** By the name with its schema, which the relay uses; applications may use the name alone. */
+    static Optional<LeaderInfo> leader(Target target) throws SQLException {
+        String name = target.subject().table();
+        String qualified = Target.qualified(target.database(), target.subject().database(), name);
+        Optional<LeaderInfo> leader = JdbcLeadership.leaderOf(target.database(), qualified);
+        return leader.isPresent() || qualified.equals(name) ? leader : JdbcLeadership.leaderOf(target.database(), name);
+    }
+
+    private static Object answer(LeaderInfo leader) {
+        return new Answer()
+                .with("session", leader.session())
+                .with("application", leader.application())
+                .with("host", leader.host())
+                .with("since", leader.since())
+                .map();
+    }
+
+    private static Object answer(ClaimHolder holder) {
+        return new Answer()
+                .with("node", holder.node())
+                .with("events", holder.events())
+                .with("oldestClaim", holder.oldest())
+                .with("newestClaim", holder.newest())
+                .map();
+    }
+
+    private static String words(LeaderInfo leader) {
+        return "Led by session " + leader.session() + part(", application ", leader.application())
+                + part(", host ", leader.host()) + part(", connected since ", leader.since()) + ".";
+    }
+
+    private static String part(String before, @Nullable Object value) {
+        return value == null ? "" : before + value;
+    }
+
+    private void print(List<ClaimHolder> holders, Instant now) {
+        TextTable rows = new TextTable("NODE", "EVENTS", "OLDEST CLAIM", "LAST CLAIM OR RENEWAL", "SILENT FOR");
+        for (ClaimHolder holder : holders) {
+            String node = holder.node();
+            rows.add(
+                    node == null ? "(the table does not keep it)" : node,
+                    holder.events(),
+                    holder.oldest(),
+                    holder.newest(),
+                    Duration.between(holder.newest(), now));
+        }
+        rows.print(io.out());
+    }
+}

@@ -1,0 +1,163 @@
+package outbox.cli;
+
+import org.jspecify.annotations.Nullable;
+import outbox.admin.AdminResult;
+import outbox.admin.PauseRequest;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+/** Stops the delivery of events on all nodes, or lets it go on. */
+abstract class PauseCommand implements Callable<Integer> {
+
+    private final Io io;
+
+    @Mixin
+    private DatabaseOptions database = new DatabaseOptions();
+
+    @Mixin
+    private ChangeOptions change = new ChangeOptions();
+
+    @Option(names = "--table", required = true, description = "the table; always named")
+    private String table = "";
+
+    @ArgGroup(multiplicity = "1")
+    private Scope scope = new Scope();
+
+    /** What is meant: one of them. */
+    static final class Scope {
+
+        @Option(names = "--all", required = true, description = "all events of the table")
+        private boolean all;
+
+        @Option(names = "--type", required = true, paramLabel = "TYPE", description = "events of this type")
+        private @Nullable String type;
+
+        @Option(
+                names = "--listener",
+                required = true,
+                paramLabel = "NAME",
+                description = "events of this listener: its name, or AGGREGATE_TYPE:EVENT_TYPE")
+        private @Nullable String listener;
+
+        PauseRequest.Builder request() {
+            if (type != null) {
+                return PauseRequest.type(type);
+            }
+            return listener != null ? PauseRequest.listener(listener) : PauseRequest.outbox();
+        }
+
+        String words() {
+            if (all) {
+                return "all events";
+            }
+            return type != null ? "type " + type : "listener " + listener;
+        }
+    }
+
+    PauseCommand(Io io) {
+        this.io = io;
+    }
+
+    abstract AdminResult run(Target target, PauseRequest request);
+
+    abstract String verb();
+
+    abstract String sql(String pauses, PauseRequest request);
+
+    @Override
+    public final Integer call() throws Exception {
+        PauseRequest.Builder request = scope.request().actor(change.actor()).reason(change.reason());
+        change.requestId().ifPresent(request::requestId);
+        Target target = database.changedTarget(io, table);
+        target.requireEventTable("pauses");
+        PauseRequest look = request.build();
+        AdminResult found = run(target, look);
+        String pauses = table.substring(0, table.indexOf('.') + 1) + "outbox_pause";
+        String words = TextTable.oneLine(scope.words());
+        Plan plan = new Plan(verb(), table, sql(pauses, look), found.affected(), found.matched(), false, words);
+        boolean wasMade = target.admin().audit(look.requestId()).isPresent();
+        Optional<Integer> refused = wasMade ? Optional.empty() : change.confirm(io, plan);
+        if (refused.isPresent()) {
+            return refused.get();
+        }
+        AdminResult done =
+                run(target, request.requestId(look.requestId()).confirmed(true).build());
+        if (change.isJson()) {
+            io.out()
+                    .println(Json.pretty(plan.answer(true)
+                            .with("requestId", done.requestId())
+                            .with("affected", done.affected())
+                            .with("repeated", done.repeated())
+                            .map()));
+        } else {
+            io.out()
+                    .println((done.repeated() ? "Done before" : "Done") + ": " + verb().toLowerCase(Locale.ROOT)
+                            + " of " + words + ". Audit record " + done.requestId() + ".");
+        }
+        return ExitCode.OK;
+    }
+
+    @Command(
+            name = "pause",
+            mixinStandardHelpOptions = true,
+            description = {
+                "Stops the delivery of all events, of a type or of a listener on all nodes, until it is resumed.",
+                "Events go on being written and wait; no attempt counts. outbox status shows what is paused."
+            })
+    static final class Pause extends PauseCommand {
+
+        Pause(Io io) {
+            super(io);
+        }
+
+        @Override
+        AdminResult run(Target target, PauseRequest request) {
+            return target.admin().pause(request);
+        }
+
+        @Override
+        String verb() {
+            return "Pause";
+        }
+
+        @Override
+        String sql(String pauses, PauseRequest request) {
+            return "INSERT INTO " + pauses + " -- " + request.scope() + " " + TextTable.oneLine(request.name());
+        }
+    }
+
+    @Command(
+            name = "resume",
+            mixinStandardHelpOptions = true,
+            description = {
+                "Ends a pause: of all events, of a type or of a listener.",
+                "Each pause is for itself: a type stays paused while the whole table is resumed."
+            })
+    static final class Resume extends PauseCommand {
+
+        Resume(Io io) {
+            super(io);
+        }
+
+        @Override
+        AdminResult run(Target target, PauseRequest request) {
+            return target.admin().resume(request);
+        }
+
+        @Override
+        String verb() {
+            return "Resume";
+        }
+
+        @Override
+        String sql(String pauses, PauseRequest request) {
+            return "DELETE FROM " + pauses + " -- " + request.scope() + " " + TextTable.oneLine(request.name());
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package outbox.cli;
+
+import outbox.admin.AdminRequest;
+import outbox.admin.AdminResult;
+import outbox.admin.EventFilter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+import java.util.List;
+
+/** Makes waiting events due. */
+@Command(
+        name = "run-now",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Makes events due that wait for their time or for their next attempt. Attempts stay as they are.",
+            "What a node holds is left alone. For a reconcile job: outbox reconcile run JOB."
+        })
+final class RunNowCommand extends ChangeCommand {
+
+    @Parameters(arity = "0..*", paramLabel = "EVENT", description = "ids of events; or a filter")
+    private List<String> eventIds = List.of();
+
+    RunNowCommand(Io io) {
+        super(io);
+    }
+
+    @Override
+    List<String> eventIds() {
+        return eventIds;
+    }
+
+    @Override
+    void checkBulk() {}
+
+    @Override
+    void choose(AdminRequest.Builder request, EventFilter chosen) {
+        request.unfinished(chosen);
+    }
+
+    @Override
+    void complete(AdminRequest.Builder request) {}
+
+    @Override
+    AdminResult run(Target target, AdminRequest request) {
+        return target.admin().runNow(request);
+    }
+
+    @Override
+    String verb() {
+        return "Run-now";
+    }
+
+    @Override
+    String sql(ChangeSql sql, AdminRequest request) {
+        return sql.runNow(request.filter(), request.cap());
+    }
+}

@@ -1,0 +1,105 @@
+package outbox.jdbc;
+
+import org.jspecify.annotations.Nullable;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+
+/** Asks who leads a table, without taking part. */
+final class LeaderQuery {
+
+    /** Binds: upper half of the key, lower half. */
+    private static final String POSTGRES = """
+            SELECT l.pid::text, a.application_name, host(a.client_addr), a.backend_start
+              FROM pg_locks l
+              LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+             WHERE l.locktype = 'advisory'
+               AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+               AND l.classid::bigint = ?
+               AND l.objid::bigint = ?
+               AND l.objsubid = 1
+               AND l.granted
+            """;
+
+    /** Binds: name of the lock. A user without the privilege PROCESS sees its own sessions only. */
+    private static final String MYSQL = """
+            SELECT CAST(u.id AS CHAR), p.user, p.host
+              FROM (SELECT IS_USED_LOCK(?) AS id) u
+              LEFT JOIN information_schema.processlist p ON p.id = u.id
+             WHERE u.id IS NOT NULL
+            """;
+
+    /** Binds: table. */
+    private static final String H2 = """
+            SELECT holder
+              FROM %s
+             WHERE outbox_table = ?
+               AND lease_until > CURRENT_TIMESTAMP
+            """;
+
+    private LeaderQuery() {}
+
+    static Optional<LeaderInfo> ask(Connection connection, String product, TableName table) throws SQLException {
+        return switch (product) {
+            case "postgresql" -> postgres(connection, PostgresLeaderLock.key(table));
+            case "mysql" -> mySql(connection, table);
+            default -> h2(connection, table);
+        };
+    }
+
+    private static Optional<LeaderInfo> postgres(Connection connection, long key) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(POSTGRES)) {
+            select.setLong(1, key >>> 32);
+            select.setLong(2, key & 0xffffffffL);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next()
+                        ? Optional.of(
+                                new LeaderInfo(row.getString(1), blank(row.getString(2)), row.getString(3), time(row)))
+                        : Optional.empty();
+            }
+        }
+    }
+
+    private static @Nullable Instant time(ResultSet row) throws SQLException {
+        OffsetDateTime time = row.getObject(4, OffsetDateTime.class);
+        return time == null ? null : time.toInstant();
+    }
+
+    private static Optional<LeaderInfo> mySql(Connection connection, TableName table) throws SQLException {
+        String name = MySqlLeaderLock.name(table, Objects.requireNonNullElse(connection.getCatalog(), ""));
+        try (PreparedStatement select = connection.prepareStatement(MYSQL)) {
+            select.setString(1, name);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next()
+                        ? Optional.of(new LeaderInfo(
+                                row.getString(1), blank(row.getString(2)), blank(row.getString(3)), null))
+                        : Optional.empty();
+            }
+        }
+    }
+
+    private static Optional<LeaderInfo> h2(Connection connection, TableName table) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(H2.formatted(H2LeaderLock.table(table)))) {
+            select.setString(1, table.simpleName().toLowerCase(Locale.ROOT));
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? Optional.of(new LeaderInfo(row.getString(1), null, null, null)) : Optional.empty();
+            }
+        } catch (SQLException e) {
+            if (SqlStates.isTableMissing(e)) {
+                return Optional.empty(); // nobody can lead it
+            }
+            throw e;
+        }
+    }
+
+    private static @Nullable String blank(@Nullable String text) {
+        return text == null || text.isBlank() ? null : text;
+    }
+}
