@@ -696,7 +696,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         private @Nullable Duration untakenLimit;
         private int keepAttempts = ClaimedStore.DEFAULT_ATTEMPTS;
         private boolean virtualThreads;
-        private BiFunction<EventEnvelope, Throwable, String> errorText = (event, failure) -> ErrorText.of(failure);
+        private BiFunction<EventEnvelope, Throwable, String> errorText = ErrorText::of;
 
         private Builder() {}
 
@@ -890,7 +890,10 @@ public final class OutboxDispatcher implements AutoCloseable {
             return this;
         }
 
-        /** What is kept of a failure in {@code last_error}, and logged; default {@link ErrorText#of}. */
+        /**
+         * What is kept of a failure in {@code last_error}, and logged; default {@link ErrorText#of(EventEnvelope,
+         * Throwable)}, which hides the payload.
+         */
         public Builder errorText(BiFunction<EventEnvelope, Throwable, String> errorText) {
             this.errorText = Objects.requireNonNull(errorText, "errorText");
             return this;

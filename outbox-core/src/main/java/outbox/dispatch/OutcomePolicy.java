@@ -26,7 +26,7 @@ final class OutcomePolicy {
     private final BiFunction<EventEnvelope, Throwable, String> errorText;
 
     OutcomePolicy(RetryPolicy retryPolicy, int maxAttempts, RetryRules rules, ListenerNames names) {
-        this(retryPolicy, maxAttempts, rules, names, (event, failure) -> ErrorText.of(failure));
+        this(retryPolicy, maxAttempts, rules, names, ErrorText::of);
     }
 
     OutcomePolicy(

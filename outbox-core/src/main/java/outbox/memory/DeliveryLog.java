@@ -48,7 +48,7 @@ public final class DeliveryLog implements EventInterceptor {
             line.append(" latencyMs=").append((System.nanoTime() - attempt.startNanos()) / 1_000_000);
         }
         if (error != null) {
-            add(line, "error", ErrorText.of(error));
+            add(line, "error", ErrorText.of(event, error));
         }
         LOG.log(level, line.toString());
     }

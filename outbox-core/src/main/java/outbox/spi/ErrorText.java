@@ -1,6 +1,12 @@
 package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.internal.PayloadMask;
+import outbox.model.OutboxEvent;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 /** The text kept in {@code last_error}: what was thrown, made fit for any database and any page. */
 public final class ErrorText {
@@ -19,6 +25,28 @@ public final class ErrorText {
             cause = causeOf(cause);
         }
         return clean(text.toString());
+    }
+
+    /**
+     * Describes why an event failed, without its payload, which a listener or a receiver may have put into its
+     * message. What the payload has too is replaced by {@code [payload]}: runs of 12 or more characters, and a
+     * shorter payload as a whole. White space, quotes and backslashes are not compared, so a payload is found
+     * compact, pretty-printed or escaped. Event id, event type and aggregate id stay.
+     */
+    public static String of(EventEnvelope event, Throwable error) {
+        return PayloadMask.hide(
+                of(error), event.payloadJson(), known(event.eventId(), event.eventType(), event.aggregateId()));
+    }
+
+    /** Hides the payload of a stored event in a text, on the terms of {@link #of(EventEnvelope, Throwable)}. */
+    public static String withoutPayload(OutboxEvent event, String text) {
+        byte[] bytes = event.payloadBytes();
+        String payload = bytes != null ? new String(bytes, StandardCharsets.UTF_8) : event.payloadJson();
+        return PayloadMask.hide(text, payload, known(event.eventId(), event.eventType(), event.aggregateId()));
+    }
+
+    private static List<String> known(String eventId, String eventType, @Nullable String aggregateId) {
+        return aggregateId == null ? List.of(eventId, eventType) : List.of(eventId, eventType, aggregateId);
     }
 
     /** Cuts to {@link #MAX_LENGTH} characters on a code point and replaces what a database may refuse: NUL, other control characters, lone surrogates. */

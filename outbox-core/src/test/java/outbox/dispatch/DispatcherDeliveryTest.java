@@ -111,6 +111,20 @@ class DispatcherDeliveryTest {
     }
 
     @Test
+    void the_error_that_is_kept_does_not_show_the_payload() {
+        EventEnvelope secret = EventEnvelope.ofJson("t", "{\"card\": \"4111 1111 1111 1111\"}");
+        rig.on("t", event -> {
+            throw new IllegalArgumentException("cannot read " + event.payloadJson());
+        });
+        QueuedEvent event = rig.hot(secret);
+
+        rig.start(builder -> builder).enqueueHot(event);
+
+        eventually(() -> assertStatus(event, EventStatus.RETRY));
+        assertThat(row(event).error()).isEqualTo("java.lang.IllegalArgumentException: cannot read [payload]");
+    }
+
+    @Test
     void what_an_interceptor_throws_afterwards_changes_nothing() {
         rig.on("t", event -> steps.add("listener"));
         QueuedEvent event = rig.hot("t");

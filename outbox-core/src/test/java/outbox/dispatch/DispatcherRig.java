@@ -82,6 +82,10 @@ final class DispatcherRig implements AutoCloseable {
         return new QueuedEvent(store.given(eventType), Source.HOT, 0);
     }
 
+    QueuedEvent hot(EventEnvelope event) {
+        return new QueuedEvent(store.given(event), Source.HOT, 0);
+    }
+
     QueuedEvent cold(String eventType) {
         return cold(store.given(eventType), 0);
     }

@@ -2,13 +2,52 @@ package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import outbox.EventEnvelope;
+import outbox.model.OutboxEvent;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /** The exceptions that listeners throw are not ours: none of them may make an outcome unwritable. */
 class ErrorTextTest {
+
+    @Test
+    void ids_and_the_type_of_the_event_stay_readable() {
+        String order = "7b0d5f0e-2d0c-4c0a-9a54-4f6a52c1f0aa";
+        EventEnvelope event = EventEnvelope.builder("order.created.v1")
+                .eventId("01JD0000000000000000000000")
+                .aggregateType("order")
+                .aggregateId(order)
+                .payloadJson(
+                        "{\"order\":\"" + order + "\",\"type\":\"order.created.v1\",\"card\":\"4111111111111111\"}")
+                .build();
+
+        String text = ErrorText.of(
+                event, new IllegalStateException("order.created.v1: no order " + order + " for 4111111111111111"));
+
+        assertThat(text)
+                .isEqualTo("java.lang.IllegalStateException: order.created.v1: no order " + order + " for [payload]");
+    }
+
+    @Test
+    void a_payload_given_as_bytes_is_hidden_as_text() {
+        EventEnvelope event = EventEnvelope.builder("t")
+                .payloadBytes("name;iban\nada;DE02120300000000202051".getBytes(StandardCharsets.UTF_8))
+                .build();
+
+        assertThat(ErrorText.of(event, new IllegalStateException("bad line: ada;DE02120300000000202051")))
+                .isEqualTo("java.lang.IllegalStateException: bad line: [payload]");
+    }
+
+    @Test
+    void the_payload_of_a_stored_event_is_hidden_in_a_text_too() {
+        OutboxEvent event =
+                new OutboxEvent("1", "t", null, null, null, "{\"card\":\"4111111111111111\"}", null, 0, Instant.EPOCH);
+
+        assertThat(ErrorText.withoutPayload(event, "no card 4111111111111111")).isEqualTo("no card [payload]");
+    }
 
     @Test
     void an_exception_is_told_by_class_and_message() {

@@ -59,7 +59,7 @@ class SeeingTest {
                             "*",
                             "bad",
                             event -> {
-                                throw new GiveUpException("never");
+                                throw new GiveUpException("never " + event.payloadJson());
                             },
                             "bad"));
         }
@@ -171,6 +171,29 @@ class SeeingTest {
         HttpResponse<String> nobody = post("/outbox/default/pause", "{\"reason\":\"stop\"}");
         assertThat(nobody.statusCode()).isEqualTo(400);
         assertThat(nobody.body()).contains("'by' is required");
+    }
+
+    @Test
+    void many_events_are_changed_over_http_only_with_filter_cap_and_rate() throws Exception {
+        String id = write("bad");
+        await().untilAsserted(() ->
+                assertThat(get("/outbox/default/events/" + id).body()).contains("\"status\":\"DEAD\""));
+        String who = "\"by\":\"ops\",\"reason\":\"try\",";
+
+        assertRefused(post("/outbox/default/discard", "{" + who + "\"status\":\"DEAD\",\"cap\":10}"), "no filter");
+        assertRefused(post("/outbox/default/discard", "{" + who + "\"type\":\"bad\"}"), "'cap'");
+        assertRefused(post("/outbox/default/replay", "{" + who + "\"type\":\"bad\",\"cap\":10}"), "'rate'");
+        assertThat(post("/outbox/default/replay", "{" + who + "\"type\":\"bad\",\"cap\":10,\"rate\":5}")
+                        .body())
+                .contains("\"dryRun\":true");
+        assertThat(get("/outbox/default/events?type=bad&before=2100-01-01T00:00:00Z")
+                        .body())
+                .contains(id, "never [payload]");
+    }
+
+    private static void assertRefused(HttpResponse<String> response, String reason) {
+        assertThat(response.statusCode()).isEqualTo(400);
+        assertThat(response.body()).contains(reason);
     }
 
     @Test

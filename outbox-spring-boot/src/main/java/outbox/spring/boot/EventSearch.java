@@ -6,6 +6,8 @@ import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.model.EventStatus;
 
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.Locale;
 
 /** Which events an operation of the endpoint means, as it was asked; what is null does not matter. */
@@ -15,7 +17,15 @@ record EventSearch(
         @Nullable String status,
         @Nullable String aggregateType,
         @Nullable String aggregateId,
-        @Nullable String error) {
+        @Nullable String error,
+        @Nullable String key,
+        @Nullable String from,
+        @Nullable String before) {
+
+    /** All events if there is no type. */
+    static EventSearch ofType(@Nullable String type) {
+        return new EventSearch(null, type, null, null, null, null, null, null, null);
+    }
 
     EventQuery query(@Nullable Integer limit, @Nullable String cursor) {
         EventQuery.Builder query = EventQuery.builder().filter(isEmpty() ? EventFilter.all() : filter());
@@ -29,12 +39,18 @@ record EventSearch(
     }
 
     boolean isEmpty() {
-        return eventId == null
-                && type == null
-                && status == null
-                && aggregateType == null
-                && aggregateId == null
-                && error == null;
+        return eventId == null && status == null && !isNarrow();
+    }
+
+    /** Whether anything but the id and the status is asked for. */
+    boolean isNarrow() {
+        return type != null
+                || aggregateType != null
+                || aggregateId != null
+                || error != null
+                || key != null
+                || from != null
+                || before != null;
     }
 
     /** Refuses a search without any condition. */
@@ -58,7 +74,25 @@ record EventSearch(
         if (error != null) {
             filter.errorContains(error);
         }
+        if (key != null) {
+            filter.dedupKey(key);
+        }
+        if (from != null) {
+            filter.createdFrom(time("from", from));
+        }
+        if (before != null) {
+            filter.createdBefore(time("before", before));
+        }
         return filter.build();
+    }
+
+    private static Instant time(String name, String value) {
+        try {
+            return Instant.parse(value);
+        } catch (DateTimeParseException e) {
+            throw new IllegalArgumentException(
+                    name + " must be a time in UTC, as in 2026-11-01T00:00:00Z, not '" + value + "'", e);
+        }
     }
 
     private static EventStatus statusOf(String name) {

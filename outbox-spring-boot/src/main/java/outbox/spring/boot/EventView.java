@@ -5,12 +5,18 @@ import outbox.admin.Attempt;
 import outbox.admin.EventDetails;
 import outbox.admin.EventSummary;
 import outbox.model.OutboxEvent;
+import outbox.spi.ErrorText;
 
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
-/** What the endpoint shows of an event. Payload and values of headers may be confidential: they are shown only if that is switched on. */
+/**
+ * What the endpoint shows of an event. Payload and values of headers may be confidential: they are shown only if that
+ * is switched on. The dispatcher keeps the payload out of errors; those of one event, which may come from elsewhere,
+ * are looked through again.
+ */
 final class EventView {
 
     private EventView() {}
@@ -38,8 +44,14 @@ final class EventView {
 
     static Map<String, Object> of(EventDetails details, boolean showPayload) {
         Map<String, Object> view = of(details.summary());
-        put(view, "error", details.lastError());
-        view.put("history", details.history().stream().map(EventView::attempt).toList());
+        UnaryOperator<String> shown =
+                showPayload ? error -> error : error -> ErrorText.withoutPayload(details.event(), error);
+        put(view, "error", applied(shown, details.lastError()));
+        view.put(
+                "history",
+                details.history().stream()
+                        .map(attempt -> attempt(attempt, shown))
+                        .toList());
         if (showPayload) {
             showPayload(view, details.event());
             put(view, "headers", details.event().headersJson());
@@ -56,13 +68,17 @@ final class EventView {
         }
     }
 
-    private static Map<String, Object> attempt(Attempt attempt) {
+    private static @Nullable String applied(UnaryOperator<String> shown, @Nullable String error) {
+        return error == null ? null : shown.apply(error);
+    }
+
+    private static Map<String, Object> attempt(Attempt attempt, UnaryOperator<String> shown) {
         Map<String, Object> view = new LinkedHashMap<>();
         view.put("number", attempt.number());
         put(view, "startedAt", attempt.startedAt());
         RelayView.putDuration(view, "took", attempt.took());
         view.put("node", attempt.node());
-        put(view, "error", attempt.error());
+        put(view, "error", applied(shown, attempt.error()));
         return view;
     }
 

@@ -44,13 +44,16 @@ class OutboxEndpoint {
             @Nullable String aggregateType,
             @Nullable String aggregateId,
             @Nullable String error,
+            @Nullable String key,
+            @Nullable String from,
+            @Nullable String before,
             @Nullable Integer limit,
             @Nullable String cursor) {
         return refusing(() -> search(
                 operations,
                 outbox,
                 what,
-                new EventSearch(null, type, status, aggregateType, aggregateId, error),
+                new EventSearch(null, type, status, aggregateType, aggregateId, error, key, from, before),
                 limit,
                 cursor));
     }
@@ -75,18 +78,21 @@ class OutboxEndpoint {
             @Nullable String aggregateType,
             @Nullable String aggregateId,
             @Nullable String error,
+            @Nullable String key,
+            @Nullable String from,
+            @Nullable String before,
             @Nullable String listener,
-            @Nullable Boolean all,
-            @Nullable Integer cap) {
+            @Nullable Integer cap,
+            @Nullable Integer rate) {
         OutboxOperations.Wish wish = new OutboxOperations.Wish(
                 who(securityContext, by),
                 reason,
                 Boolean.TRUE.equals(confirm),
                 requestId,
                 listener,
-                new EventSearch(eventId, type, status, aggregateType, aggregateId, error),
-                Boolean.TRUE.equals(all),
-                cap);
+                new EventSearch(eventId, type, status, aggregateType, aggregateId, error, key, from, before),
+                cap,
+                rate);
         return refusing(() -> operations.act(outbox, action, wish));
     }
 

@@ -11,7 +11,8 @@ import java.time.Duration;
  * @param enabled whether there is the endpoint; it must be exposed as well, by management.endpoints.web.exposure.include
  * @param writesEnabled whether it pauses, resumes, replays and discards
  * @param showPayload when it shows payloads and values of headers: never or always
- * @param timeout how long it waits for the numbers of an outbox, 1ms to 1m
+ * @param timeout how long it waits for the numbers of an outbox, and how long each statement of a search or a change
+ * may run in the database, there in whole seconds; 1ms to 1m
  * @param keepStatistics how long counts by type and status are kept before the whole table is read again, 1s to 1h
  */
 @ConfigurationProperties("outbox.endpoint")

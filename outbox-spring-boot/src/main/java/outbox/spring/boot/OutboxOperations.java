@@ -7,26 +7,37 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import outbox.admin.Backlog;
 import outbox.admin.EventCursor;
-import outbox.admin.EventFilter;
 import outbox.admin.EventPage;
 import outbox.admin.OutboxAdmin;
 import outbox.admin.OutboxStatistics;
 import outbox.admin.PauseRequest;
 import outbox.admin.TypeCount;
 
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** What the endpoint shows and does, whoever asks. Numbers of the table are kept for a while, and waited for in bounded time, however often they are asked for. */
+/**
+ * What the endpoint shows and does, for HTTP and JMX. Numbers of the table are kept for a while, and waited for in
+ * bounded time, however often they are asked for. All of it together uses at most {@value OperationGate#PLACES}
+ * connections of the application, each statement for a limited time. A change of events has the terms of the {@code
+ * outbox} command.
+ */
 final class OutboxOperations {
 
     private static final Duration KEEP = Duration.ofSeconds(1);
+    private static final Duration READING_LIMIT = Duration.ofSeconds(30); // numbers have a thread of their own
+    private static final Duration PATIENCE = Duration.ofSeconds(1);
+    private static final Set<String> TIME_IS_UP = Set.of("57014", "70100"); // SQL states; the second is MariaDB's
     private static final List<AdminAction> ACTIONS =
             List.of(AdminAction.PAUSE, AdminAction.RESUME, AdminAction.REPLAY, AdminAction.DISCARD);
 
@@ -34,6 +45,7 @@ final class OutboxOperations {
     private final OutboxEndpointProperties properties;
     private final Map<String, TimedReading<Backlog>> backlogs = new ConcurrentHashMap<>(); // by outbox, as the next
     private final Map<String, TimedReading<OutboxStatistics>> statistics = new ConcurrentHashMap<>();
+    private final OperationGate gate = new OperationGate();
 
     OutboxOperations(Supplier<List<OutboxInstance>> instances, OutboxEndpointProperties properties) {
         this.instances = instances;
@@ -53,7 +65,7 @@ final class OutboxOperations {
         TimedReading.Answer<Backlog> answer = backlogs.computeIfAbsent(
                         outbox.name(),
                         name -> new TimedReading<>(
-                                name + "-endpoint", () -> outbox.admin().backlog(), KEEP, properties.timeout()))
+                                name + "-endpoint", reading(outbox, OutboxAdmin::backlog), KEEP, properties.timeout()))
                 .get();
         Backlog backlog = answer.value();
         if (backlog != null) {
@@ -65,6 +77,14 @@ final class OutboxOperations {
         return view;
     }
 
+    private <T> Supplier<T> reading(OutboxInstance outbox, Function<OutboxAdmin, T> question) {
+        return () -> gate.run(READING_LIMIT, () -> question.apply(admin(outbox, READING_LIMIT)));
+    }
+
+    private static OutboxAdmin admin(OutboxInstance outbox, Duration limit) {
+        return new OutboxAdmin(new TimeLimitedConnections(outbox.connections(), limit), outbox.store());
+    }
+
     /** One outbox, with its counts by type and status. */
     Map<String, Object> outbox(String name) {
         OutboxInstance outbox = require(name);
@@ -74,7 +94,7 @@ final class OutboxOperations {
                         name,
                         key -> new TimedReading<>(
                                 key + "-statistics",
-                                () -> outbox.admin().statistics(),
+                                reading(outbox, OutboxAdmin::statistics),
                                 properties.keepStatistics(),
                                 properties.timeout()))
                 .get();
@@ -103,8 +123,7 @@ final class OutboxOperations {
     }
 
     Map<String, Object> events(String name, EventSearch search, @Nullable Integer limit, @Nullable String cursor) {
-        OutboxAdmin admin = require(name).admin();
-        return asked(() -> {
+        return asked(require(name), admin -> {
             EventPage page = admin.find(search.query(limit, cursor));
             Map<String, Object> view = new LinkedHashMap<>();
             view.put("events", page.events().stream().map(EventView::of).toList());
@@ -117,8 +136,7 @@ final class OutboxOperations {
     }
 
     Map<String, Object> event(String name, String eventId) {
-        OutboxAdmin admin = require(name).admin();
-        return asked(() -> admin.find(eventId))
+        return asked(require(name), admin -> admin.find(eventId))
                 .map(details ->
                         EventView.of(details, properties.showPayload() == OutboxEndpointProperties.ShowPayload.ALWAYS))
                 .orElseThrow(() -> new RefusedOperationException(
@@ -132,7 +150,7 @@ final class OutboxOperations {
                     RefusedOperationException.FORBIDDEN,
                     "The endpoint only reads. Set outbox.endpoint.writes-enabled=true to let it " + action);
         }
-        OutboxAdmin admin = require(name).admin();
+        OutboxInstance outbox = require(name);
         AdminAction wanted = Arrays.stream(AdminAction.values())
                 .filter(some -> ACTIONS.contains(some)
                         && some.name().toLowerCase(Locale.ROOT).equals(action))
@@ -140,13 +158,15 @@ final class OutboxOperations {
                 .orElseThrow(() -> new RefusedOperationException(
                         RefusedOperationException.NOT_FOUND,
                         "There is no action '" + action + "': it is pause, resume, replay or discard"));
-        return asked(() -> view(
-                switch (wanted) {
-                    case PAUSE -> admin.pause(wish.pause());
-                    case RESUME -> admin.resume(wish.pause());
-                    case REPLAY -> admin.replay(wish.change());
-                    default -> admin.discard(wish.change());
-                }));
+        return asked(
+                outbox,
+                admin -> view(
+                        switch (wanted) {
+                            case PAUSE -> admin.pause(wish.pause());
+                            case RESUME -> admin.resume(wish.pause());
+                            case REPLAY -> admin.replay(wish.replay());
+                            default -> admin.discard(wish.discard());
+                        }));
     }
 
     private static Map<String, Object> view(AdminResult result) {
@@ -169,14 +189,25 @@ final class OutboxOperations {
                         RefusedOperationException.NOT_FOUND, "There is no outbox with the name " + name));
     }
 
-    private static <T> T asked(Supplier<T> question) {
+    private <T> T asked(OutboxInstance outbox, Function<OutboxAdmin, T> question) {
         try {
-            return question.get();
+            return gate.run(PATIENCE, () -> question.apply(admin(outbox, properties.timeout())));
         } catch (IllegalArgumentException | IllegalStateException e) { // a wrong value, or what the table cannot do
             throw new RefusedOperationException(RefusedOperationException.BAD_REQUEST, String.valueOf(e.getMessage()));
         } catch (OutboxException e) {
-            throw new RefusedOperationException(RefusedOperationException.UNAVAILABLE, String.valueOf(e.getMessage()));
+            throw new RefusedOperationException(RefusedOperationException.UNAVAILABLE, e.getMessage() + hint(e));
         }
+    }
+
+    private static String hint(OutboxException failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLTimeoutException
+                    || cause instanceof SQLException sql && TIME_IS_UP.contains(String.valueOf(sql.getSQLState()))) {
+                return ". A statement of the endpoint may run no longer than outbox.endpoint.timeout. Narrow the filter,"
+                        + " or use the outbox command";
+            }
+        }
+        return "";
     }
 
     /**
@@ -186,10 +217,10 @@ final class OutboxOperations {
      * @param reason why, required
      * @param confirm whether to do it; otherwise it only answers what it would do
      * @param requestId makes repetitions harmless; null for a new one
-     * @param listener of a pause: which listener
+     * @param listener of a pause: which listener; of a replay: the only one that may receive the events
      * @param events which events; of a pause only the type
-     * @param all whether all dead events are meant
-     * @param cap how many events are changed at most
+     * @param cap how many events are changed at most; needed with a filter
+     * @param rate of a replay: how many events become due per second; needed with a filter
      */
     record Wish(
             @Nullable String by,
@@ -198,13 +229,17 @@ final class OutboxOperations {
             @Nullable String requestId,
             @Nullable String listener,
             EventSearch events,
-            boolean all,
-            @Nullable Integer cap) {
+            @Nullable Integer cap,
+            @Nullable Integer rate) {
 
         PauseRequest pause() {
             String type = events.type();
             if (type != null && listener != null) {
                 throw new IllegalArgumentException("type or listener, not both");
+            }
+            if (!events.equals(EventSearch.ofType(type)) || cap != null || rate != null) {
+                throw new IllegalArgumentException(
+                        "What is paused is an outbox, a type or a listener; it takes no other filter, cap or rate");
             }
             PauseRequest.Builder request = type != null
                     ? PauseRequest.type(type)
@@ -216,23 +251,43 @@ final class OutboxOperations {
             return request.build();
         }
 
-        AdminRequest change() {
-            if (events.isEmpty() != all) {
-                throw new IllegalArgumentException(
-                        "Say which events are meant, by eventId, type, status, aggregateType, aggregateId or error, or all=true for all dead ones");
+        AdminRequest replay() {
+            AdminRequest.Builder request = change();
+            if (rate == null && events.eventId() == null) {
+                throw new IllegalArgumentException("A filter needs 'rate': how many events become due per second");
+            }
+            return request.build();
+        }
+
+        AdminRequest discard() {
+            return change().build();
+        }
+
+        /** One event by its id, or those that a filter finds, which then needs a cap: the terms of the command. */
+        private AdminRequest.Builder change() {
+            if (events.eventId() == null && !events.isNarrow()) {
+                throw new IllegalArgumentException("Say which events are meant: by eventId, or by one or more of type,"
+                        + " aggregateType, aggregateId, key, error, from and before. A status alone is no filter");
+            }
+            if (events.eventId() == null && cap == null) {
+                throw new IllegalArgumentException("A filter needs 'cap': how many events are changed at most");
             }
             AdminRequest.Builder request = AdminRequest.builder()
-                    .filter(all ? EventFilter.all() : events.filter())
+                    .filter(events.filter())
                     .actor(required("by", by))
                     .reason(required("reason", reason))
+                    .cap(cap == null ? 1 : cap)
                     .confirmed(confirm);
             if (requestId != null) {
                 request.requestId(requestId);
             }
-            if (cap != null) {
-                request.cap(cap);
+            if (rate != null) {
+                request.eventsPerSecond(rate);
             }
-            return request.build();
+            if (listener != null) {
+                request.toListener(listener);
+            }
+            return request;
         }
 
         private static String required(String name, @Nullable String value) {

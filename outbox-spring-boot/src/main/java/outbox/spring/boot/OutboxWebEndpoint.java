@@ -51,9 +51,12 @@ class OutboxWebEndpoint {
             @Nullable String aggregateType,
             @Nullable String aggregateId,
             @Nullable String error,
+            @Nullable String key,
+            @Nullable String from,
+            @Nullable String before,
             @Nullable Integer limit,
             @Nullable String cursor) {
-        EventSearch search = new EventSearch(null, type, status, aggregateType, aggregateId, error);
+        EventSearch search = new EventSearch(null, type, status, aggregateType, aggregateId, error, key, from, before);
         return answer(() -> OutboxEndpoint.search(operations, outbox, what, search, limit, cursor));
     }
 
@@ -78,18 +81,21 @@ class OutboxWebEndpoint {
             @Nullable String aggregateType,
             @Nullable String aggregateId,
             @Nullable String error,
+            @Nullable String key,
+            @Nullable String from,
+            @Nullable String before,
             @Nullable String listener,
-            @Nullable Boolean all,
-            @Nullable Integer cap) {
+            @Nullable Integer cap,
+            @Nullable Integer rate) {
         OutboxOperations.Wish wish = new OutboxOperations.Wish(
                 OutboxEndpoint.who(securityContext, by),
                 reason,
                 Boolean.TRUE.equals(confirm),
                 requestId,
                 listener,
-                new EventSearch(eventId, type, status, aggregateType, aggregateId, error),
-                Boolean.TRUE.equals(all),
-                cap);
+                new EventSearch(eventId, type, status, aggregateType, aggregateId, error, key, from, before),
+                cap,
+                rate);
         return answer(() -> operations.act(outbox, action, wish));
     }
 

@@ -8,6 +8,7 @@ final class RefusedOperationException extends RuntimeException {
     static final int BAD_REQUEST = 400;
     static final int FORBIDDEN = 403;
     static final int NOT_FOUND = 404;
+    static final int TOO_MANY_REQUESTS = 429;
     static final int UNAVAILABLE = 503;
 
     private final int status;

@@ -28,14 +28,15 @@ import static org.awaitility.Awaitility.await;
 @NullUnmarked
 class OutboxEndpointTest {
 
-    private static final EventSearch ANY = new EventSearch(null, null, null, null, null, null);
+    private static final EventSearch ANY = EventSearch.ofType(null);
+    private static final String CARD = "4111111111111111";
 
     private final ApplicationContextRunner runner = Applications.with(OutboxEndpointAutoConfiguration.class)
             .withBean(
                     ListenerSource.class,
                     () -> Applications.listening(event -> {
                         if (event.eventType().startsWith("bad")) {
-                            throw new GiveUpException("never");
+                            throw new GiveUpException("never " + event.payloadJson());
                         }
                     }))
             .withPropertyValues("management.endpoints.web.exposure.include=outbox");
@@ -56,11 +57,23 @@ class OutboxEndpointTest {
     }
 
     private static OutboxOperations.Wish wish(boolean confirm, EventSearch events) {
-        return new OutboxOperations.Wish("ops", "a test", confirm, null, null, events, false, null);
+        return new OutboxOperations.Wish("ops", "a test", confirm, null, null, events, null, null);
     }
 
-    private static EventSearch type(String type) {
-        return new EventSearch(null, type, null, null, null, null);
+    private static OutboxOperations.Wish bulk(boolean confirm, EventSearch events, Integer cap, Integer rate) {
+        return new OutboxOperations.Wish("ops", "a test", confirm, null, null, events, cap, rate);
+    }
+
+    private static EventSearch id(String id) {
+        return new EventSearch(id, null, null, null, null, null, null, null, null);
+    }
+
+    private static EventSearch status(String status) {
+        return new EventSearch(null, null, status, null, null, null, null, null, null);
+    }
+
+    private static EventSearch before(String time) {
+        return new EventSearch(null, null, null, null, null, null, null, null, time);
     }
 
     @Test
@@ -105,8 +118,7 @@ class OutboxEndpointTest {
             String first = dead(context);
             String second = dead(context);
 
-            Map<String, Object> page = operations(context)
-                    .events("default", new EventSearch(null, null, "dead", null, null, null), 1, null);
+            Map<String, Object> page = operations(context).events("default", status("dead"), 1, null);
             Map<String, Object> next = operations(context).events("default", ANY, 1, String.valueOf(page.get("next")));
 
             assertThat(page.get("events")).asString().contains(second).doesNotContain("secret");
@@ -144,6 +156,9 @@ class OutboxEndpointTest {
                             null,
                             null,
                             null,
+                            null,
+                            null,
+                            null,
                             null);
 
             assertThat(response.getStatus()).isEqualTo(403);
@@ -169,6 +184,9 @@ class OutboxEndpointTest {
                                     null,
                                     null,
                                     null,
+                                    null,
+                                    null,
+                                    null,
                                     null))
                     .withMessageContaining("writes-enabled");
         });
@@ -181,7 +199,7 @@ class OutboxEndpointTest {
 
             assertThat(operations.act("default", "pause", wish(false, ANY))).containsEntry("dryRun", true);
             assertThat(operations.act("default", "pause", wish(true, ANY))).containsEntry("affected", 1L);
-            assertThat(operations.act("default", "pause", wish(true, type("t"))))
+            assertThat(operations.act("default", "pause", wish(true, EventSearch.ofType("t"))))
                     .containsEntry("affected", 1L);
             assertThat(operations.act("default", "resume", wish(true, ANY))).containsEntry("affected", 1L);
         });
@@ -196,15 +214,14 @@ class OutboxEndpointTest {
         writing().run(context -> {
             OutboxOperations operations = operations(context);
             String id = dead(context);
-            EventSearch one = new EventSearch(id, null, null, null, null, null);
 
-            assertThat(operations.act("default", "replay", wish(false, type("bad.event"))))
+            assertThat(operations.act("default", "replay", bulk(false, EventSearch.ofType("bad.event"), 10, 100)))
                     .containsEntry("dryRun", true)
                     .containsEntry("matched", 1L);
-            assertThat(operations.act("default", "replay", wish(true, type("bad.event"))))
+            assertThat(operations.act("default", "replay", bulk(true, EventSearch.ofType("bad.event"), 10, 100)))
                     .containsEntry("affected", 1L);
             await().until(() -> operations.event("default", id).get("status").equals("DEAD"));
-            assertThat(operations.act("default", "discard", wish(true, one))).containsEntry("affected", 1L);
+            assertThat(operations.act("default", "discard", wish(true, id(id)))).containsEntry("affected", 1L);
             assertRefused(404, () -> operations.event("default", id));
         });
     }
@@ -215,23 +232,84 @@ class OutboxEndpointTest {
             OutboxOperations operations = operations(context);
 
             assertRefused(400, () -> operations.act("default", "discard", wish(true, ANY)))
-                    .contains("all=true");
+                    .contains("by eventId, or by one or more of type");
             assertRefused(
                             400,
                             () -> operations.act(
                                     "default",
                                     "pause",
-                                    new OutboxOperations.Wish(null, "a test", true, null, null, ANY, false, null)))
+                                    new OutboxOperations.Wish(null, "a test", true, null, null, ANY, null, null)))
                     .contains("'by' is required");
             assertRefused(400, () -> operations.events("default", ANY, 0, null)).contains("pageSize");
-            assertRefused(
-                            400,
-                            () -> operations.events(
-                                    "default", new EventSearch(null, null, "lost", null, null, null), null, null))
+            assertRefused(400, () -> operations.events("default", status("lost"), null, null))
                     .contains("NEW, DONE, RETRY or DEAD");
             assertRefused(404, () -> operations.outbox("other")).contains("other");
             assertRefused(404, () -> operations.act("default", "delete", wish(true, ANY)))
                     .contains("pause, resume, replay or discard");
+        });
+    }
+
+    @Test
+    void many_events_are_changed_on_the_terms_of_the_command() {
+        writing().run(context -> {
+            OutboxOperations operations = operations(context);
+            String id = dead(context);
+            EventSearch type = EventSearch.ofType("bad.event");
+
+            for (String action : new String[] {"replay", "discard"}) {
+                assertRefused(400, () -> operations.act("default", action, bulk(true, status("DEAD"), 10, 1)))
+                        .contains("A status alone is no filter");
+                assertRefused(400, () -> operations.act("default", action, bulk(true, type, null, null)))
+                        .contains("'cap'");
+                assertRefused(400, () -> operations.act("default", action, bulk(true, type, 0, 1)))
+                        .contains("cap must be between 1 and");
+                assertRefused(
+                                400,
+                                () -> operations.act(
+                                        "default",
+                                        action,
+                                        new OutboxOperations.Wish("ops", null, true, null, null, type, 10, 1)))
+                        .contains("'reason' is required");
+            }
+            assertRefused(400, () -> operations.act("default", "replay", bulk(true, type, 10, null)))
+                    .contains("'rate'");
+            assertRefused(400, () -> operations.act("default", "discard", bulk(true, type, 10, 5)))
+                    .contains("settings of a replay");
+            assertRefused(400, () -> operations.act("default", "discard", bulk(true, before("noon"), 10, null)))
+                    .contains("before must be a time in UTC");
+            assertRefused(400, () -> operations.act("default", "pause", wish(true, id(id))))
+                    .contains("takes no other filter");
+            assertThat(operations.event("default", id)).containsEntry("status", "DEAD");
+
+            assertThat(operations.act("default", "discard", bulk(true, before("2100-01-01T00:00:00Z"), 10, null)))
+                    .containsEntry("affected", 1L);
+        });
+    }
+
+    @Test
+    void errors_do_not_show_a_payload_that_is_kept_from_view() {
+        runner.run(context -> {
+            String id = dead(context);
+
+            assertThat(operations(context).event("default", id).toString()).contains("never [payload]");
+            assertThat(operations(context).events("default", ANY, null, null).toString())
+                    .contains("never [payload]")
+                    .doesNotContain("secret");
+
+            Applications.jdbc(context)
+                    .update(
+                            "UPDATE outbox_event SET payload = ?, last_error = ? WHERE event_id = ?",
+                            "{\"card\":\"" + CARD + "\"}",
+                            "refused, " + CARD,
+                            id);
+            assertThat(operations(context).event("default", id)).containsEntry("error", "refused, [payload]");
+        });
+        runner.withPropertyValues("outbox.endpoint.show-payload=always").run(context -> {
+            String id = dead(context);
+            Applications.jdbc(context)
+                    .update("UPDATE outbox_event SET last_error = ? WHERE event_id = ?", "{\"secret\":1}", id);
+
+            assertThat(operations(context).event("default", id)).containsEntry("error", "{\"secret\":1}");
         });
     }
 
