@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.PrintableText;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -152,7 +153,7 @@ final class Blockers {
                 }
             }
         }
-        return blockers.isEmpty() ? null : TextTable.oneLine(String.join(" ", blockers));
+        return blockers.isEmpty() ? null : PrintableText.of(String.join(" ", blockers));
     }
 
     private String words(ResultSet row) throws SQLException {

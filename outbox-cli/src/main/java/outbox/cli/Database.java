@@ -7,6 +7,7 @@ import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.MySqlEventStore;
 import outbox.jdbc.PostgresEventStore;
 import outbox.jdbc.TableName;
+import outbox.spi.PrintableText;
 
 import java.io.PrintWriter;
 import java.sql.Connection;
@@ -67,7 +68,7 @@ final class Database implements DataSource {
             Duration span = Durations.parse(text);
             if (span.compareTo(SHORTEST) < 0 || span.compareTo(LONGEST) > 0) {
                 throw new IllegalArgumentException(
-                        "must be between 1s and 24h, but is '" + TextTable.oneLine(text) + "'");
+                        "must be between 1s and 24h, but is '" + PrintableText.of(text) + "'");
             }
             return span;
         });

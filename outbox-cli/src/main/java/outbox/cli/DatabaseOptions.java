@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.spi.PrintableText;
 import picocli.CommandLine.Option;
 
 import java.nio.file.Path;
@@ -134,7 +135,7 @@ final class DatabaseOptions {
         Target target = Target.of(database(io), table, maxAttempts(io));
         if (target.assumesMaxAttempts()) {
             io.err()
-                    .println(TextTable.oneLine(
+                    .println(PrintableText.of(
                             MaxAttempts.unknown(target.subject().table()) + ". Here it is taken as "
                                     + target.subject().maxAttempts() + "."));
         }

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.admin.ClaimHolder;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LeaderInfo;
+import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -59,7 +60,7 @@ final class NodesCommand implements Callable<Integer> {
                             .map()));
             return ExitCode.OK;
         }
-        io.out().println(TextTable.oneLine(leader.map(NodesCommand::words).orElse("No session leads " + table + ".")));
+        io.out().println(PrintableText.of(leader.map(NodesCommand::words).orElse("No session leads " + table + ".")));
         if (holders.isEmpty()) {
             io.out().println("Nobody holds claims on events of " + table + ".");
         } else {

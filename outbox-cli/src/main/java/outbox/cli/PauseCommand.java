@@ -3,6 +3,7 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminResult;
 import outbox.admin.PauseRequest;
+import outbox.spi.PrintableText;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -79,7 +80,7 @@ abstract class PauseCommand implements Callable<Integer> {
         PauseRequest look = request.build();
         AdminResult found = run(target, look);
         String pauses = table.substring(0, table.indexOf('.') + 1) + "outbox_pause";
-        String words = TextTable.oneLine(scope.words());
+        String words = PrintableText.of(scope.words());
         Plan plan = new Plan(verb(), table, sql(pauses, look), found.affected(), found.matched(), false, words);
         boolean wasMade = target.admin().audit(look.requestId()).isPresent();
         Optional<Integer> refused = wasMade ? Optional.empty() : change.confirm(io, plan);
@@ -128,7 +129,7 @@ abstract class PauseCommand implements Callable<Integer> {
 
         @Override
         String sql(String pauses, PauseRequest request) {
-            return "INSERT INTO " + pauses + " -- " + request.scope() + " " + TextTable.oneLine(request.name());
+            return "INSERT INTO " + pauses + " -- " + request.scope() + " " + PrintableText.of(request.name());
         }
     }
 
@@ -157,7 +158,7 @@ abstract class PauseCommand implements Callable<Integer> {
 
         @Override
         String sql(String pauses, PauseRequest request) {
-            return "DELETE FROM " + pauses + " -- " + request.scope() + " " + TextTable.oneLine(request.name());
+            return "DELETE FROM " + pauses + " -- " + request.scope() + " " + PrintableText.of(request.name());
         }
     }
 }

@@ -65,7 +65,7 @@ final class StatusCommand implements Callable<Integer> {
         }
         Duration pause = Durations.parse("--watch", watch);
         if (pause.compareTo(SHORTEST_PAUSE) < 0) {
-            throw new SettingsException("--watch must be at least 100ms, but is " + TextTable.oneLine(watch));
+            throw new SettingsException("--watch must be at least 100ms, but is " + PrintableText.of(watch));
         }
         int code = ExitCode.OK;
         while (!Thread.currentThread().isInterrupted()) {
@@ -109,7 +109,7 @@ final class StatusCommand implements Callable<Integer> {
             } catch (SQLException | OutboxException e) {
                 code = ExitCode.FAILED;
                 io.err()
-                        .println(TextTable.oneLine(
+                        .println(PrintableText.of(
                                 io.secrets().hide("Cannot read table " + name + ": " + e.getMessage())));
             }
         }

@@ -7,6 +7,7 @@ import outbox.cli.BackgroundReading.Sample;
 import outbox.dispatch.ProtectionStatus;
 import outbox.relay.Relay;
 import outbox.relay.RelayStatus;
+import outbox.spi.PrintableText;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -83,7 +84,7 @@ final class TableHealth implements AutoCloseable {
         if (error == null) {
             return null;
         }
-        String line = TextTable.oneLine(error);
+        String line = PrintableText.of(error);
         return line.length() <= MAX_ERROR ? line : line.substring(0, MAX_ERROR) + "…";
     }
 
