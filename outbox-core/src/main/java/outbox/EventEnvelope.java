@@ -485,7 +485,8 @@ public final class EventEnvelope {
 
         /** Not delivered before this time of the database's clock. Default: at once. Kept in microseconds. */
         public Builder availableAt(Instant availableAt) {
-            this.availableAt = EventRules.checkDueTime("availableAt", availableAt).truncatedTo(ChronoUnit.MICROS);
+            this.availableAt =
+                    EventRules.checkDueTime("availableAt", availableAt).truncatedTo(ChronoUnit.MICROS);
             return this;
         }
 

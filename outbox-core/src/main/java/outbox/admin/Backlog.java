@@ -47,12 +47,7 @@ public record Backlog(
             Instant now, long pending, long locked, @Nullable Instant oldest, @Nullable Instant due, long unpublished) {
         Duration overdue = due == null || due.isAfter(now) ? null : Ages.between(due, now);
         return new Backlog(
-                now,
-                pending,
-                locked,
-                oldest == null ? null : Ages.between(oldest, now),
-                overdue,
-                unpublished);
+                now, pending, locked, oldest == null ? null : Ages.between(oldest, now), overdue, unpublished);
     }
 
     /** Of a store that does not look at due times: what is stored counts as due. */

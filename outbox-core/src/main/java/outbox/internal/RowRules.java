@@ -23,7 +23,8 @@ public final class RowRules {
 
     private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
     private static final Instant AFTER_LAST = Instant.parse("+10000-01-01T00:00:00Z");
-    private static final long FAR_SECONDS = Instant.parse("+900000000-01-01T00:00:00Z").getEpochSecond();
+    private static final long FAR_SECONDS =
+            Instant.parse("+900000000-01-01T00:00:00Z").getEpochSecond();
     private static final int MOST_ATTEMPTS = 1_000_000_000; // more of them might overflow their column
 
     private RowRules() {}

@@ -110,9 +110,8 @@ final class ContentLoader {
     private static List<Found> found(List<ClaimedEvent> events, Map<String, OutboxEvent> loaded) {
         List<Found> found = new ArrayList<>();
         for (ClaimedEvent event : events) {
-            OutboxEvent row = event.complete()
-                    ? event.event()
-                    : loaded.get(event.event().eventId());
+            OutboxEvent row =
+                    event.complete() ? event.event() : loaded.get(event.event().eventId());
             if (row != null) {
                 found.add(new Found(row, event.claim(), event.suspect()));
             }
@@ -132,7 +131,8 @@ final class ContentLoader {
         try {
             Map<String, ClaimedEvent> byId = new HashMap<>();
             events.forEach(event -> byId.put(event.event().eventId(), event));
-            return access.inTransaction("read " + ids.size() + " events", connection -> store.load(connection, ids))
+            return access
+                    .inTransaction("read " + ids.size() + " events", connection -> store.load(connection, ids))
                     .stream()
                     .map(row -> found(row, Objects.requireNonNull(byId.get(row.eventId()))))
                     .toList();

@@ -183,7 +183,8 @@ class PollCycleTest {
     @Test
     void headers_beyond_the_limits_make_the_event_dead() {
         PollCycle cycle = cycle(DEFAULT, BACKLOG);
-        String many = IntStream.range(0, 257).mapToObj(i -> "\"h" + i + "\":\"\"").collect(joining(",", "{", "}"));
+        String many =
+                IntStream.range(0, 257).mapToObj(i -> "\"h" + i + "\":\"\"").collect(joining(",", "{", "}"));
         List<String> hostile = List.of(
                 many,
                 "{\"large\":\"" + "x".repeat(65_536) + "\"}",

@@ -536,14 +536,13 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             int limit,
             Ordering ordering,
             Withheld withheld) {
-        List<ClaimedEvent> claimed = claimUnread(
-                conn, claim, now, lockExpiry, skipRecent, limit, ordering, withheld, Content.SMALL);
+        List<ClaimedEvent> claimed =
+                claimUnread(conn, claim, now, lockExpiry, skipRecent, limit, ordering, withheld, Content.SMALL);
         return complete(claimed, ids -> load(conn, ids));
     }
 
     /** Loads what the claim left in the table. */
-    static List<ClaimedEvent> complete(
-            List<ClaimedEvent> claimed, Function<List<String>, List<OutboxEvent>> loading) {
+    static List<ClaimedEvent> complete(List<ClaimedEvent> claimed, Function<List<String>, List<OutboxEvent>> loading) {
         List<String> large = claimed.stream()
                 .filter(event -> !event.complete())
                 .map(event -> event.event().eventId())
@@ -625,7 +624,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
             List<String> ids = new ArrayList<>();
             for (String status : dueIndexStartsWithStatus() ? List.of("= 0", "= 2") : List.of("IN (0, 2)")) {
                 // Binds: lock expiry, limit.
-                String sql = shape(conn).text("never due " + status, () -> """
+                String sql = shape(conn).text("never due " + status, () ->
+                        """
                         SELECT event_id
                           FROM %s
                          WHERE status %s
@@ -634,8 +634,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                          ORDER BY available_at
                          LIMIT ?
                          %s
-                        """.formatted(
-                                table(), status, TableShape.NEVER_SQL, isFree("locked_at"), lockCandidates()));
+                        """.formatted(table(), status, TableShape.NEVER_SQL, isFree("locked_at"), lockCandidates()));
                 ids.addAll(queryByIndex(
                         conn,
                         sql,
@@ -669,8 +668,8 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                     now,
                     lockExpiry,
                     limit,
-                    (by, most) -> candidates(
-                            conn, by, now, lockExpiry, latestCreation, most, ordering, except, content));
+                    (by, most) ->
+                            candidates(conn, by, now, lockExpiry, latestCreation, most, ordering, except, content));
         });
     }
 
@@ -866,9 +865,9 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
                 except.text(OrderStatements.Text.of("claim " + content + " " + by, ordering, 0)),
                 () -> candidatesSql(
                         idsOnly
-                                ? "e.event_id, e.locked_by, " + TableShape.isLeaseFault("e.locked_at") + " AS lease_fault"
-                                : columns(shape, "e.", Reading.SMALL)
-                                        + ", e.locked_by, e.locked_at AS was_locked_at",
+                                ? "e.event_id, e.locked_by, " + TableShape.isLeaseFault("e.locked_at")
+                                        + " AS lease_fault"
+                                : columns(shape, "e.", Reading.SMALL) + ", e.locked_by, e.locked_at AS was_locked_at",
                         by.condition + " AND " + IS_FREE + except.condition("e.")
                                 + (ordering.isOn() ? " AND " + order.isNext(ordering) : ""),
                         by.order));
@@ -1282,8 +1281,7 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
 
     /** The condition that no lease runs. One that began at a time out of range never ends, and is none. Binds: lock expiry. */
     static String isFree(String lockedAt) {
-        return "(" + lockedAt + " IS NULL OR " + lockedAt + " < ? OR " + lockedAt + " >= " + TableShape.NEVER_SQL
-                + ")";
+        return "(" + lockedAt + " IS NULL OR " + lockedAt + " < ? OR " + lockedAt + " >= " + TableShape.NEVER_SQL + ")";
     }
 
     static Instant latestCreation(Instant now, Duration skipRecent) {

@@ -108,7 +108,13 @@ final class AdminStatements {
                      WHERE event_id = ?
                     """.formatted(store.columns(shape, "", ContentSql.Reading.WHOLE), store.table());
             List<Attempt> history = attempts.read(conn, eventId);
-            return store.query(conn, sql, binder -> binder.text(eventId), row -> details(row, shape, store.whole(row, shape), history)).stream()
+            return store
+                    .query(
+                            conn,
+                            sql,
+                            binder -> binder.text(eventId),
+                            row -> details(row, shape, store.whole(row, shape), history))
+                    .stream()
                     .findFirst();
         });
     }

@@ -126,8 +126,7 @@ final class ContentSql {
         }
         long others = row.getLong(OTHER_SIZE);
         return others > OTHER_BYTES
-                ? "The headers and names have " + others + " bytes together; at most " + OTHER_BYTES
-                        + " are delivered."
+                ? "The headers and names have " + others + " bytes together; at most " + OTHER_BYTES + " are delivered."
                 : null;
     }
 }

@@ -19,7 +19,6 @@ final class EventRows {
     /** MySQL and MariaDB have dates that are none, and read as NULL. */
     private static final String NO_TIME = "The time at which it was stored, or the due time, is not a time";
 
-
     private static final List<String> REQUIRED = List.of(
             "event_id",
             "event_type",
@@ -40,10 +39,7 @@ final class EventRows {
     private EventRows() {}
 
     /** An event that can be claimed. */
-    record Candidate(
-            OutboxEvent event,
-            @Nullable String lockedBy,
-            boolean complete) {
+    record Candidate(OutboxEvent event, @Nullable String lockedBy, boolean complete) {
 
         int priority() {
             return event.priority();

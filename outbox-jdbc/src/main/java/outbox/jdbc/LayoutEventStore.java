@@ -460,15 +460,7 @@ public final class LayoutEventStore extends JdbcTable
     public List<ClaimedEvent> claim(
             Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
         List<ClaimedEvent> claimed = claimUnread(
-                conn,
-                claim,
-                now,
-                lockExpiry,
-                skipRecent,
-                limit,
-                Ordering.off(),
-                Withheld.NOTHING,
-                Content.SMALL);
+                conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off(), Withheld.NOTHING, Content.SMALL);
         return AbstractJdbcEventStore.complete(claimed, ids -> load(conn, ids));
     }
 

@@ -196,7 +196,6 @@ abstract class LayoutFence {
 
     private static Piece freeSince(String lockedAt, String timeColumn, Instant lockExpiry) {
         return new Piece(
-                " AND " + AbstractJdbcEventStore.isFree(lockedAt),
-                binder -> binder.time(timeColumn, lockExpiry));
+                " AND " + AbstractJdbcEventStore.isFree(lockedAt), binder -> binder.time(timeColumn, lockExpiry));
     }
 }

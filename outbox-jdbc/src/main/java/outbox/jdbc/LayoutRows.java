@@ -125,8 +125,7 @@ final class LayoutRows {
 
     Candidate candidate(ResultSet row, TableShape shape, LayoutFence fence, Reading reading) throws SQLException {
         OutboxEvent event = reading == Reading.WHOLE ? whole(row, shape) : event(row, shape);
-        Instant lockedAt =
-                sql.has(LayoutColumn.LOCKED_AT) ? shape.read(row, sql.plain(LayoutColumn.LOCKED_AT)) : null;
+        Instant lockedAt = sql.has(LayoutColumn.LOCKED_AT) ? shape.read(row, sql.plain(LayoutColumn.LOCKED_AT)) : null;
         String fault = TableShape.leaseFault(lockedAt);
         boolean complete = fault != null
                 || event.fault() != null

@@ -281,19 +281,31 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 int byPriority = priorities.of(limit);
                 int byAge = limit - byPriority;
                 if (byAge > 0 && !backlog) {
-                    taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, byAge, ordering, except, content));
+                    taken.addAll(take(
+                            conn, shape, false, claim, now, lockExpiry, skipRecent, byAge, ordering, except, content));
                     if (taken.size() < byAge) { // all that is due, whatever its priority
                         return claimed(taken, claim);
                     }
                 }
                 if (byPriority > 0) {
-                    taken.addAll(
-                            take(conn, shape, true, claim, now, lockExpiry, skipRecent, byPriority, ordering, except, content));
+                    taken.addAll(take(
+                            conn,
+                            shape,
+                            true,
+                            claim,
+                            now,
+                            lockExpiry,
+                            skipRecent,
+                            byPriority,
+                            ordering,
+                            except,
+                            content));
                 }
             }
             if (taken.size() < limit) {
                 int most = limit - taken.size();
-                taken.addAll(take(conn, shape, false, claim, now, lockExpiry, skipRecent, most, ordering, except, content));
+                taken.addAll(
+                        take(conn, shape, false, claim, now, lockExpiry, skipRecent, most, ordering, except, content));
             }
             backlog = taken.size() == limit;
             return claimed(taken, claim);
@@ -327,8 +339,8 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
             throws SQLException {
         boolean idsOnly = content == Content.IDS;
         String sql = shape.text(
-                except.text(OrderStatements.Text.of(
-                        "claim " + content + (byPriority ? " by priority" : ""), ordering, 0)),
+                except.text(
+                        OrderStatements.Text.of("claim " + content + (byPriority ? " by priority" : ""), ordering, 0)),
                 () -> """
                 WITH due AS MATERIALIZED (
                     SELECT e.tableoid AS part, e.ctid AS place, e.locked_by, e.locked_at

@@ -203,9 +203,7 @@ final class TableShape {
 
     /** What is wrong with the time at which a lease began; null if nothing is. */
     static @Nullable String leaseFault(@Nullable Instant lockedAt) {
-        return lockedAt == null || !lockedAt.isBefore(FIRST) && lockedAt.isBefore(NEVER)
-                ? null
-                : LEASE_FAULT;
+        return lockedAt == null || !lockedAt.isBefore(FIRST) && lockedAt.isBefore(NEVER) ? null : LEASE_FAULT;
     }
 
     /** SQL for the same, where times are not read: whether there is something wrong. */

@@ -53,9 +53,7 @@ class FailedClaimTest {
             }
             try {
                 Object result = method.invoke(target, args);
-                return result instanceof Connection connection
-                        ? proxy(Connection.class, connection, commits)
-                        : result;
+                return result instanceof Connection connection ? proxy(Connection.class, connection, commits) : result;
             } catch (InvocationTargetException e) {
                 throw e.getCause();
             }

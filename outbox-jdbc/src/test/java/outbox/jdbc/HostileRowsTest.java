@@ -94,7 +94,9 @@ class HostileRowsTest {
             Map<String, @Nullable String> row = table.goodRow();
             row.put(table.column("event_type"), text(1, kind.isModule() ? some(200, 10_000) : 60));
             row.put("payload", payload());
-            row.put(table.column("created_at"), one("0001-01-01 00:00:00", "1969-12-31 23:59:59", "2026-02-28 12:00:00"));
+            row.put(
+                    table.column("created_at"),
+                    one("0001-01-01 00:00:00", "1969-12-31 23:59:59", "2026-02-28 12:00:00"));
             row.put(
                     table.column("available_at"),
                     one("0001-01-01 00:00:00", "1970-01-01 00:00:01", "2026-02-28 12:00:00"));

@@ -153,7 +153,8 @@ final class HostileTable {
     /** Inserts rows, many with a statement; rows with the same columns are sent together. */
     void insert(List<Map<String, @Nullable String>> rows) {
         Map<List<String>, List<Map<String, @Nullable String>>> byColumns = rows.stream()
-                .collect(Collectors.groupingBy(row -> row.keySet().stream().sorted().toList()));
+                .collect(Collectors.groupingBy(
+                        row -> row.keySet().stream().sorted().toList()));
         call(connection -> {
             connection.setAutoCommit(false);
             if (kind.isMySql()) {
@@ -227,9 +228,7 @@ final class HostileTable {
     /** The delivered events. */
     Map<String, @Nullable String> done() {
         return ids(
-                kind.isModule()
-                        ? "published_at IS NOT NULL"
-                        : kind.isTextStatus() ? "status = 'SENT'" : "status = 1",
+                kind.isModule() ? "published_at IS NOT NULL" : kind.isTextStatus() ? "status = 'SENT'" : "status = 1",
                 "NULL");
     }
 

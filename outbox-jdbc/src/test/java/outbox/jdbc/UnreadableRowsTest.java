@@ -22,7 +22,7 @@ class UnreadableRowsTest {
     private static final int MIB = 1 << 20;
 
     @ParameterizedTest
-    @EnumSource(names = {"OUTBOX_ON_POSTGRES", "MODULE_ON_POSTGRES", "OUTBOX_ON_MARIADB", "TEXT_STATUS_ON_MARIADB"})
+    @EnumSource(names = {"OUTBOX_ON_POSTGRES", "MODULE_ON_POSTGRES", "TEXT_STATUS_ON_MARIADB"})
     void rows_larger_than_the_memory_are_dead_and_the_others_are_delivered(Kind kind) throws Exception {
         HostileTable table = new HostileTable(kind);
         List<Map<String, @Nullable String>> good = table.goodRows(50);
@@ -68,8 +68,7 @@ class UnreadableRowsTest {
         table.execute("ALTER TABLE outbox_event ALTER payload SET STORAGE EXTERNAL");
         table.insert(good.subList(0, 50));
         table.insert(corrupt);
-        table.execute("SET allow_system_table_mods = on; DO $$ BEGIN EXECUTE 'DELETE FROM ' ||"
-                + " (SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'outbox_event'::regclass); END $$");
+        dropToast(table);
         table.insert(good.subList(50, 100));
 
         try (Node node = new Node(table.pool, Kind.OUTBOX_ON_POSTGRES.store(table.pool))) {
@@ -80,6 +79,23 @@ class UnreadableRowsTest {
         assertThat(table.done().keySet()).containsExactlyInAnyOrderElementsOf(HostileTable.ids(good));
         assertThat(table.dead().keySet()).containsExactlyInAnyOrderElementsOf(HostileTable.ids(corrupt));
         assertThat(table.dead().values()).allSatisfy(why -> assertThat(why).contains("cannot be read"));
+    }
+
+    /** Deletes what the rows keep outside of the table. The server refuses that unless its catalog calls it a table. */
+    private static void dropToast(HostileTable table) {
+        table.execute("""
+                SET allow_system_table_mods = on;
+                DO $$
+                DECLARE toast regclass;
+                BEGIN
+                    SELECT reltoastrelid INTO toast FROM pg_class WHERE oid = 'outbox_event'::regclass;
+                    UPDATE pg_class SET relkind = 'r' WHERE oid = toast;
+                    EXECUTE 'DELETE FROM ' || toast;
+                    UPDATE pg_class SET relkind = 't' WHERE oid = toast;
+                END $$;
+                RESET allow_system_table_mods
+                """);
+        table.execute("VACUUM outbox_event"); // what is only deleted can still be read
     }
 
     @Test

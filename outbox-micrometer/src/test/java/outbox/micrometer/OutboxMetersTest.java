@@ -62,8 +62,7 @@ class OutboxMetersTest {
 
     @Test
     void an_age_of_any_length_is_a_number() {
-        Backlog backlog = Backlog.of(
-                Instant.parse("2026-11-18T00:00:00Z"), 1, 0, Instant.MIN, Instant.MIN);
+        Backlog backlog = Backlog.of(Instant.parse("2026-11-18T00:00:00Z"), 1, 0, Instant.MIN, Instant.MIN);
         OutboxMeters.builder(registry, "t").backlog(() -> backlog).build();
 
         assertThat(Scrape.of(registry).value("outbox_oldest_pending_age_seconds", "table", "t"))
