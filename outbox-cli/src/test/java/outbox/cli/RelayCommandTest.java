@@ -168,8 +168,8 @@ class RelayCommandTest {
                         file.toString(),
                         "--max-attempts",
                         "1",
-                        "--poll-interval",
-                        "100ms",
+                        "--single-active", // no leadership that a slow machine could lose, with what is under way
+                        "false",
                         "--metrics-enabled",
                         "true")) {
             receiver.require("Bearer t0k3n-renewed");
