@@ -57,7 +57,8 @@ final class RelayProcess implements AutoCloseable {
     private final StdoutTransport stdout;
     private final BackgroundReading<Boolean> database;
     private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
-    private final Map<String, TableHealth> tables = new LinkedHashMap<>(); // by label; complete before the server starts
+    private final Map<String, TableHealth> tables =
+            new LinkedHashMap<>(); // by label; complete before the server starts
     private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
     private @Nullable HealthServer server; // starting thread only
 

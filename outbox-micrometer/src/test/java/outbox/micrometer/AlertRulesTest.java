@@ -152,8 +152,7 @@ class AlertRulesTest {
         return changed;
     }
 
-    private static Map<String, String> only(
-            Map<Map<String, String>, String> samples, String name, String... labels) {
+    private static Map<String, String> only(Map<Map<String, String>, String> samples, String name, String... labels) {
         List<Map<String, String>> found = samples.keySet().stream()
                 .filter(series -> name(series).equals(name))
                 .filter(series -> {
@@ -192,13 +191,16 @@ class AlertRulesTest {
 
     @Test
     void there_is_a_fault_for_every_alert() throws IOException {
-        Set<String> alerts = new Yaml().<Map<String, List<Map<String, List<Map<String, String>>>>>>load(
-                        Files.readString(RULES)).get("groups").stream()
-                .flatMap(group -> group.get("rules").stream())
-                .map(rule -> rule.get("alert"))
-                .collect(Collectors.toSet());
+        Set<String> alerts = new Yaml()
+                        .<Map<String, List<Map<String, List<Map<String, String>>>>>>load(Files.readString(RULES))
+                        .get("groups")
+                        .stream()
+                        .flatMap(group -> group.get("rules").stream())
+                        .map(rule -> rule.get("alert"))
+                        .collect(Collectors.toSet());
 
-        assertThat(FAULTS.stream().map(Fault::alert).collect(Collectors.toSet())).isEqualTo(alerts);
+        assertThat(FAULTS.stream().map(Fault::alert).collect(Collectors.toSet()))
+                .isEqualTo(alerts);
     }
 
     private static String test(
