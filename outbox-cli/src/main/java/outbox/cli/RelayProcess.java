@@ -41,7 +41,7 @@ final class RelayProcess implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(RelayProcess.class.getName());
 
-    /** Connections that a table may need at a time: claim, outcomes, leases, purge, counts, and the lock of the leader. */
+    /** Connections that a table may need at a time: claim, outcomes, leases, purge, counts, the lock of the leader. */
     private static final int CONNECTIONS_PER_TABLE = 6;
 
     private static final Duration ASK_EVERY = Duration.ofSeconds(1);

@@ -381,8 +381,8 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         }
 
         /**
-         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default: usually by
-         * {@link outbox.admin.OutboxAdmin#deadEvents}. Default: without it.
+         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default: usually
+         * by {@link outbox.admin.OutboxAdmin#deadEvents}. Default: without it.
          */
         public Builder dead(LongSupplier dead) {
             this.dead = Objects.requireNonNull(dead, "dead");

@@ -27,10 +27,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Prometheus evaluates the alert rules over two and a half hours of the samples of a running outbox. As they are, nothing
- * fires. For each alert there are samples that differ in one fault, and it fires.
+ * Prometheus evaluates the alert rules over two and a half hours of the samples of a running outbox. As they are,
+ * nothing fires. For each alert there are samples that differ in one fault, and it fires.
  *
- * <p>A fault names the series that it changes. It must be among the scraped ones, so a meter that is renamed breaks this.
+ * <p>A fault names the series that it changes. It must be among the scraped ones, so a renamed meter breaks this.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @NullUnmarked // what is read from files
