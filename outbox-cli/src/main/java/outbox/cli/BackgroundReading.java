@@ -12,8 +12,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Something that is read from the database again and again on a thread of its own, so that who wants to know never waits
- * for it. After each read it rests for the interval, or ten times as long as the read took if that is longer.
+ * Something that is read from the database again and again on a thread of its own, so that who wants to know never
+ * waits for it. After each read it rests for the interval, or ten times as long as the read took if that is longer.
  * Thread-safe.
  */
 final class BackgroundReading<T> implements AutoCloseable {

@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Serves {@code /health}, and metrics if they are on, by the JDK's small server. Where a token is set, every request must
- * have it.
+ * Serves {@code /health}, and metrics if they are on, by the JDK's small server. Where a token is set, every request
+ * must have it.
  *
  * <p>A request that has begun holds a thread until it is complete. So there are many threads, and requests have a short
  * time limit: who sends half requests gets {@value #THREADS} of them at a time. What comes beyond is closed at once.

@@ -34,7 +34,10 @@ final class Meters implements AutoCloseable {
         });
     }
 
-    /** What is read from the tables is waited for, up to two seconds if the database is silent: of all at the same time, so that the waits do not add up. */
+    /**
+     * What is read from the tables is waited for, up to two seconds if the database is silent: of all at the same time,
+     * so that the waits do not add up.
+     */
     String scrape() {
         CompletableFuture.allOf(Stream.of("outbox.pending", "outbox.dead.events")
                         .flatMap(name -> registry.find(name).gauges().stream())

@@ -42,7 +42,7 @@ final class RelayProcess implements AutoCloseable {
 
     private static final Logger LOG = SafeLogger.of(RelayProcess.class);
 
-    /** Connections that a table may need at a time: claim, outcomes, leases, purge, counts, and the lock of the leader. */
+    /** Connections that a table may need at a time: claim, outcomes, leases, purge, counts, the lock of the leader. */
     private static final int CONNECTIONS_PER_TABLE = 6;
 
     private static final Duration ASK_EVERY = Duration.ofSeconds(1);
@@ -58,7 +58,8 @@ final class RelayProcess implements AutoCloseable {
     private final StdoutTransport stdout;
     private final BackgroundReading<Boolean> database;
     private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
-    private final Map<String, TableHealth> tables = new LinkedHashMap<>(); // by label; complete before the server starts
+    private final Map<String, TableHealth> tables =
+            new LinkedHashMap<>(); // by label; complete before the server starts
     private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
     private @Nullable HealthServer server; // starting thread only
 

@@ -55,7 +55,9 @@ final class TableHealth implements AutoCloseable {
         answer.with("pending", counted == null ? null : counted.value().pending())
                 .with("overdueSeconds", counted == null ? null : overdue(counted.value()))
                 .with("dead", dead.last().map(Sample::value).orElse(null))
-                .with("countedSecondsAgo", counted == null ? null : counted.age().toSeconds())
+                .with(
+                        "countedSecondsAgo",
+                        counted == null ? null : counted.age().toSeconds())
                 .with("breakers", breakers(status.protection()))
                 .with("lastError", shown(status.lastError()));
         return new Report(fault == null, answer.map());

@@ -276,8 +276,7 @@ class RelayCommandTest {
             await().atMost(START).untilAsserted(() -> assertThat(published()).isEqualTo(1));
 
             await().atMost(START)
-                    .untilAsserted(
-                            () -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"role\":\"leader\""));
+                    .untilAsserted(() -> assertThat(get(health)).contains("\"status\":\"UP\"", "\"role\":\"leader\""));
             assertThat(number("SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
                             + " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
                     .isEqualTo(LOCK_OF_PUBLIC_ORG_OUTBOX);

@@ -487,8 +487,7 @@ class DispatcherDeliveryTest {
 
         eventually(() -> assertThat(dispatcher.status().marksFailingFor()).isPositive());
         Duration first = dispatcher.status().marksFailingFor();
-        eventually(
-                () -> assertThat(rig.metrics.count("incrementMarkFailures")).isGreaterThan(1));
+        eventually(() -> assertThat(rig.metrics.count("incrementMarkFailures")).isGreaterThan(1));
         assertThat(dispatcher.status().marksFailingFor()).isGreaterThan(first);
 
         away.set(false);

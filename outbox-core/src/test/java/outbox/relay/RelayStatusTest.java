@@ -27,23 +27,27 @@ class RelayStatusTest {
     }
 
     private static RelayStatus status(PollerStatus poller, DispatcherStatus dispatcher) {
-        return new RelayStatus(
-                Role.LEADER, poller, dispatcher, new ProtectionStatus(List.of(), List.of(), List.of()));
+        return new RelayStatus(Role.LEADER, poller, dispatcher, new ProtectionStatus(List.of(), List.of(), List.of()));
     }
 
     @Test
     void a_relay_that_looks_writes_and_has_workers_has_no_fault() {
-        assertThat(status(poller(true, SHORT), dispatcher(1, null)).fault(LIMIT)).isNull();
-        assertThat(status(poller(true, SHORT), dispatcher(2, SHORT)).fault(LIMIT)).isNull();
+        assertThat(status(poller(true, SHORT), dispatcher(1, null)).fault(LIMIT))
+                .isNull();
+        assertThat(status(poller(true, SHORT), dispatcher(2, SHORT)).fault(LIMIT))
+                .isNull();
         assertThat(status(poller(true, null), dispatcher(2, null)).fault(LIMIT)).isNull();
     }
 
     @Test
     void each_fault_is_named() {
-        assertThat(status(poller(false, SHORT), dispatcher(2, null)).fault(LIMIT)).contains("does not run");
+        assertThat(status(poller(false, SHORT), dispatcher(2, null)).fault(LIMIT))
+                .contains("does not run");
         assertThat(status(poller(true, LONG), dispatcher(2, null)).fault(LIMIT)).contains("has not looked", "31 s");
-        assertThat(status(poller(true, SHORT), dispatcher(0, null)).fault(LIMIT)).contains("workers");
-        assertThat(status(poller(true, SHORT), dispatcher(2, LONG)).fault(LIMIT)).contains("cannot be written", "31 s");
+        assertThat(status(poller(true, SHORT), dispatcher(0, null)).fault(LIMIT))
+                .contains("workers");
+        assertThat(status(poller(true, SHORT), dispatcher(2, LONG)).fault(LIMIT))
+                .contains("cannot be written", "31 s");
     }
 
     @Test

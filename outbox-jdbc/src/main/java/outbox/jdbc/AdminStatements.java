@@ -95,7 +95,8 @@ final class AdminStatements {
 
     /** On PostgreSQL an index of the user's serves it: {@code ON outbox_event (done_at) WHERE status = 3}. */
     long countDead(Connection conn) {
-        return store.run("count dead events", () -> TimedCount.of(conn, store.table().value(), "status = 3"));
+        return store.run(
+                "count dead events", () -> TimedCount.of(conn, store.table().value(), "status = 3"));
     }
 
     Optional<EventDetails> find(Connection conn, String eventId) {

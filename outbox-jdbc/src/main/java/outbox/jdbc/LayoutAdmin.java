@@ -84,8 +84,7 @@ final class LayoutAdmin {
     }
 
     long countDead(Connection conn) {
-        return store.run(
-                "count dead events", () -> TimedCount.of(conn, store.sqlName(), sql.is(EventStatus.DEAD)));
+        return store.run("count dead events", () -> TimedCount.of(conn, store.sqlName(), sql.is(EventStatus.DEAD)));
     }
 
     Optional<Instant> oldestPending(Connection conn) {

@@ -50,8 +50,7 @@ class QualifiedTableNameTest {
                 DriverManager.getConnection(MariaDbServer.shared().createDatabase())) {
             String database = connection.getCatalog();
 
-            assertOneName(
-                    connection, database + ".org_outbox", List.of("org_outbox", database + ".org_outbox"));
+            assertOneName(connection, database + ".org_outbox", List.of("org_outbox", database + ".org_outbox"));
         }
     }
 

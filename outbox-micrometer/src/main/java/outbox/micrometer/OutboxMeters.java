@@ -90,8 +90,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         if (backlog == null && dead == null) {
             return;
         }
-        Counter failures =
-                meters.counter("outbox.sample.failures", "Looks at the table that failed or took too long");
+        Counter failures = meters.counter("outbox.sample.failures", "Looks at the table that failed or took too long");
         TableSampler<Long> deadSampler = dead == null
                 ? null
                 : new TableSampler<>(
@@ -118,13 +117,20 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
     }
 
     private void sample(TableSampler<Backlog> sampler, @Nullable TableSampler<Long> dead) {
-        meters.gauge("outbox.pending", "Rows that are not delivered", sampler, of(backlog -> unpublished(backlog, dead)));
+        meters.gauge(
+                "outbox.pending", "Rows that are not delivered", sampler, of(backlog -> unpublished(backlog, dead)));
         meters.gauge("outbox.waiting", "Events that are NEW or RETRY", sampler, of(Backlog::pending));
         meters.gauge("outbox.locked", "Undelivered events that are claimed", sampler, of(Backlog::locked));
-        meters.seconds("outbox.oldest.pending.age", "Age of the oldest pending event", sampler, of -> of.age(
-                backlog -> seconds(backlog.oldestPendingAge())));
-        meters.seconds("outbox.overdue.age", "How long the event that is due longest waits", sampler, of -> of.age(
-                backlog -> seconds(backlog.longestOverdue())));
+        meters.seconds(
+                "outbox.oldest.pending.age",
+                "Age of the oldest pending event",
+                sampler,
+                of -> of.age(backlog -> seconds(backlog.oldestPendingAge())));
+        meters.seconds(
+                "outbox.overdue.age",
+                "How long the event that is due longest waits",
+                sampler,
+                of -> of.age(backlog -> seconds(backlog.longestOverdue())));
     }
 
     /** Dead events are among them; where the backlog does not count them, by the last count. */
@@ -380,8 +386,8 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         }
 
         /**
-         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default: usually by
-         * {@link outbox.admin.OutboxAdmin#deadEvents}. Default: without it.
+         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default: usually
+         * by {@link outbox.admin.OutboxAdmin#deadEvents}. Default: without it.
          */
         public Builder dead(LongSupplier dead) {
             this.dead = Objects.requireNonNull(dead, "dead");

@@ -2,7 +2,7 @@ package outbox.micrometer;
 
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** How long ago something last happened. Its gauge comes with the first time: a node where it never happens has none. */
+/** How long ago something last happened. Its gauge comes with the first time: a node without it has none. */
 final class SinceLast {
 
     private final TableMeters meters;

@@ -156,10 +156,7 @@ final class TableSampler<T> {
     private void fail(AtomicBoolean failed, @Nullable Throwable why) {
         if (failed.compareAndSet(false, true)) {
             failures.increment();
-            LOG.log(
-                    Level.DEBUG,
-                    "The " + what + (why == null ? " was not read in time" : " cannot be read"),
-                    why);
+            LOG.log(Level.DEBUG, "The " + what + (why == null ? " was not read in time" : " cannot be read"), why);
         }
     }
 }

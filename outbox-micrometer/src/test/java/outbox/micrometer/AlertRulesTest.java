@@ -27,10 +27,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Prometheus evaluates the alert rules over two and a half hours of the samples of a running outbox. As they are, nothing
- * fires. For each alert there are samples that differ in one fault, and it fires.
+ * Prometheus evaluates the alert rules over two and a half hours of the samples of a running outbox. As they are,
+ * nothing fires. For each alert there are samples that differ in one fault, and it fires.
  *
- * <p>A fault names the series that it changes. It must be among the scraped ones, so a meter that is renamed breaks this.
+ * <p>A fault names the series that it changes. It must be among the scraped ones, so a renamed meter breaks this.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @NullUnmarked // what is read from files
@@ -152,8 +152,7 @@ class AlertRulesTest {
         return changed;
     }
 
-    private static Map<String, String> only(
-            Map<Map<String, String>, String> samples, String name, String... labels) {
+    private static Map<String, String> only(Map<Map<String, String>, String> samples, String name, String... labels) {
         List<Map<String, String>> found = samples.keySet().stream()
                 .filter(series -> name(series).equals(name))
                 .filter(series -> {
@@ -192,13 +191,16 @@ class AlertRulesTest {
 
     @Test
     void there_is_a_fault_for_every_alert() throws IOException {
-        Set<String> alerts = new Yaml().<Map<String, List<Map<String, List<Map<String, String>>>>>>load(
-                        Files.readString(RULES)).get("groups").stream()
-                .flatMap(group -> group.get("rules").stream())
-                .map(rule -> rule.get("alert"))
-                .collect(Collectors.toSet());
+        Set<String> alerts = new Yaml()
+                        .<Map<String, List<Map<String, List<Map<String, String>>>>>>load(Files.readString(RULES))
+                        .get("groups")
+                        .stream()
+                        .flatMap(group -> group.get("rules").stream())
+                        .map(rule -> rule.get("alert"))
+                        .collect(Collectors.toSet());
 
-        assertThat(FAULTS.stream().map(Fault::alert).collect(Collectors.toSet())).isEqualTo(alerts);
+        assertThat(FAULTS.stream().map(Fault::alert).collect(Collectors.toSet()))
+                .isEqualTo(alerts);
     }
 
     private static String test(

@@ -41,7 +41,8 @@ class OpsFilesTest {
     private static final Pattern GROUPED_LABELS = Pattern.compile("\\b(?:by|without|on|ignoring)\\s*\\(([^)]*)\\)");
     private static final Pattern ASKED_LABEL = Pattern.compile("label_values\\(.*,\\s*([a-z_]+)\\)");
     private static final Pattern PLACEHOLDER = Pattern.compile("\\$labels\\.([a-z_]+)|\\{\\{([a-z_]+)}}");
-    private static final Pattern ROW = Pattern.compile("^\\| `((?:outbox|reconcile)_[a-z_]+)(?:\\{([a-z, ]*)})?` \\|.*");
+    private static final Pattern ROW =
+            Pattern.compile("^\\| `((?:outbox|reconcile)_[a-z_]+)(?:\\{([a-z, ]*)})?` \\|.*");
     private static final Set<String> OF_PROMETHEUS = Set.of("instance", "job", "exported_job");
     private static final Set<String> PARTS_OF_HISTOGRAM = Set.of("_bucket", "_count", "_sum", "_max");
 
@@ -137,7 +138,8 @@ class OpsFilesTest {
                 .flatMap(name -> scrape.labelsOf(name).stream())
                 .collect(Collectors.toCollection(TreeSet::new));
 
-        assertThat(labels).containsExactly("breaker", "job", "le", "limit", "queue", "result", "state", "table", "topic");
+        assertThat(labels)
+                .containsExactly("breaker", "job", "le", "limit", "queue", "result", "state", "table", "topic");
     }
 
     private static void assertExists(String expression) {

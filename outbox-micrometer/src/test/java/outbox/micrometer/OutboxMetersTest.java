@@ -85,8 +85,12 @@ class OutboxMetersTest {
         OutboxMeters.builder(registry, "t").backlog(() -> hostile).build();
 
         Scrape scrape = Scrape.of(registry);
-        assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isGreaterThan(1e16);
-        assertThat(scrape.value("outbox_overdue_age_seconds")).isGreaterThan(1e16);
+        assertThat(scrape.value("outbox_oldest_pending_age_seconds"))
+                .isNotNaN()
+                .isGreaterThan(1e16);
+        assertThat(scrape.value("outbox_overdue_age_seconds"))
+                .isNotNaN()
+                .isGreaterThan(1e16);
     }
 
     @Test

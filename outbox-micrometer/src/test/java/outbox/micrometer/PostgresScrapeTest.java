@@ -24,8 +24,9 @@ class PostgresScrapeTest extends ScrapeContract {
         try (RunningOutbox outbox = new RunningOutbox(url);
                 Connection connection = DriverManager.getConnection(url);
                 Statement statement = connection.createStatement()) {
-            statement.execute("INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)"
-                    + " VALUES ('hostile', 't', '{}', 0, now() + interval '1 day', '-infinity')");
+            statement.execute(
+                    "INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)"
+                            + " VALUES ('hostile', 't', '{}', 0, now() + interval '1 day', '-infinity')");
 
             await().untilAsserted(() -> assertThat(outbox.scrape().value("outbox_oldest_pending_age_seconds"))
                     .isGreaterThan(1e9)

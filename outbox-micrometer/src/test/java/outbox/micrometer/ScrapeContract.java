@@ -152,13 +152,12 @@ abstract class ScrapeContract {
 
         Scrape scrape = outbox.scrape();
 
-        for (String gauge :
-                Set.of(
-                        "outbox_pending",
-                        "outbox_waiting",
-                        "outbox_locked",
-                        "outbox_oldest_pending_age_seconds",
-                        "outbox_overdue_age_seconds")) {
+        for (String gauge : Set.of(
+                "outbox_pending",
+                "outbox_waiting",
+                "outbox_locked",
+                "outbox_oldest_pending_age_seconds",
+                "outbox_overdue_age_seconds")) {
             assertThat(scrape.typeOf(gauge)).isEqualTo("gauge");
             assertThat(scrape.labelsOf(gauge)).containsExactly("table");
         }

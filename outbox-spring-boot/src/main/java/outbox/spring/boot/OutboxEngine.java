@@ -109,7 +109,7 @@ final class OutboxEngine {
         return customized;
     }
 
-    /** Metrics call a table by one name, however the application spells it; a database that is away leaves the spelling. */
+    /** Metrics call a table by one name, however it is spelled; if the database is away, the spelling stays. */
     private void nameTable(DataSource dataSource) {
         for (OutboxCustomizer customizer : customizers) {
             if (customizer instanceof MetricsCustomizer metrics) {
