@@ -17,7 +17,7 @@ import java.time.Duration;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** No command waits for ever. Before there were limits each of these tests hung. */
+/** No command waits for ever. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TimeLimitTest {
 
