@@ -49,10 +49,15 @@ final class Database implements DataSource {
         if (url == null) {
             return null;
         }
-        if (url.matches(".*[?;&].*|.*@.*")) {
-            secrets.add(url); // its parameters may hold a password
+        if (mayHoldSecret(url)) {
+            secrets.add(url);
         }
         return new Database(url, user, password);
+    }
+
+    /** Whether a URL has parameters, or a user, so that it may hold a password. */
+    static boolean mayHoldSecret(String url) {
+        return url.matches(".*[?;&].*|.*@.*");
     }
 
     /** The URL by which one of our drivers takes it: MariaDB's serves MySQL, but not under its name. */
