@@ -76,7 +76,10 @@ final class DatabaseOptions {
         return new Settings(flags, io.environment(), config);
     }
 
-    /** The flags that were given, to be given again in a command that is printed. A URL that may hold a password is left out. */
+    /**
+     * The flags that were given, to be given again in a command that is printed. A URL that may hold a password is
+     * left out.
+     */
     List<String> repeated() {
         List<String> words = new ArrayList<>();
         repeat(words, "--url", url == null || Database.mayHoldSecret(url) ? null : url);

@@ -104,7 +104,9 @@ final class DoctorCommand implements Callable<Integer> {
                                 + (Doctor.checks().size() - without.size()) + " checks.");
             }
             if (database.hidesUrl()
-                    && report.findings().stream().flatMap(f -> f.commands().stream()).anyMatch(DoctorCommand::isCall)) {
+                    && report.findings().stream()
+                            .flatMap(f -> f.commands().stream())
+                            .anyMatch(DoctorCommand::isCall)) {
                 io.err()
                         .println("The commands need the URL, which is not repeated here because it has parameters: set"
                                 + " OUTBOX_JDBC_URL.");

@@ -40,13 +40,15 @@ enum Feature {
         this.column = column;
     }
 
-    /** The columns, and the tables beside, by which features are known to be there, each with the name of its feature. */
+    /**
+     * The columns, and the tables beside, by which features are known to be there, each with the name of its feature.
+     */
     static Map<String, String> columns(Collection<Feature> features, String database) {
         Map<String, String> columns = new LinkedHashMap<>();
         features.stream()
                 .filter(feature -> feature != LEADER || database.equals("h2")) // others need none
-                .forEach(feature ->
-                        feature.places().forEach(place -> columns.put(place, feature.name().toLowerCase(Locale.ROOT))));
+                .forEach(feature -> feature.places()
+                        .forEach(place -> columns.put(place, feature.name().toLowerCase(Locale.ROOT))));
         return columns;
     }
 

@@ -18,7 +18,10 @@ record Fault(String title, List<String> statements, String check, String words) 
     /** The same for another table, whose names are put in. */
     Fault at(FaultTable table) {
         return new Fault(
-                title + " in " + table.name(), statements.stream().map(table::fill).toList(), check, words);
+                title + " in " + table.name(),
+                statements.stream().map(table::fill).toList(),
+                check,
+                words);
     }
 
     @Override

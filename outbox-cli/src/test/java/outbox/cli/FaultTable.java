@@ -10,7 +10,8 @@ enum FaultTable {
             "INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)"
                     + " SELECT gen_random_uuid(), 'order.placed', '{}', 0, now(), now() FROM generate_series(1, $n)",
             "status = 1, done_at = now()",
-            "status = 3, done_at = now(), attempts = 25, last_error = 'ConnectException: port ' || ascii(event_id::text)",
+            "status = 3, done_at = now(), attempts = 25, last_error = 'ConnectException: port ' ||"
+                    + " ascii(event_id::text)",
             "outbox_event_pkey",
             "seq",
             "outbox_event_numbers"),
@@ -28,7 +29,8 @@ enum FaultTable {
     TEXT_STATUS(
             "outbox_events",
             TableKind.TEXT_STATUS,
-            "INSERT INTO outbox_events (event_id, event_type, aggregate_type, aggregate_id, payload, status, create_time,"
+            "INSERT INTO outbox_events (event_id, event_type, aggregate_type, aggregate_id, payload, status,"
+                    + " create_time,"
                     + " update_time) SELECT gen_random_uuid(), 'order.placed', 'order', 1, '{}', 'NEW',"
                     + " now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC' FROM generate_series(1, $n)",
             "status = 'SENT'",

@@ -80,7 +80,8 @@ class MariaDbPlantedFaultsTest {
                         "dead events",
                         "dead",
                         "5,000 or more events of outbox_event are dead",
-                        "INSERT INTO outbox_event (event_id, event_type, payload, status, attempts, available_at, created_at,"
+                        "INSERT INTO outbox_event (event_id, event_type, payload, status, attempts,"
+                                + " available_at, created_at,"
                                 + " done_at, last_error) SELECT seq, 'order.placed', '{}', 3, 25, UTC_TIMESTAMP(6),"
                                 + " UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), CONCAT('ConnectException: port ', seq)"
                                 + " FROM seq_1_to_5000"),
@@ -108,7 +109,8 @@ class MariaDbPlantedFaultsTest {
                         "a trigger that undoes updates",
                         "trigger",
                         "(BEFORE UPDATE)",
-                        "CREATE TRIGGER `it's` BEFORE UPDATE ON outbox_event FOR EACH ROW SET NEW.status = OLD.status"),
+                        "CREATE TRIGGER `it's` BEFORE UPDATE ON outbox_event FOR EACH ROW SET NEW.status ="
+                                + " OLD.status"),
                 Fault.of(
                         "claims that are rounded to seconds",
                         "column",
@@ -118,7 +120,8 @@ class MariaDbPlantedFaultsTest {
                         "a due time that each update changes",
                         "column",
                         "ON UPDATE CURRENT_TIMESTAMP at available_at",
-                        "ALTER TABLE outbox_event MODIFY available_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)"
+                        "ALTER TABLE outbox_event MODIFY available_at DATETIME(6) NOT NULL DEFAULT"
+                                + " CURRENT_TIMESTAMP(6)"
                                 + " ON UPDATE CURRENT_TIMESTAMP(6)"),
                 Fault.of(
                         "events that are due in ten years",
@@ -134,7 +137,8 @@ class MariaDbPlantedFaultsTest {
                         "numbers that a column cannot keep for long",
                         "sequence",
                         "of 2147483647 numbers",
-                        "ALTER TABLE outbox_event MODIFY seq INT NOT NULL AUTO_INCREMENT, AUTO_INCREMENT = 2000000000"),
+                        "ALTER TABLE outbox_event MODIFY seq INT NOT NULL AUTO_INCREMENT, AUTO_INCREMENT ="
+                                + " 2000000000"),
                 Fault.of(
                         "ids that may come twice",
                         "index",
@@ -143,7 +147,7 @@ class MariaDbPlantedFaultsTest {
                 Fault.of(
                         "values that are cut",
                         "transaction",
-                        "sql_mode has no STRICT_TRANS_TABLES",
+                        "The server's sql_mode has no STRICT_TRANS_TABLES",
                         "SET GLOBAL sql_mode = 'NO_ENGINE_SUBSTITUTION'"));
     }
 
@@ -165,23 +169,20 @@ class MariaDbPlantedFaultsTest {
     void a_missing_privilege_is_named_and_not_taken_for_a_missing_relay() throws Exception {
         Shop shop = healthy();
         shop.execute("UPDATE outbox_event SET available_at = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR, created_at ="
-                + " UTC_TIMESTAMP(6) - INTERVAL 1 HOUR, done_at = IF(done_at IS NULL, NULL, UTC_TIMESTAMP(6) - INTERVAL 1"
+                + " UTC_TIMESTAMP(6) - INTERVAL 1 HOUR, done_at = IF(done_at IS NULL, NULL, UTC_TIMESTAMP(6) -"
+                + " INTERVAL 1"
                 + " HOUR)");
         String user = "user_" + UUID.randomUUID().toString().substring(0, 8);
         String url = shop.url().replace("user=root", "user=" + user);
-        for (String account : List.of("'" + user + "'@'localhost'", "'" + user + "'@'127.0.0.1'")) {
-            shop.execute("CREATE USER " + account, "GRANT PROCESS ON *.* TO " + account);
-            for (String table : List.of("outbox_event", "outbox_audit", "outbox_pause", "outbox_attempt", "outbox_key")) {
-                shop.execute("GRANT SELECT, INSERT, DELETE ON " + table + " TO " + account);
-            }
-            shop.execute("GRANT UPDATE ON outbox_audit TO " + account);
+        String account = "'" + user + "'@'localhost'";
+        shop.execute("CREATE USER " + account, "GRANT PROCESS ON *.* TO " + account);
+        for (String table : List.of("outbox_event", "outbox_audit", "outbox_pause", "outbox_attempt", "outbox_key")) {
+            shop.execute("GRANT SELECT, INSERT, DELETE ON " + table + " TO " + account);
         }
+        shop.execute("GRANT UPDATE ON outbox_audit TO " + account);
 
         Run run = doctor(url);
-        for (String table : List.of("outbox_event")) {
-            shop.execute("REVOKE SELECT ON " + table + " FROM '" + user + "'@'localhost'");
-            shop.execute("REVOKE SELECT ON " + table + " FROM '" + user + "'@'127.0.0.1'");
-        }
+        shop.execute("REVOKE SELECT ON outbox_event FROM " + account);
         Run blind = doctor(url);
 
         assertThat(checks(run)).as(run.out() + run.err()).containsExactly("privilege", "relay");
@@ -213,14 +214,15 @@ class MariaDbPlantedFaultsTest {
                 }
             });
             await().atMost(LONG)
-                    .until(() -> !shop.ask("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_wait_started <"
+                    .until(() -> !shop.ask("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE"
+                                    + " trx_wait_started <"
                                     + " NOW() - INTERVAL 4 SECOND")
                             .equals("0"));
 
             Run run = doctor(shop.url());
 
             other.rollback();
-            assertThat(update.get()).isEqualTo(0); // no row changes by it
+            assertThat(update.get()).isEqualTo(3);
             assertFound(run, "blocker", "keeps 1 connections waiting for table outbox_event");
             assertThat(PrintedCommands.of(run)).hasSize(1).allMatch(sql -> sql.matches("KILL [0-9]+;"));
         }
@@ -262,8 +264,10 @@ class MariaDbPlantedFaultsTest {
                         .start()) {
             relay.awaitLine("health at http://", LONG);
             for (int i = 0; i < 2; i++) {
-                shop.execute("INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)"
-                        + " SELECT UUID(), 'order.placed', '{}', 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) FROM seq_1_to_1000");
+                shop.execute(
+                        "INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)"
+                                + " SELECT UUID(), 'order.placed', '{}', 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)"
+                                + " FROM seq_1_to_1000");
                 assertSilent(doctor(shop.url()));
             }
             await().atMost(LONG)

@@ -138,8 +138,7 @@ class ModuleTableTest {
 
         Run applied = Run.of("schema", "apply", "--table", "Org_Outbox", "--yes", "--url", shop.url());
         Run status = Run.of("status", "--table", "Org_Outbox", "--url", shop.url());
-        Run doctor = Run.of(
-                "doctor", "--table", "PUBLIC.ORG_OUTBOX", "--without", "durability", "--url", shop.url());
+        Run doctor = Run.of("doctor", "--table", "PUBLIC.ORG_OUTBOX", "--without", "durability", "--url", shop.url());
         Run purged = Run.of(
                 "purge", "--table", "ORG_OUTBOX", "--retention", "1h", "--reason", "x", "--yes", "--url", shop.url());
 

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.TimeZone;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
@@ -40,8 +41,8 @@ class PlantedFaultsTest {
 
     @BeforeAll
     static void startServer() {
-        server = PostgresServer.start(
-                Map.of("fsync", "on", "full_page_writes", "on", "max_prepared_transactions", "5"));
+        server =
+                PostgresServer.start(Map.of("fsync", "on", "full_page_writes", "on", "max_prepared_transactions", "5"));
     }
 
     @AfterAll
@@ -106,12 +107,14 @@ class PlantedFaultsTest {
                     "an event that is never due",
                     "future",
                     "infinity",
-                    "UPDATE $table SET $due = 'infinity' WHERE event_id IN (SELECT event_id FROM $table WHERE $pending LIMIT 1)"),
+                    "UPDATE $table SET $due = 'infinity' WHERE event_id IN (SELECT event_id FROM $table WHERE"
+                            + " $pending LIMIT 1)"),
             Fault.of(
                     "an event that was written before all time",
                     "future",
                     "-infinity",
-                    "UPDATE $table SET $created = '-infinity' WHERE event_id IN (SELECT event_id FROM $table WHERE $pending"
+                    "UPDATE $table SET $created = '-infinity' WHERE event_id IN (SELECT event_id FROM $table"
+                            + " WHERE $pending"
                             + " LIMIT 1)"),
             Fault.of(
                     "a sequence near its end",
@@ -137,16 +140,17 @@ class PlantedFaultsTest {
                     "ALTER TABLE $table DROP CONSTRAINT $unique",
                     "CREATE INDEX ON $table (event_id)"),
         };
-        return Arrays.stream(faults).flatMap(fault -> Arrays.stream(FaultTable.values())
-                .map(table -> new Fault(
-                                fault.title(),
-                                fault.statements().stream()
-                                        .map(sql -> sql.replace("$many", table.insert(5_000))
-                                                .replace("$pending", table.pending()))
-                                        .toList(),
-                                fault.check(),
-                                fault.words())
-                        .at(table)));
+        return Arrays.stream(faults)
+                .flatMap(fault -> Arrays.stream(FaultTable.values())
+                        .map(table -> new Fault(
+                                        fault.title(),
+                                        fault.statements().stream()
+                                                .map(sql -> sql.replace("$many", table.insert(5_000))
+                                                        .replace("$pending", table.pending()))
+                                                .toList(),
+                                        fault.check(),
+                                        fault.words())
+                                .at(table)));
     }
 
     @ParameterizedTest
@@ -229,16 +233,19 @@ class PlantedFaultsTest {
     @Test
     void a_default_in_local_time_is_found() throws Exception {
         Shop shop = FaultTable.TEXT_STATUS.create(server.createDatabase());
-        shop.execute(
-                "ALTER DATABASE " + shop.ask("SELECT current_database()") + " SET TimeZone = 'Asia/Shanghai'",
-                "ALTER TABLE outbox_events ALTER COLUMN create_time SET DEFAULT now()");
-        String url = shop.url() + "&options=-c%20TimeZone=Asia/Shanghai"; // the driver asks for the zone of this machine
+        shop.execute("ALTER TABLE outbox_events ALTER COLUMN create_time SET DEFAULT now()");
+        TimeZone before = TimeZone.getDefault();
+        TimeZone.setDefault(TimeZone.getTimeZone("Asia/Shanghai")); // the driver gives it to its sessions
+        try {
+            Run run = doctor(shop, "outbox_events");
+            PrintedCommands.run(shop, run);
+            Run after = doctor(shop, "outbox_events");
 
-        Run run = doctorAt(url, "outbox_events");
-
-        assertFound(run, "column", "a default that gives the time of the session's zone, which is Asia/Shanghai");
-        PrintedCommands.run(shop, run);
-        assertSilent(doctorAt(url, "outbox_events"));
+            assertFound(run, "column", "a default that gives the time of the session's zone, which is Asia/Shanghai");
+            assertSilent(after);
+        } finally {
+            TimeZone.setDefault(before);
+        }
     }
 
     @Test
@@ -289,14 +296,16 @@ class PlantedFaultsTest {
     @EnumSource(FaultTable.class)
     void a_missing_privilege_is_named_and_not_taken_for_a_missing_relay(FaultTable table) throws Exception {
         Shop shop = table.create(server.createDatabase());
-        shop.execute(table.fill("UPDATE $table SET $due = now() - INTERVAL '1 hour', $created = now() - INTERVAL '1 hour'"));
+        shop.execute(table.fill(
+                "UPDATE $table SET $due = now() - INTERVAL '1 hour', $created = now() - INTERVAL '1" + " hour'"));
         if (table == FaultTable.TEXT_STATUS) {
             shop.execute("UPDATE outbox_events SET update_time = now() - INTERVAL '1 hour'");
         } else {
             shop.execute(
                     table == FaultTable.EVENT
                             ? "UPDATE outbox_event SET done_at = now() - INTERVAL '1 hour' WHERE status = 1"
-                            : "UPDATE org_outbox SET published_at = now() - INTERVAL '1 hour' WHERE published_at IS NOT NULL");
+                            : "UPDATE org_outbox SET published_at = now() - INTERVAL '1 hour' WHERE"
+                                    + " published_at IS NOT NULL");
         }
         String writer = role(shop, "SELECT, INSERT, DELETE");
 
@@ -414,8 +423,9 @@ class PlantedFaultsTest {
                 }
             });
             await().atMost(LONG)
-                    .until(() -> !shop.ask("SELECT COUNT(*) FROM pg_locks WHERE waitstart < clock_timestamp() - INTERVAL"
-                                    + " '3.1 seconds'")
+                    .until(() -> !shop.ask(
+                                    "SELECT COUNT(*) FROM pg_locks WHERE waitstart < clock_timestamp() - INTERVAL"
+                                            + " '3.1 seconds'")
                             .equals("0"));
 
             Run run = doctor(shop, "org_outbox");
@@ -426,7 +436,9 @@ class PlantedFaultsTest {
             assertThat(run.out())
                     .contains("Its last statement: UPDATE org_outbox SET last_error = ?")
                     .doesNotContain("secret");
-            assertThat(PrintedCommands.of(run)).hasSize(1).allMatch(sql -> sql.startsWith("SELECT pg_terminate_backend("));
+            assertThat(PrintedCommands.of(run))
+                    .hasSize(1)
+                    .allMatch(sql -> sql.startsWith("SELECT pg_terminate_backend("));
         }
     }
 
@@ -435,11 +447,11 @@ class PlantedFaultsTest {
         Shop shop = FaultTable.MODULE.create(server.createDatabase());
         shop.execute(
                 "UPDATE org_outbox SET published_at = now() - INTERVAL '1 hour' WHERE published_at IS NOT NULL",
-                "UPDATE org_outbox SET available_at = now() - INTERVAL '1 hour', created_at = now() - INTERVAL '1 hour'",
+                "UPDATE org_outbox SET available_at = now() - INTERVAL '1 hour', created_at = now() - INTERVAL"
+                        + " '1 hour'",
                 "UPDATE org_outbox SET locked_at = now() WHERE sequence = (SELECT MAX(sequence) FROM org_outbox)");
 
-        assertFound(
-                doctor(shop, "org_outbox"), "relay", "none was marked as delivered since");
+        assertFound(doctor(shop, "org_outbox"), "relay", "none was marked as delivered since");
     }
 
     @Test
@@ -460,7 +472,8 @@ class PlantedFaultsTest {
         String type = "it's $(rm -rf x) `y` \"z\" \\ %_!\n\u202e\u0007;";
         try (Connection connection = shop.connect();
                 PreparedStatement insert = connection.prepareStatement(
-                        "INSERT INTO outbox_event (event_id, event_type, payload, status, attempts, available_at, created_at,"
+                        "INSERT INTO outbox_event (event_id, event_type, payload, status, attempts,"
+                                + " available_at, created_at,"
                                 + " done_at, last_error) VALUES ('-x', ?, '{}', 3, 25, now(), now(), now(), ?)")) {
             insert.setString(1, type);
             insert.setString(2, "--error 'quoted' $HOME %_! failed at port 4711\nnext line");

@@ -22,14 +22,16 @@ final class PrintedCommands {
                 .toList();
     }
 
-    /** Runs all SQL that ends nobody's session, and lets the parser take the calls. Whether there were only statements. */
+    /**
+     * Runs all SQL that ends nobody's session, and lets the parser take the calls. Whether there were only
+     * statements.
+     */
     static boolean run(Shop shop, Run doctor) throws Exception {
         boolean isAllSql = true;
         for (String command : of(doctor)) {
             if (command.startsWith("outbox ")) {
                 isAllSql = false;
-                OutboxCommand.commandLine(Io.system())
-                        .parseArgs(words(command).toArray(String[]::new));
+                OutboxCommand.commandLine(Io.system()).parseArgs(words(command).toArray(String[]::new));
             } else {
                 assertThat(command).endsWith(";");
                 if (!command.matches(".*(pg_terminate_backend|KILL|ALTER SYSTEM|pg_reload_conf).*")) {

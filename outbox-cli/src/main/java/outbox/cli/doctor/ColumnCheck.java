@@ -10,7 +10,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Columns for times that do not keep what is written to them: rounded to seconds or milliseconds, changed by the database
+ * Columns for times that do not keep what is written to them: rounded to seconds or milliseconds, changed by the
+ * database
  * with each update, or filled by a default that goes by the time zone of the session.
  */
 final class ColumnCheck implements Check {
@@ -24,7 +25,12 @@ final class ColumnCheck implements Check {
 
     /** A column for a time. */
     private record Time(
-            String name, String type, int precision, boolean isNullable, @Nullable String standard, String extra) {}
+            String name,
+            String type,
+            int precision,
+            boolean isNullable,
+            @Nullable String standard,
+            String extra) {}
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
@@ -56,7 +62,8 @@ final class ColumnCheck implements Check {
                 .collect(Collectors.joining(", "));
         return List.of(finding(
                 "Table " + examination.table() + " rounds times: " + shown
-                        + ". A claim is known by its time to the microsecond (6 digits); rounded, two claims look like one,"
+                        + ". A claim is known by its time to the microsecond (6 digits); rounded, two claims"
+                        + " look like one,"
                         + " and marks are refused or hit the claim of another node.",
                 "Give these columns 6 digits. The statement rewrites the table and locks it meanwhile.",
                 change(examination, rounded)));
@@ -84,7 +91,7 @@ final class ColumnCheck implements Check {
                 .filter(time -> time.type().equals("timestamp without time zone"))
                 .filter(time -> time.standard() != null
                         && time.standard().matches("(?i).*(now\\(\\)|current_timestamp|localtimestamp).*")
-                        && !time.standard().matches("(?i).*time zone|timezone\\(.*"))
+                        && !time.standard().matches("(?i).*(at time zone|timezone\\().*"))
                 .map(Time::name)
                 .toList();
         String zone = String.valueOf(examination
@@ -98,7 +105,8 @@ final class ColumnCheck implements Check {
         String table = examination.table();
         return List.of(finding(
                 "Columns " + String.join(", ", local) + " of " + table
-                        + " have no time zone, and a default that gives the time of the session's zone, which is " + zone
+                        + " have no time zone, and a default that gives the time of the session's zone, which is "
+                        + zone
                         + ". They are read as UTC, so events are due, and old, by hours too early or too late.",
                 "Let the default give UTC.",
                 local.stream()

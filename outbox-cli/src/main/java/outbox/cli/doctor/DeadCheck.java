@@ -71,7 +71,8 @@ final class DeadCheck implements Check {
                 count + " events of " + examination.table() + " are dead, the oldest since " + oldest
                         + ": no relay tries them again. Most frequent: "
                         + groups.stream().map(DeadCheck::shown).collect(Collectors.joining("; ")) + ".",
-                "Repair the cause, then replay what is still wanted, and discard the rest. --dry-run shows what would be"
+                "Repair the cause, then replay what is still wanted, and discard the rest. --dry-run shows what"
+                        + " would be"
                         + " done.",
                 commands(examination, groups)));
     }

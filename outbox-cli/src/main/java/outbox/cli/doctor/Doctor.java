@@ -12,7 +12,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Finds what silently breaks an outbox. Reads only, and holds no lock longer than a query, for which there are time limits
+ * Finds what silently breaks an outbox. Reads only, and holds no lock longer than a query, for which there are time
+ * limits
  * ({@link ReadLimits}). A check that fails is reported, and the others go on.
  */
 public final class Doctor {
@@ -139,14 +140,14 @@ public final class Doctor {
                             isForbidden
                                     ? "Grant SELECT on it to the user of this connection."
                                     : "Somebody holds a lock on the whole table. Find the session, and end it.",
-                            List.of()));
+                            isForbidden || !subject.database().equals("mysql")
+                                    ? List.of()
+                                    : List.of("SHOW FULL PROCESSLIST;")));
         }
         List<String> notChecked = new ArrayList<>(seen.notChecked());
-        notChecked.add(checks.stream()
-                        .filter(Check::readsTable)
-                        .map(Check::name)
-                        .collect(Collectors.joining(", "))
-                + ": table " + table + " could not be read: " + reason);
+        notChecked.add(
+                checks.stream().filter(Check::readsTable).map(Check::name).collect(Collectors.joining(", "))
+                        + ": table " + table + " could not be read: " + reason);
         return new Report(findings, seen.notes(), notChecked);
     }
 
@@ -156,8 +157,8 @@ public final class Doctor {
         Connection connection = examination.connection();
         for (Check check : checks) {
             try {
-                findings.addAll(ReadLimits.within(
-                        connection, examination.subject().database(), () -> check.look(examination)));
+                findings.addAll(
+                        ReadLimits.within(connection, examination.subject().database(), () -> check.look(examination)));
             } catch (SQLException | OutboxException e) { // a missing privilege, say; the other checks go on
                 requireAlive(connection, e);
                 notChecked.add(check.name() + ": " + e.getMessage());

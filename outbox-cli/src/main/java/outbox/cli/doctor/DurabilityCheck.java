@@ -35,8 +35,11 @@ final class DurabilityCheck implements Check {
         for (String setting : List.of("fsync", "full_page_writes")) {
             if (isOff(examination, setting)) {
                 findings.add(finding(
-                        "The server runs with " + setting + " = off: " + (setting.equals("fsync") ? LOST : "a crash of the"
-                                + " machine may leave torn pages behind") + ", and may destroy the database.",
+                        "The server runs with " + setting + " = off: "
+                                + (setting.equals("fsync")
+                                        ? LOST
+                                        : "a crash of the" + " machine may leave torn pages behind")
+                                + ", and may destroy the database.",
                         "Turn it on, as a superuser.",
                         "ALTER SYSTEM SET " + setting + " = on;",
                         "SELECT pg_reload_conf();"));
@@ -55,7 +58,8 @@ final class DurabilityCheck implements Check {
         for (String table : tables) {
             for (List<@Nullable String> row : examination.queries().rows(sql, table)) {
                 findings.add(finding(
-                        "Table " + row.get(0) + " is UNLOGGED: after a crash of the server it is empty, and a standby has"
+                        "Table " + row.get(0)
+                                + " is UNLOGGED: after a crash of the server it is empty, and a standby has"
                                 + " nothing of it.",
                         "Make it an ordinary table. The statement rewrites it and locks it meanwhile.",
                         "ALTER TABLE " + row.get(0) + " SET LOGGED;"));
@@ -124,7 +128,8 @@ final class DurabilityCheck implements Check {
             for (List<@Nullable String> row : examination.queries().rows(sql)) {
                 findings.add(finding(
                         "Table " + table + " has the engine " + row.get(0)
-                                + ", which has no transactions: events stay when the transaction of the writer is rolled"
+                                + ", which has no transactions: events stay when the transaction of the writer"
+                                + " is rolled"
                                 + " back, and a crash may lose them.",
                         "Make it a table of InnoDB. The statement rewrites it and locks it meanwhile.",
                         "ALTER TABLE " + table + " ENGINE = InnoDB;"));
@@ -137,8 +142,8 @@ final class DurabilityCheck implements Check {
         if (!"1".equals(row.get(0))) {
             findings.add(finding(
                     "The server runs with innodb_flush_log_at_trx_commit = " + row.get(0) + ": "
-                            + ("2".equals(row.get(0)) ? "when the machine crashes, " : "when the server crashes, ") + LOST
-                            + ", of the last second or so.",
+                            + ("2".equals(row.get(0)) ? "when the machine crashes, " : "when the server crashes, ")
+                            + "events are lost whose transactions were committed in the last second or so.",
                     "Set it to 1, here and in the server's configuration.",
                     "SET GLOBAL innodb_flush_log_at_trx_commit = 1;"));
         }

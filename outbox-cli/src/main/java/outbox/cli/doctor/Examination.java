@@ -32,8 +32,8 @@ record Examination(
              SELECT i.inhrelid FROM pg_inherits i JOIN root ON i.inhparent = root.oid)
             """;
 
-    private static final List<String> SIDE_TABLES = List.of(
-            "outbox_audit", "outbox_pause", "outbox_attempt", "outbox_key", "outbox_inbox", "outbox_reconcile");
+    private static final List<String> SIDE_TABLES =
+            List.of("outbox_audit", "outbox_pause", "outbox_attempt", "outbox_key", "outbox_inbox", "outbox_reconcile");
 
     String table() {
         return subject.table();

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Pending events whose times cannot be meant: due in years or never, written in the future, held by a claim of the future. */
+/**
+ * Pending events whose times cannot be meant: due in years or never, written in the future, held by a claim of the
+ * future.
+ */
 final class FutureCheck implements Check {
 
     private static final Duration FAR = Duration.ofDays(365);
@@ -71,8 +74,10 @@ final class FutureCheck implements Check {
         String id = String.valueOf(rows.get(0).get(0));
         return Optional.of(finding(
                 count + " pending events of " + examination.table() + " are " + what + ". One is "
-                        + Quoted.shown(id, 60) + ", with " + column + " " + rows.get(0).get(1) + ".",
-                "Find out who writes such times. If they are not meant, correct them, event by event as below, or all at"
+                        + Quoted.shown(id, 60) + ", with " + column + " "
+                        + rows.get(0).get(1) + ".",
+                "Find out who writes such times. If they are not meant, correct them, event by event as below,"
+                        + " or all at"
                         + " once by a condition on " + column + ".",
                 commands(examination, column, id)));
     }

@@ -71,8 +71,8 @@ final class HorizonCheck implements Check {
                 """;
         for (var row : examination.queries().rows(prepared, seconds)) {
             findings.add(finding(
-                    "Prepared transaction " + Quoted.shown(String.valueOf(row.get(0)), 60) + " waits since " + row.get(1)
-                            + ": it keeps its locks, and dead rows of every table.",
+                    "Prepared transaction " + Quoted.shown(String.valueOf(row.get(0)), 60) + " waits since "
+                            + row.get(1) + ": it keeps its locks, and dead rows of every table.",
                     "Ask its transaction manager how it ended. If that does not know it, roll it back.",
                     "ROLLBACK PREPARED " + examination.literal(String.valueOf(row.get(0))) + ";"));
         }

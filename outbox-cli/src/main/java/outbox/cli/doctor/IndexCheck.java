@@ -30,8 +30,8 @@ final class IndexCheck implements Check {
             boolean isNeeded = isForControl || !need.isForControl();
             if (isNeeded && indexes.stream().noneMatch(need::isServedBy)) {
                 findings.add(finding(
-                        "Table " + table + " has no " + (need.isUnique() ? "unique " : "") + "index for " + need.purpose() + ", such as on (" + need.usual()
-                                + ").",
+                        "Table " + table + " has no " + (need.isUnique() ? "unique " : "") + "index for "
+                                + need.purpose() + ", such as on (" + need.usual() + ").",
                         "Create the index that outbox schema print shows; on PostgreSQL with CREATE INDEX CONCURRENTLY,"
                                 + " so that writers go on.",
                         MigrationCheck.print(examination)));

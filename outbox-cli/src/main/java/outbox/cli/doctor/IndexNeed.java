@@ -31,7 +31,9 @@ record IndexNeed(String purpose, List<List<String>> beginnings, boolean isUnique
     }
 
     boolean isServedBy(Index index) {
-        return index.isValid() && (index.isUnique() || !isUnique) && beginnings.stream().anyMatch(index::startsWith);
+        return index.isValid()
+                && (index.isUnique() || !isUnique)
+                && beginnings.stream().anyMatch(index::startsWith);
     }
 
     String usual() {

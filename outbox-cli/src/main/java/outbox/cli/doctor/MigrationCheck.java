@@ -38,7 +38,8 @@ final class MigrationCheck implements Check {
                     "Create it by outbox schema apply.",
                     examination.call("schema apply").toString()));
         }
-        for (Map.Entry<String, String> expected : examination.limits().expected().entrySet()) {
+        for (Map.Entry<String, String> expected :
+                examination.limits().expected().entrySet()) {
             String place = expected.getKey();
             boolean isTable = place.startsWith("outbox_");
             boolean isThere = isTable

@@ -19,7 +19,9 @@ final class OutboxCall {
         return this;
     }
 
-    /** The last word: an event id. What looks like an option or a file of arguments is kept from being taken for one. */
+    /**
+     * The last word: an event id. What looks like an option or a file of arguments is kept from being taken for one.
+     */
     String of(String operand) {
         String word = operand.startsWith("@") ? "@" + operand : operand;
         return line + (operand.startsWith("-") ? " -- " : " ") + Quoted.shell(word);

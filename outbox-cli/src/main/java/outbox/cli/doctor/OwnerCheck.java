@@ -3,7 +3,10 @@ package outbox.cli.doctor;
 import java.sql.SQLException;
 import java.util.List;
 
-/** A part of the table belongs to somebody else: ALTER TABLE, and so the next migration, fails for both. PostgreSQL only. */
+/**
+ * A part of the table belongs to somebody else: ALTER TABLE, and so the next migration, fails for both. PostgreSQL
+ * only.
+ */
 final class OwnerCheck implements Check {
 
     @Override
@@ -34,8 +37,8 @@ final class OwnerCheck implements Check {
         String table = examination.table();
         return examination.queries().rows(sql, table, table).stream()
                 .map(row -> finding(
-                        "Table " + row.get(0) + " belongs to " + row.get(1) + ", and " + table + ", whose part it is, to "
-                                + row.get(2) + ": migrations fail with \"must be owner\".",
+                        "Table " + row.get(0) + " belongs to " + row.get(1) + ", and " + table
+                                + ", whose part it is, to " + row.get(2) + ": migrations fail with \"must be owner\".",
                         "Give both one owner.",
                         "ALTER TABLE " + row.get(0) + " OWNER TO " + examination.identifier(String.valueOf(row.get(2)))
                                 + ";"))

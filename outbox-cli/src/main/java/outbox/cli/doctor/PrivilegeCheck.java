@@ -59,7 +59,8 @@ final class PrivilegeCheck implements Check {
             return Quoted.identifier(
                     String.valueOf(queries.rows("SELECT current_user").get(0).get(0)), false);
         }
-        String account = String.valueOf(queries.rows("SELECT CURRENT_USER()").get(0).get(0));
+        String account =
+                String.valueOf(queries.rows("SELECT CURRENT_USER()").get(0).get(0));
         int at = account.lastIndexOf('@');
         return examination.literal(account.substring(0, at)) + "@" + examination.literal(account.substring(at + 1));
     }
@@ -95,7 +96,8 @@ final class PrivilegeCheck implements Check {
                 }
             }
             boolean isForOperators = need.getKey().endsWith("outbox_audit");
-            if (!none.isEmpty() && !(isForOperators && none.size() == need.getValue().size())) {
+            if (!none.isEmpty()
+                    && !(isForOperators && none.size() == need.getValue().size())) {
                 missing.put(need.getKey(), none);
             }
         }

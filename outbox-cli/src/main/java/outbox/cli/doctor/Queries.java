@@ -70,9 +70,7 @@ public final class Queries {
 
     /** The value to bind where the column is compared with a time. */
     public Object time(String column, Instant time) {
-        return isZoned(column)
-                ? time.atOffset(ZoneOffset.UTC)
-                : LocalDateTime.ofInstant(time, ZoneOffset.UTC);
+        return isZoned(column) ? time.atOffset(ZoneOffset.UTC) : LocalDateTime.ofInstant(time, ZoneOffset.UTC);
     }
 
     /** How many rows there are. Binds: the values. */

@@ -3,7 +3,9 @@ package outbox.cli.doctor;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
-/** Data of the database in a command that somebody may paste: it stays one word of the shell, or one literal of SQL. */
+/**
+ * Data of the database in a command that somebody may paste: it stays one word of the shell, or one literal of SQL.
+ */
 public final class Quoted {
 
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_.][A-Za-z0-9_.:,/%+=-]*");
@@ -47,7 +49,9 @@ public final class Quoted {
                     ? "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
                     : "CONVERT(x'" + hex(text) + "' USING utf8mb4)";
         }
-        return isSeen ? "'" + text.replace("'", "''") + "'" : "U&'" + escaped(text).replace("'", "''") + "'";
+        return isSeen
+                ? "'" + text.replace("'", "''") + "'"
+                : "U&'" + escaped(text).replace("'", "''") + "'";
     }
 
     /** An identifier of SQL. */

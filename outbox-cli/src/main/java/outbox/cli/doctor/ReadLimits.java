@@ -5,7 +5,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * How long a question may wait for a lock, and run. On PostgreSQL the limits belong to a read-only transaction, so that a
+ * How long a question may wait for a lock, and run. On PostgreSQL the limits belong to a read-only transaction, so
+ * that a
  * pool which shares sessions never hands them to somebody else.
  */
 final class ReadLimits {
@@ -49,10 +50,12 @@ final class ReadLimits {
                 }
                 case "mysql" -> {
                     statement.execute("SET SESSION lock_wait_timeout = " + LOCK_SECONDS);
-                    statement.execute(
-                            isMariaDb(connection)
-                                    ? "SET SESSION max_statement_time = " + STATEMENT_SECONDS
-                                    : "SET SESSION max_execution_time = " + STATEMENT_SECONDS * 1000);
+                    if (isMariaDb(connection)) {
+                        statement.execute("SET SESSION max_statement_time = " + STATEMENT_SECONDS);
+                    } else {
+                        statement.execute("SET SESSION max_execution_time = " + STATEMENT_SECONDS * 1000);
+                        statement.execute("SET SESSION information_schema_stats_expiry = 0"); // else a day old
+                    }
                 }
                 default -> {
                     statement.execute("SET LOCK_TIMEOUT " + LOCK_SECONDS * 1000);

@@ -31,13 +31,15 @@ final class RelayCheck implements Check {
         String since = "An event of " + examination.table() + " is due for "
                 + Duration.between(oldest.get(), now).toSeconds() + " s";
         String marked = mark.map(time -> ", and none was marked as delivered since " + time)
-                .orElse(", and none is there that was delivered");
+                .orElse(", and the table has no delivered event");
         if (isHeld(examination, now)) {
             Instant longAgo = late.minus(examination.limits().lease());
-            return mark.filter(time -> time.isBefore(longAgo))
+            return mark
+                    .filter(time -> time.isBefore(longAgo))
                     .map(time -> finding(
                             since + marked + ", though a relay holds events: deliveries hang, or their marks fail.",
-                            "Look at the log and the health of the relay, at its consumer, and at what the checks privilege,"
+                            "Look at the log and the health of the relay, at its consumer, and at what the"
+                                    + " checks privilege,"
                                     + " trigger and blocker say."))
                     .stream()
                     .toList();
@@ -59,8 +61,8 @@ final class RelayCheck implements Check {
         if (!PrivilegeCheck.may(examination, examination.table(), "UPDATE")) {
             String user = PrivilegeCheck.user(examination);
             return finding(
-                    seen + ". User " + user + " may not UPDATE the table: a relay that connects as this user can take no"
-                            + " event.",
+                    seen + ". User " + user
+                            + " may not UPDATE the table: a relay that connects as this user can take no" + " event.",
                     "Grant it if the relay is this user; else examine with the user of the relay.",
                     "GRANT SELECT, UPDATE, DELETE ON " + examination.table() + " TO " + user + ";");
         }
@@ -71,7 +73,8 @@ final class RelayCheck implements Check {
                                 ? "."
                                 : ", or it is one of these users, who are connected and may not UPDATE the table: "
                                         + String.join(", ", powerless) + "."),
-                "Start outbox relay with this table, or the poller of the application; see its log for what it says about"
+                "Start outbox relay with this table, or the poller of the application; see its log for what it"
+                        + " says about"
                         + " the database.");
     }
 

@@ -50,7 +50,9 @@ final class SequenceCheck implements Check {
                 boolean isOrder = table.equals(examination.table())
                         && String.valueOf(row.get(2)).equals(numbers(examination.kind()));
                 if (row.get(7) == null) {
-                    examination.notes().add("Sequence " + row.get(0) + " was not looked at: this user may not read it.");
+                    examination
+                            .notes()
+                            .add("Sequence " + row.get(0) + " was not looked at: this user may not read it.");
                 } else {
                     findings.addAll(inPostgres(row, isOrder ? largest : BigDecimal.ZERO));
                 }
@@ -69,7 +71,8 @@ final class SequenceCheck implements Check {
         List<Finding> findings = new ArrayList<>();
         if ("t".equals(row.get(5))) {
             findings.add(finding(
-                    "Sequence " + sequence + " starts again at its end (CYCLE): later events then have smaller numbers.",
+                    "Sequence " + sequence
+                            + " starts again at its end (CYCLE): later events then have smaller numbers.",
                     "Turn that off.",
                     "ALTER SEQUENCE " + sequence + " NO CYCLE;"));
         }
@@ -88,7 +91,8 @@ final class SequenceCheck implements Check {
                     commands.isEmpty()
                             ? "Find out who set it so high. When the table is empty, let it start again:"
                                     + " ALTER SEQUENCE … RESTART."
-                            : "Make room for larger numbers. The change of a column's type rewrites the table and locks it"
+                            : "Make room for larger numbers. The change of a column's type rewrites the table"
+                                    + " and locks it"
                                     + " meanwhile.",
                     commands));
         }
@@ -138,11 +142,14 @@ final class SequenceCheck implements Check {
             BigDecimal last = last(examination, column);
             if (isNear(last, end)) {
                 findings.add(finding(
-                        "Column " + column + " of " + examination.table() + " has given " + last.toPlainString() + " of "
-                                + end.toPlainString() + " numbers. When they are used up, each write of an event fails.",
+                        "Column " + column + " of " + examination.table() + " has given " + last.toPlainString()
+                                + " of " + end.toPlainString()
+                                + " numbers. When they are used up, each write of an event fails.",
                         end.compareTo(BIGINT) < 0
-                                ? "Make room for larger numbers. The statement rewrites the table and locks it meanwhile."
-                                : "Find out who wrote such a number, and delete it. Then set AUTO_INCREMENT to the largest"
+                                ? "Make room for larger numbers. The statement rewrites the table and locks it"
+                                        + " meanwhile."
+                                : "Find out who wrote such a number, and delete it. Then set AUTO_INCREMENT to"
+                                        + " the largest"
                                         + " number that is left.",
                         end.compareTo(BIGINT) < 0 && isMySql
                                 ? List.of("ALTER TABLE " + examination.table() + " MODIFY " + column
@@ -153,7 +160,10 @@ final class SequenceCheck implements Check {
         return findings;
     }
 
-    /** The largest number of a row, or the next one that is given, if the database says that. Both are found by an index. */
+    /**
+     * The largest number of a row, or the next one that is given, if the database says that. Both are found by an
+     * index.
+     */
     private static BigDecimal last(Examination examination, String column) throws SQLException {
         Queries queries = examination.queries();
         BigDecimal largest = number(queries.rows("SELECT MAX(" + column + ") FROM " + examination.table())
@@ -185,6 +195,8 @@ final class SequenceCheck implements Check {
         int bits = name.startsWith("tiny")
                 ? 8
                 : name.startsWith("small") ? 16 : name.startsWith("medium") ? 24 : name.startsWith("int") ? 32 : 64;
-        return BigDecimal.valueOf(2).pow(name.contains("unsigned") ? bits : bits - 1).subtract(BigDecimal.ONE);
+        return BigDecimal.valueOf(2)
+                .pow(name.contains("unsigned") ? bits : bits - 1)
+                .subtract(BigDecimal.ONE);
     }
 }

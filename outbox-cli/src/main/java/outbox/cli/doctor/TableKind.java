@@ -176,9 +176,7 @@ public enum TableKind {
                         IndexNeed.of("the claim", List.of("available_at", "sequence")),
                         IndexNeed.of("the purge", List.of("published_at", "sequence")));
             case TEXT_STATUS ->
-                List.of(
-                        IndexNeed.ofEventId(),
-                        IndexNeed.of("the claim", List.of("status", "next_retry_time")));
+                List.of(IndexNeed.ofEventId(), IndexNeed.of("the claim", List.of("status", "next_retry_time")));
         };
     }
 }

@@ -44,8 +44,10 @@ final class TransactionCheck implements Check {
         }
         if (examination.isMySql() && !isStrict(examination)) {
             findings.add(finding(
-                    "sql_mode has no STRICT_TRANS_TABLES: values that are too long are cut, and wrong ones replaced, instead"
-                            + " of refused, so events are delivered that nobody wrote.",
+                    "The server's sql_mode has no STRICT_TRANS_TABLES: unless a writer sets it, as drivers for"
+                            + " Java do, values"
+                            + " that are too long are cut instead of refused, and events are delivered that"
+                            + " nobody wrote.",
                     "Add it to sql_mode, here and in the server's configuration.",
                     "SET GLOBAL sql_mode = CONCAT(@@GLOBAL.sql_mode, ',STRICT_TRANS_TABLES');"));
         }
@@ -60,7 +62,7 @@ final class TransactionCheck implements Check {
     private static boolean isStrict(Examination examination) throws SQLException {
         return String.valueOf(examination
                         .queries()
-                        .rows("SELECT @@SESSION.sql_mode")
+                        .rows("SELECT @@GLOBAL.sql_mode")
                         .get(0)
                         .get(0))
                 .matches(".*(STRICT_TRANS_TABLES|STRICT_ALL_TABLES|TRADITIONAL).*");

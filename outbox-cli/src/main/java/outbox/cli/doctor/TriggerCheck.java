@@ -77,7 +77,8 @@ final class TriggerCheck implements Check {
         if (isProblem) {
             findings.add(finding(
                     "Table " + table + " has " + name + what
-                            + ": it may swallow or change claims and marks, and then events are delivered for ever or never.",
+                            + ": it may swallow or change claims and marks, and then events are delivered for"
+                            + " ever or never.",
                     "Take it off the table, or disable it. What must follow an event belongs into an AFTER trigger.",
                     "ALTER TABLE " + table + " " + disable + " " + name + ";"));
         } else {
@@ -97,11 +98,14 @@ final class TriggerCheck implements Check {
         for (List<@Nullable String> row : examination.queries().rows(sql)) {
             String name = examination.identifier(String.valueOf(row.get(0)));
             String event = String.valueOf(row.get(2));
-            String what = "Table " + examination.table() + " has the trigger " + name + " (" + row.get(1) + " " + event + ")";
+            String what =
+                    "Table " + examination.table() + " has the trigger " + name + " (" + row.get(1) + " " + event + ")";
             boolean isOfMarks = event.contains("UPDATE") || event.contains("DELETE");
             if (isOfMarks && !"AFTER".equals(row.get(1))) {
                 findings.add(finding(
-                        what + ": it may change or refuse claims and marks, and then events are delivered for ever or never.",
+                        what
+                                + ": it may change or refuse claims and marks, and then events are delivered"
+                                + " for ever or never.",
                         "Drop it. What must follow an event belongs into an AFTER trigger.",
                         "DROP TRIGGER " + name + ";"));
             } else {
