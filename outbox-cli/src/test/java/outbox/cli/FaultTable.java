@@ -30,8 +30,7 @@ enum FaultTable {
             "outbox_events",
             TableKind.TEXT_STATUS,
             "INSERT INTO outbox_events (event_id, event_type, aggregate_type, aggregate_id, payload, status,"
-                    + " create_time,"
-                    + " update_time) SELECT gen_random_uuid(), 'order.placed', 'order', 1, '{}', 'NEW',"
+                    + " create_time, update_time) SELECT gen_random_uuid(), 'order.placed', 'order', 1, '{}', 'NEW',"
                     + " now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC' FROM generate_series(1, $n)",
             "status = 'SENT'",
             "status = 'FAILED', retry_count = 25",

@@ -121,8 +121,7 @@ class MariaDbPlantedFaultsTest {
                         "column",
                         "ON UPDATE CURRENT_TIMESTAMP at available_at",
                         "ALTER TABLE outbox_event MODIFY available_at DATETIME(6) NOT NULL DEFAULT"
-                                + " CURRENT_TIMESTAMP(6)"
-                                + " ON UPDATE CURRENT_TIMESTAMP(6)"),
+                                + " CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)"),
                 Fault.of(
                         "events that are due in ten years",
                         "future",
@@ -170,8 +169,7 @@ class MariaDbPlantedFaultsTest {
         Shop shop = healthy();
         shop.execute("UPDATE outbox_event SET available_at = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR, created_at ="
                 + " UTC_TIMESTAMP(6) - INTERVAL 1 HOUR, done_at = IF(done_at IS NULL, NULL, UTC_TIMESTAMP(6) -"
-                + " INTERVAL 1"
-                + " HOUR)");
+                + " INTERVAL 1 HOUR)");
         String user = "user_" + UUID.randomUUID().toString().substring(0, 8);
         String url = shop.url().replace("user=root", "user=" + user);
         String account = "'" + user + "'@'localhost'";
@@ -215,8 +213,7 @@ class MariaDbPlantedFaultsTest {
             });
             await().atMost(LONG)
                     .until(() -> !shop.ask("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE"
-                                    + " trx_wait_started <"
-                                    + " NOW() - INTERVAL 4 SECOND")
+                                    + " trx_wait_started < NOW() - INTERVAL 4 SECOND")
                             .equals("0"));
 
             Run run = doctor(shop.url());

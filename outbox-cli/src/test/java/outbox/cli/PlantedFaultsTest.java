@@ -114,8 +114,7 @@ class PlantedFaultsTest {
                     "future",
                     "-infinity",
                     "UPDATE $table SET $created = '-infinity' WHERE event_id IN (SELECT event_id FROM $table"
-                            + " WHERE $pending"
-                            + " LIMIT 1)"),
+                            + " WHERE $pending LIMIT 1)"),
             Fault.of(
                     "a sequence near its end",
                     "sequence",

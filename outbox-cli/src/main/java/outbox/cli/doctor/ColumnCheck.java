@@ -63,8 +63,7 @@ final class ColumnCheck implements Check {
         return List.of(finding(
                 "Table " + examination.table() + " rounds times: " + shown
                         + ". A claim is known by its time to the microsecond (6 digits); rounded, two claims"
-                        + " look like one,"
-                        + " and marks are refused or hit the claim of another node.",
+                        + " look like one, and marks are refused or hit the claim of another node.",
                 "Give these columns 6 digits. The statement rewrites the table and locks it meanwhile.",
                 change(examination, rounded)));
     }

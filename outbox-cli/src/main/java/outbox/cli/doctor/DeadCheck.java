@@ -72,8 +72,7 @@ final class DeadCheck implements Check {
                         + ": no relay tries them again. Most frequent: "
                         + groups.stream().map(DeadCheck::shown).collect(Collectors.joining("; ")) + ".",
                 "Repair the cause, then replay what is still wanted, and discard the rest. --dry-run shows what"
-                        + " would be"
-                        + " done.",
+                        + " would be done.",
                 commands(examination, groups)));
     }
 

@@ -129,8 +129,7 @@ final class DurabilityCheck implements Check {
                 findings.add(finding(
                         "Table " + table + " has the engine " + row.get(0)
                                 + ", which has no transactions: events stay when the transaction of the writer"
-                                + " is rolled"
-                                + " back, and a crash may lose them.",
+                                + " is rolled back, and a crash may lose them.",
                         "Make it a table of InnoDB. The statement rewrites it and locks it meanwhile.",
                         "ALTER TABLE " + table + " ENGINE = InnoDB;"));
             }

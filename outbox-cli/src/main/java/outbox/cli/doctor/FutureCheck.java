@@ -77,8 +77,7 @@ final class FutureCheck implements Check {
                         + Quoted.shown(id, 60) + ", with " + column + " "
                         + rows.get(0).get(1) + ".",
                 "Find out who writes such times. If they are not meant, correct them, event by event as below,"
-                        + " or all at"
-                        + " once by a condition on " + column + ".",
+                        + " or all at once by a condition on " + column + ".",
                 commands(examination, column, id)));
     }
 

@@ -38,8 +38,7 @@ final class PlanCheck implements Check {
                                         + " the settings of role and database, and at the index of the claim by outbox"
                                         + " schema check."
                                 : "Let the planner count the rows again, and compare the index of the claim"
-                                        + " with outbox"
-                                        + " schema print.",
+                                        + " with outbox schema print.",
                         examination.isMySql()
                                 ? "ANALYZE TABLE " + examination.table() + ";"
                                 : examination.isPostgres() ? "ANALYZE " + examination.table() + ";" : "ANALYZE;"))

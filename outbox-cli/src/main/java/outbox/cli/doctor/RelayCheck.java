@@ -39,8 +39,7 @@ final class RelayCheck implements Check {
                     .map(time -> finding(
                             since + marked + ", though a relay holds events: deliveries hang, or their marks fail.",
                             "Look at the log and the health of the relay, at its consumer, and at what the"
-                                    + " checks privilege,"
-                                    + " trigger and blocker say."))
+                                    + " checks privilege, trigger and blocker say."))
                     .stream()
                     .toList();
         }
@@ -68,14 +67,13 @@ final class RelayCheck implements Check {
         }
         List<String> powerless = powerless(examination);
         return finding(
-                seen + ": no relay runs, or it cannot reach the database"
+                seen + ": no relay runs, it cannot reach the database, or its circuit breaker is open"
                         + (powerless.isEmpty()
                                 ? "."
                                 : ", or it is one of these users, who are connected and may not UPDATE the table: "
                                         + String.join(", ", powerless) + "."),
-                "Start outbox relay with this table, or the poller of the application; see its log for what it"
-                        + " says about"
-                        + " the database.");
+                "Start outbox relay with this table, or the poller of the application. If it runs, see its health and"
+                        + " log.");
     }
 
     /** Users who are connected to this PostgreSQL and could not take an event. Binds: table. */

@@ -92,8 +92,7 @@ final class SequenceCheck implements Check {
                             ? "Find out who set it so high. When the table is empty, let it start again:"
                                     + " ALTER SEQUENCE … RESTART."
                             : "Make room for larger numbers. The change of a column's type rewrites the table"
-                                    + " and locks it"
-                                    + " meanwhile.",
+                                    + " and locks it meanwhile.",
                     commands));
         }
         if (isRising && largest.compareTo(last) > 0 && largest.signum() > 0) {
@@ -149,8 +148,7 @@ final class SequenceCheck implements Check {
                                 ? "Make room for larger numbers. The statement rewrites the table and locks it"
                                         + " meanwhile."
                                 : "Find out who wrote such a number, and delete it. Then set AUTO_INCREMENT to"
-                                        + " the largest"
-                                        + " number that is left.",
+                                        + " the largest number that is left.",
                         end.compareTo(BIGINT) < 0 && isMySql
                                 ? List.of("ALTER TABLE " + examination.table() + " MODIFY " + column
                                         + " BIGINT NOT NULL AUTO_INCREMENT;")
