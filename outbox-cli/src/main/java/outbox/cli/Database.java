@@ -113,6 +113,11 @@ final class Database implements DataSource {
         return url;
     }
 
+    /** Whether a URL has parameters, or a user, so that it may hold a password. */
+    static boolean mayHoldSecret(String url) {
+        return url.matches(".*[?;&].*|.*@.*");
+    }
+
     /** The URL by which one of our drivers takes it: MariaDB's serves MySQL, but not under its name. */
     private static String withDriver(String url) {
         JdbcEventStores.detect(url); // refuses an unknown database, with the known ones

@@ -7,7 +7,9 @@ import picocli.CommandLine.Option;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -85,6 +87,34 @@ final class DatabaseOptions {
             put(flags, Setting.JDBC_PASSWORD, password);
         }
         return new Settings(flags, io.environment(), config);
+    }
+
+    /**
+     * The flags that were given, to be given again in a command that is printed. A URL that may hold a password is
+     * left out.
+     */
+    List<String> repeated() {
+        List<String> words = new ArrayList<>();
+        repeat(words, "--url", url == null || Database.mayHoldSecret(url) ? null : url);
+        repeat(words, "--user", user);
+        repeat(words, "--password-env", passwordEnv);
+        repeat(words, "--password-file", passwordFile);
+        repeat(words, "--config", config);
+        repeat(words, "--max-attempts", maxAttempts);
+        repeat(words, "--allow-host", allowHost);
+        return words;
+    }
+
+    private static void repeat(List<String> words, String flag, @Nullable Object value) {
+        if (value != null) {
+            words.add(flag);
+            words.add(value.toString());
+        }
+    }
+
+    /** Whether a URL was given as a flag that {@link #repeated} leaves out. */
+    boolean hidesUrl() {
+        return url != null && Database.mayHoldSecret(url);
     }
 
     private static void put(Map<Setting, String> flags, Setting setting, @Nullable String value) {

@@ -67,6 +67,13 @@ final class DoctorCommand implements Callable<Integer> {
     @Option(names = "--skew", defaultValue = "1s", description = "how far clocks may differ; default ${DEFAULT-VALUE}")
     private String skew = "";
 
+    @Option(
+            names = "--without",
+            split = ",",
+            paramLabel = "CHECK",
+            description = "checks to leave out, because what they find is meant to be so")
+    private Set<String> without = Set.of();
+
     @Option(names = "--json", description = "for programs")
     private boolean json;
 
@@ -76,6 +83,7 @@ final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        requireKnown();
         Database db = database.database(io);
         Limits limits = new Limits(
                 Durations.parse("--lease", lease),
@@ -83,45 +91,71 @@ final class DoctorCommand implements Callable<Integer> {
                 Durations.parse("--skew", skew),
                 Durations.parse("--long-transaction", longTransaction),
                 types,
-                Feature.columns(List.of(expected), db.product()));
+                Feature.columns(List.of(expected), db.product()),
+                without);
         try (Connection connection = db.getConnection()) {
             String name = db.table(table);
-            TableKind kind = Doctor.kindOf(connection, name).orElse(TableKind.named(name));
-            int maxAttempts = database.maxAttempts(io).of(db, kind, name);
-            Subject subject = Target.subject(db, name, kind, maxAttempts);
-            Report report = new Doctor(limits, io.clock()).examine(connection, subject);
-            print(io, json, table, report.findings(), report.notChecked());
+            TableKind kind = Doctor.kindOf(connection, db.product(), name);
+            Subject subject = Target.subject(
+                    db, name, kind, database.maxAttempts(io).of(db, kind, name));
+            Report report = new Doctor(limits, io.clock(), database.repeated()).examine(connection, subject);
+            print(io, json, table, report);
             if (report.findings().isEmpty()) {
                 io.err()
                         .println("No problem found in " + table + " by "
-                                + Doctor.checks().size() + " checks.");
+                                + (Doctor.checks().size() - without.size()) + " checks.");
+            }
+            if (database.hidesUrl()
+                    && report.findings().stream()
+                            .flatMap(f -> f.commands().stream())
+                            .anyMatch(DoctorCommand::isCall)) {
+                io.err()
+                        .println("The commands need the URL, which is not repeated here because it has parameters: set"
+                                + " OUTBOX_JDBC_URL.");
             }
             return report.findings().isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
         }
     }
 
-    static void print(Io io, boolean json, String table, List<Finding> findings, List<String> notChecked) {
+    /** Whether a command is one for a shell, and not for a database. */
+    private static boolean isCall(String command) {
+        return command.startsWith("outbox ");
+    }
+
+    private void requireKnown() {
+        List<String> known = Doctor.checks();
+        without.stream().filter(name -> !known.contains(name)).findFirst().ifPresent(name -> {
+            throw new SettingsException("--without: there is no check " + TextTable.oneLine(name) + ". Name one of "
+                    + String.join(", ", known) + ".");
+        });
+    }
+
+    static void print(Io io, boolean json, String table, Report report) {
         if (json) {
             io.out()
                     .println(Json.pretty(new Answer()
                             .with("table", table)
                             .with(
                                     "findings",
-                                    findings.stream()
+                                    report.findings().stream()
                                             .map(finding -> new Answer()
                                                     .with("check", finding.check())
                                                     .with("problem", finding.problem())
                                                     .with("fix", finding.fix())
+                                                    .with("commands", finding.commands())
                                                     .map())
                                             .toList())
-                            .with("notChecked", notChecked)
+                            .with("notes", report.notes())
+                            .with("notChecked", report.notChecked())
                             .map()));
             return;
         }
-        for (Finding finding : findings) {
+        for (Finding finding : report.findings()) {
             io.out().println(PrintableText.of(finding.check() + ": " + finding.problem()));
             io.out().println(PrintableText.of("    fix: " + finding.fix()));
+            finding.commands().forEach(command -> io.out().println(PrintableText.of("    run: " + command)));
         }
-        notChecked.forEach(line -> io.err().println(PrintableText.of("not checked: " + line)));
+        report.notes().forEach(line -> io.err().println(PrintableText.of("note: " + line)));
+        report.notChecked().forEach(line -> io.err().println(PrintableText.of("not checked: " + line)));
     }
 }

@@ -9,8 +9,10 @@ import outbox.jdbc.LayoutSchema;
 import outbox.jdbc.OutboxSchema;
 
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** What a table can do beyond the plain outbox, each by a migration of its own. */
@@ -38,12 +40,16 @@ enum Feature {
         this.column = column;
     }
 
-    /** The columns, and the tables beside, by which features are known to be there. */
-    static List<String> columns(Collection<Feature> features, String database) {
-        return features.stream()
+    /**
+     * The columns, and the tables beside, by which features are known to be there, each with the name of its feature.
+     */
+    static Map<String, String> columns(Collection<Feature> features, String database) {
+        Map<String, String> columns = new LinkedHashMap<>();
+        features.stream()
                 .filter(feature -> feature != LEADER || database.equals("h2")) // others need none
-                .flatMap(Feature::places)
-                .toList();
+                .forEach(feature -> feature.places()
+                        .forEach(place -> columns.put(place, feature.name().toLowerCase(Locale.ROOT))));
+        return columns;
     }
 
     private Stream<String> places() {

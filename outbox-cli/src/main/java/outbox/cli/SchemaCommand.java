@@ -3,6 +3,7 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.Finding;
+import outbox.cli.doctor.Report;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
 import outbox.jdbc.AbstractJdbcEventStore;
@@ -25,6 +26,7 @@ import picocli.CommandLine.Spec;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 
@@ -183,10 +185,11 @@ final class SchemaCommand implements Runnable {
         public Integer call() throws Exception {
             Database db = database.database(io);
             Subject subject = table.subject(db, database.maxAttempts(io).number());
-            List<String> expected = Feature.columns(table.features(subject.kind()), db.product());
+            Map<String, String> expected = Feature.columns(table.features(subject.kind()), db.product());
             try (Connection connection = db.getConnection()) {
-                List<Finding> findings = Doctor.checkSchema(connection, subject, expected);
-                DoctorCommand.print(io, json, subject.table(), findings, List.of());
+                List<Finding> findings = Doctor.checkSchema(connection, subject, expected, database.repeated());
+                Report report = new Report(findings, List.of(), List.of());
+                DoctorCommand.print(io, json, subject.table(), report);
                 return findings.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
             }
         }

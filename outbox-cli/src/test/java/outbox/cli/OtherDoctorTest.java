@@ -23,7 +23,15 @@ class OtherDoctorTest {
         shop.writeDone("order.placed");
 
         Run run = Run.of(
-                "doctor", "--url", shop.url(), "--types", "order.placed", "--expect", "order,control,pauses,attempts");
+                "doctor",
+                "--url",
+                shop.url(),
+                "--types",
+                "order.placed",
+                "--expect",
+                "order,control,pauses,attempts",
+                "--without",
+                "durability"); // the servers of tests do without it
 
         assertThat(run.out()).isEmpty();
         assertThat(run.err()).contains("No problem found").doesNotContain("not checked");
@@ -65,5 +73,26 @@ class OtherDoctorTest {
 
         assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(run.out()).contains("no index for the claim", "lease", "order.lost");
+    }
+
+    @Test
+    void faults_that_any_database_can_have_are_found_in_h2_too() throws Exception {
+        Shop shop = Shop.inMemory();
+        shop.write("order.placed");
+        shop.execute(
+                "UPDATE outbox_event SET available_at = DATEADD('YEAR', 10, available_at)",
+                "INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at, done_at)"
+                        + " SELECT X, 'order.placed', '{}', 3, LOCALTIMESTAMP, LOCALTIMESTAMP, LOCALTIMESTAMP"
+                        + " FROM SYSTEM_RANGE(1, 5000)",
+                "ALTER TABLE outbox_event ALTER COLUMN locked_at SET DATA TYPE TIMESTAMP(0)");
+
+        Run run = Run.of("doctor", "--url", shop.url());
+
+        assertThat(run.exitCode()).isEqualTo(ExitCode.PROBLEM);
+        assertThat(run.out())
+                .contains("dead: 5,000 or more events", "future: 1 pending events", "locked_at (0 digits)");
+        assertThat(run.err()).doesNotContain("not checked");
+        PrintedCommands.run(shop, run);
+        assertThat(Run.of("doctor", "--url", shop.url()).out()).doesNotContain("column:");
     }
 }

@@ -13,6 +13,11 @@ final class HorizonCheck implements Check {
     }
 
     @Override
+    public boolean readsTable() {
+        return false;
+    }
+
+    @Override
     public List<Finding> look(Examination examination) throws SQLException {
         if (examination.isPostgres()) {
             return inPostgres(examination);
@@ -39,8 +44,8 @@ final class HorizonCheck implements Check {
                     "Session " + row.get(0) + " of user " + row.get(1) + " (" + row.get(4) + ", " + row.get(2)
                             + ") has a transaction open since " + row.get(3)
                             + ": dead rows of every table stay until it ends.",
-                    "End it: SELECT pg_terminate_backend(" + row.get(0)
-                            + "). Set idle_in_transaction_session_timeout and a time limit of statements."));
+                    "End it. Set idle_in_transaction_session_timeout and a time limit of statements.",
+                    "SELECT pg_terminate_backend(" + row.get(0) + ");"));
         }
         String slots = """
                 SELECT slot_name, COALESCE(GREATEST(age(xmin), age(catalog_xmin)), 0)
@@ -54,7 +59,8 @@ final class HorizonCheck implements Check {
             findings.add(finding(
                     "Replication slot " + row.get(0) + " is read by nobody and holds back the removal of dead rows ("
                             + row.get(1) + " transactions), and keeps the log.",
-                    "Start its reader, or drop it: SELECT pg_drop_replication_slot('" + row.get(0) + "')."));
+                    "Start its reader, or drop it.",
+                    "SELECT pg_drop_replication_slot(" + examination.literal(String.valueOf(row.get(0))) + ");"));
         }
         String prepared = """
                 SELECT gid, date_trunc('second', prepared)
@@ -65,8 +71,10 @@ final class HorizonCheck implements Check {
                 """;
         for (var row : examination.queries().rows(prepared, seconds)) {
             findings.add(finding(
-                    "Prepared transaction " + row.get(0) + " waits since " + row.get(1) + ".",
-                    "Finish it: COMMIT PREPARED or ROLLBACK PREPARED '" + row.get(0) + "'."));
+                    "Prepared transaction " + Quoted.shown(String.valueOf(row.get(0)), 60) + " waits since "
+                            + row.get(1) + ": it keeps its locks, and dead rows of every table.",
+                    "Ask its transaction manager how it ended. If that does not know it, roll it back.",
+                    "ROLLBACK PREPARED " + examination.literal(String.valueOf(row.get(0))) + ";"));
         }
         return findings;
     }
@@ -88,7 +96,8 @@ final class HorizonCheck implements Check {
                 .map(row -> finding(
                         "Connection " + row.get(0) + " has a transaction open since " + row.get(1)
                                 + ": old versions of every row stay until it ends.",
-                        "End it: KILL " + row.get(0) + ". Set a time limit for idle transactions."))
+                        "End it. Set a time limit for idle transactions.",
+                        "KILL " + row.get(0) + ";"))
                 .toList();
     }
 }

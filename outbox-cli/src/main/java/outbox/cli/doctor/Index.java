@@ -12,10 +12,11 @@ import java.util.Map;
 /**
  * An index of the table.
  *
+ * @param name as SQL names it, with its schema if it needs one
  * @param columns in lower case, in their order; an expression is not among them
  * @param isValid false for what a failed CREATE INDEX CONCURRENTLY left behind
  */
-record Index(String name, List<String> columns, boolean isValid) {
+record Index(String name, List<String> columns, boolean isValid, boolean isUnique) {
 
     boolean startsWith(List<String> wanted) {
         return columns.size() >= wanted.size()
@@ -29,17 +30,21 @@ record Index(String name, List<String> columns, boolean isValid) {
     /** Binds: table. */
     private static List<Index> ofPostgres(Examination examination, String table) throws SQLException {
         String sql = """
-                SELECT c.relname, a.attname, i.indisvalid
+                SELECT i.indexrelid::regclass::text, a.attname, i.indisvalid, i.indisunique AND i.indpred IS NULL
                   FROM pg_index i
-                  JOIN pg_class c ON c.oid = i.indexrelid
                   JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k (attnum, place) ON TRUE
                   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                  WHERE i.indrelid = to_regclass(?)
-                 ORDER BY c.relname, k.place
+                 ORDER BY 1, k.place
                 """;
         Map<String, Index> found = new LinkedHashMap<>();
         for (var row : examination.queries().rows(sql, table)) {
-            add(found, String.valueOf(row.get(0)), String.valueOf(row.get(1)), "t".equals(row.get(2)));
+            add(
+                    found,
+                    String.valueOf(row.get(0)),
+                    String.valueOf(row.get(1)),
+                    "t".equals(row.get(2)),
+                    "t".equals(row.get(3)));
         }
         return List.copyOf(found.values());
     }
@@ -58,7 +63,7 @@ record Index(String name, List<String> columns, boolean isValid) {
                 String index = rows.getString("INDEX_NAME");
                 String column = rows.getString("COLUMN_NAME");
                 if (index != null && column != null) {
-                    add(found, index, column, true);
+                    add(found, index, column, true, !rows.getBoolean("NON_UNIQUE"));
                 }
             }
         }
@@ -72,10 +77,10 @@ record Index(String name, List<String> columns, boolean isValid) {
         return database.storesLowerCaseIdentifiers() ? name.toLowerCase(Locale.ROOT) : name;
     }
 
-    private static void add(Map<String, Index> found, String name, String column, boolean isValid) {
+    private static void add(Map<String, Index> found, String name, String column, boolean isValid, boolean isUnique) {
         Index before = found.get(name);
         List<String> columns = new ArrayList<>(before == null ? List.of() : before.columns());
         columns.add(column.toLowerCase(Locale.ROOT));
-        found.put(name, new Index(name, columns, isValid));
+        found.put(name, new Index(name, columns, isValid, isUnique));
     }
 }

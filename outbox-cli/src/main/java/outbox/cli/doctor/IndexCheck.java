@@ -30,10 +30,11 @@ final class IndexCheck implements Check {
             boolean isNeeded = isForControl || !need.isForControl();
             if (isNeeded && indexes.stream().noneMatch(need::isServedBy)) {
                 findings.add(finding(
-                        "Table " + table + " has no index for " + need.purpose() + ", such as on (" + need.usual()
-                                + ").",
+                        "Table " + table + " has no " + (need.isUnique() ? "unique " : "") + "index for "
+                                + need.purpose() + ", such as on (" + need.usual() + ").",
                         "Create the index that outbox schema print shows; on PostgreSQL with CREATE INDEX CONCURRENTLY,"
-                                + " so that writers go on."));
+                                + " so that writers go on.",
+                        MigrationCheck.print(examination)));
             }
         }
         indexes.stream()
@@ -41,7 +42,8 @@ final class IndexCheck implements Check {
                 .forEach(index -> findings.add(finding(
                         "Index " + index.name() + " of " + table
                                 + " is invalid: its build failed, and no query uses it.",
-                        "Run: DROP INDEX CONCURRENTLY " + index.name() + "; then create it again.")));
+                        "Build it again.",
+                        "REINDEX INDEX CONCURRENTLY " + index.name() + ";")));
         return findings;
     }
 }

@@ -8,24 +8,32 @@ import java.util.List;
  *
  * @param purpose what is slow without it
  * @param beginnings the columns that it may begin with, the usual ones first
+ * @param isUnique whether it must keep a value from coming twice
  * @param isForControl whether it is for events that use delivery control alone, wherever those are
  */
-record IndexNeed(String purpose, List<List<String>> beginnings, boolean isForControl) {
+record IndexNeed(String purpose, List<List<String>> beginnings, boolean isUnique, boolean isForControl) {
+
+    /** A second event with the id of another would be marked with it. */
+    static IndexNeed ofEventId() {
+        return new IndexNeed("finding an event by its id", List.of(List.of("event_id")), true, false);
+    }
 
     static IndexNeed of(String purpose, List<String> usual) {
-        return new IndexNeed(purpose, List.of(usual), false);
+        return new IndexNeed(purpose, List.of(usual), false, false);
     }
 
     static IndexNeed of(String purpose, List<String> usual, List<String> other) {
-        return new IndexNeed(purpose, List.of(usual, other), false);
+        return new IndexNeed(purpose, List.of(usual, other), false, false);
     }
 
     private IndexNeed forControl() {
-        return new IndexNeed(purpose, beginnings, true);
+        return new IndexNeed(purpose, beginnings, isUnique, true);
     }
 
     boolean isServedBy(Index index) {
-        return index.isValid() && beginnings.stream().anyMatch(index::startsWith);
+        return index.isValid()
+                && (index.isUnique() || !isUnique)
+                && beginnings.stream().anyMatch(index::startsWith);
     }
 
     String usual() {
@@ -35,7 +43,7 @@ record IndexNeed(String purpose, List<List<String>> beginnings, boolean isForCon
     /** Of the table that the library ships, with the features that it has. */
     static List<IndexNeed> ofEvents(boolean isPostgres, Queries table) {
         List<IndexNeed> needs = new ArrayList<>();
-        needs.add(IndexNeed.of("finding an event by its id", List.of("event_id")));
+        needs.add(IndexNeed.ofEventId());
         needs.add(
                 isPostgres
                         ? IndexNeed.of(

@@ -3,7 +3,9 @@ package outbox.cli.doctor;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
-import java.util.List;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -14,7 +16,8 @@ import java.util.Set;
  * @param skew how far the clocks of this machine and the database may differ
  * @param longTransaction how long a transaction may be open
  * @param types types that have a listener or route; null if that is not known
- * @param expected columns, or tables beside, that features need which the application uses
+ * @param expected columns, or side tables, that features need which the application uses, each with its feature
+ * @param without names of checks that are not made
  */
 public record Limits(
         Duration lease,
@@ -22,7 +25,8 @@ public record Limits(
         Duration skew,
         Duration longTransaction,
         @Nullable Set<String> types,
-        List<String> expected) {
+        Map<String, String> expected,
+        Set<String> without) {
 
     public static final Limits DEFAULT = new Limits(
             Duration.ofMinutes(5),
@@ -30,15 +34,17 @@ public record Limits(
             Duration.ofSeconds(1),
             Duration.ofMinutes(5),
             null,
-            List.of());
+            Map.of(),
+            Set.of());
 
     public Limits {
         types = types == null ? null : Set.copyOf(types);
-        expected = List.copyOf(expected);
+        expected = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
+        without = Set.copyOf(without);
     }
 
     /** The same, with these features. */
-    Limits expecting(List<String> columns) {
-        return new Limits(lease, stalled, skew, longTransaction, types, columns);
+    Limits expecting(Map<String, String> places) {
+        return new Limits(lease, stalled, skew, longTransaction, types, places, without);
     }
 }

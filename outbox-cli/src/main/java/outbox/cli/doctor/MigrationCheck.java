@@ -1,16 +1,19 @@
 package outbox.cli.doctor;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** A table or column is missing. */
 final class MigrationCheck implements Check {
 
-    private static final Set<String> MISSING = Set.of("42P01", "3F000", "42S02", "42S03", "42S04", "90079");
+    private static final Set<String> MISSING = Set.of("42S02", "42S03", "42S04", "90079");
 
     @Override
     public String name() {
@@ -25,13 +28,15 @@ final class MigrationCheck implements Check {
         if (!missing.isEmpty()) {
             findings.add(finding(
                     "Table " + table + " lacks the columns " + String.join(", ", missing) + ".",
-                    "Bring it to the shape that outbox schema print --table " + table + " shows."));
+                    "Bring it to the shape that outbox schema print shows.",
+                    print(examination)));
         }
         String audit = examination.beside("outbox_audit");
         if (!hasTable(examination.connection(), audit)) {
             findings.add(finding(
                     "There is no table " + audit + ", so nothing can be replayed, discarded or purged by hand.",
-                    "Run: outbox schema apply --table " + table));
+                    "Create it by outbox schema apply.",
+                    examination.call("schema apply").toString()));
         }
         String limits = examination.beside("outbox_attempt_limit");
         if (examination.kind() == TableKind.MODULE
@@ -40,23 +45,40 @@ final class MigrationCheck implements Check {
             findings.add(finding(
                     "There is no table " + limits + ", so the database does not know after how many attempts events of "
                             + table + " are dead, and nothing can be replayed or discarded by hand.",
-                    "Run: outbox schema apply --table " + table));
+                    "Create it by outbox schema apply.",
+                    examination.call("schema apply").toString()));
         }
-        for (String expected : examination.limits().expected()) {
-            boolean isTable = expected.startsWith("outbox_");
+        for (Map.Entry<String, String> expected :
+                examination.limits().expected().entrySet()) {
+            String place = expected.getKey();
+            boolean isTable = place.startsWith("outbox_");
             boolean isThere = isTable
-                    ? hasTable(examination.connection(), examination.beside(expected))
-                    : examination.queries().hasColumn(expected);
+                    ? hasTable(examination.connection(), examination.beside(place))
+                    : examination.queries().hasColumn(place);
             if (!isThere) {
                 findings.add(finding(
                         (isTable
-                                        ? "There is no table " + examination.beside(expected)
-                                        : "Table " + table + " has no column " + expected)
-                                + ", which a feature needs that the application is said to use.",
-                        "Run: outbox schema apply --table " + table + " --with <that feature>"));
+                                        ? "There is no table " + examination.beside(place)
+                                        : "Table " + table + " has no column " + place)
+                                + ", which the feature " + expected.getValue()
+                                + " needs, and the application is said to use that.",
+                        "Create it by outbox schema apply.",
+                        examination
+                                .call("schema apply")
+                                .with("--with", expected.getValue())
+                                .toString()));
             }
         }
         return findings;
+    }
+
+    /** The call that prints the DDL of this table. */
+    static String print(Examination examination) {
+        return examination
+                .call("schema print")
+                .with("--layout", examination.kind().name())
+                .with("--store", examination.subject().database())
+                .toString();
     }
 
     static List<String> missing(Examination examination) {
@@ -65,12 +87,26 @@ final class MigrationCheck implements Check {
                 .toList();
     }
 
-    static Finding noTable(String table) {
+    static Finding noTable(String table, List<String> flags) {
         return new Finding(
-                "migration", "There is no table " + table + ".", "Run: outbox schema apply --table " + table);
+                "migration",
+                "There is no table " + table + ".",
+                "Create it by outbox schema apply, or name another table by its schema and name.",
+                List.of(new OutboxCall("schema apply", flags)
+                        .with("--table", table)
+                        .toString()));
     }
 
+    /** PostgreSQL is asked without reading the table, which may be locked or forbidden. */
     static boolean hasTable(Connection connection, String table) throws SQLException {
+        if (connection.getMetaData().getDatabaseProductName().equals("PostgreSQL")) {
+            try (PreparedStatement select = connection.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
+                select.setString(1, table);
+                try (ResultSet row = select.executeQuery()) {
+                    return row.next() && row.getBoolean(1);
+                }
+            }
+        }
         try (Statement statement = connection.createStatement()) {
             statement.executeQuery("SELECT 1 FROM " + table + " WHERE 1 = 0").close();
             return true;

@@ -37,7 +37,8 @@ final class OrderCheck implements Check {
                 findings.add(finding(
                         "Sequence " + row.get(0) + " has CACHE " + row.get(1)
                                 + ": each session takes a range of numbers, so they do not rise in the order of commits.",
-                        "Run: ALTER SEQUENCE " + row.get(0) + " CACHE 1; then let all writers reconnect."));
+                        "Let it hand out numbers one by one; then let all writers reconnect.",
+                        "ALTER SEQUENCE " + row.get(0) + " CACHE 1;"));
             }
         }
         return findings;

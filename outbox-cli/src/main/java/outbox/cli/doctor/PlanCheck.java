@@ -33,11 +33,15 @@ final class PlanCheck implements Check {
                 .map(what -> finding(
                         "The claim of " + examination.table() + " " + what + ".",
                         examination.isPostgres()
-                                ? "Run ANALYZE " + examination.table()
-                                        + "; look for enable_indexscan = off in SHOW ALL and in the settings of role and"
-                                        + " database, and at the index of the claim by outbox schema check."
-                                : "Run ANALYZE TABLE " + examination.table()
-                                        + ", and compare the index of the claim with outbox schema print."))
+                                ? "Let the planner count the rows again; look for enable_indexscan = off in"
+                                        + " SHOW ALL and in"
+                                        + " the settings of role and database, and at the index of the claim by outbox"
+                                        + " schema check."
+                                : "Let the planner count the rows again, and compare the index of the claim"
+                                        + " with outbox schema print.",
+                        examination.isMySql()
+                                ? "ANALYZE TABLE " + examination.table() + ";"
+                                : examination.isPostgres() ? "ANALYZE " + examination.table() + ";" : "ANALYZE;"))
                 .stream()
                 .toList();
     }

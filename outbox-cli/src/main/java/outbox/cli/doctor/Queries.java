@@ -28,10 +28,19 @@ public final class Queries {
     private final String table;
     private final Map<String, Boolean> zoned = new HashMap<>(); // column in lower case → whether it has a zone
 
-    /** The table is named by a text that a store has checked. */
-    public Queries(Connection connection, String table) throws SQLException {
+    private Queries(String table, Connection connection) {
         this.connection = connection;
         this.table = table;
+    }
+
+    /** For a table whose rows cannot be read: it has no columns here. */
+    static Queries ofUnreadable(Connection connection, String table) {
+        return new Queries(table, connection);
+    }
+
+    /** The table is named by a text that a store has checked. */
+    public Queries(Connection connection, String table) throws SQLException {
+        this(table, connection);
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
             ResultSetMetaData columns = rows.getMetaData();
@@ -55,11 +64,13 @@ public final class Queries {
         return zoned.containsKey(name);
     }
 
+    boolean isZoned(String column) {
+        return zoned.getOrDefault(column, false);
+    }
+
     /** The value to bind where the column is compared with a time. */
     public Object time(String column, Instant time) {
-        return zoned.getOrDefault(column, false)
-                ? time.atOffset(ZoneOffset.UTC)
-                : LocalDateTime.ofInstant(time, ZoneOffset.UTC);
+        return isZoned(column) ? time.atOffset(ZoneOffset.UTC) : LocalDateTime.ofInstant(time, ZoneOffset.UTC);
     }
 
     /** How many rows there are. Binds: the values. */
@@ -69,11 +80,21 @@ public final class Queries {
 
     /** The smallest time of a column. */
     Optional<Instant> earliest(String column, String condition, Object... values) throws SQLException {
-        String sql = "SELECT MIN(" + column + ") FROM " + table + " WHERE " + condition;
+        return time("MIN", column, condition, values);
+    }
+
+    /** The largest time of a column. */
+    Optional<Instant> latest(String column, String condition, Object... values) throws SQLException {
+        return time("MAX", column, condition, values);
+    }
+
+    private Optional<Instant> time(String function, String column, String condition, Object... values)
+            throws SQLException {
+        String sql = "SELECT " + function + "(" + column + ") FROM " + table + " WHERE " + condition;
         try (PreparedStatement select = prepared(sql, values);
                 ResultSet row = select.executeQuery()) {
             row.next();
-            if (zoned.getOrDefault(column, false)) {
+            if (isZoned(column)) {
                 return Optional.ofNullable(row.getObject(1, OffsetDateTime.class))
                         .map(OffsetDateTime::toInstant);
             }

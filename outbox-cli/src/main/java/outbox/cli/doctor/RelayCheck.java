@@ -2,6 +2,7 @@ package outbox.cli.doctor;
 
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
+import outbox.model.EventStatus;
 import outbox.spi.WithholdingEventStore;
 
 import java.sql.SQLException;
@@ -23,23 +24,77 @@ final class RelayCheck implements Check {
         Instant now = examination.now();
         Instant late = now.minus(examination.limits().stalled());
         Optional<Instant> oldest = oldest(examination, now, late);
-        if (oldest.isEmpty() || isHeld(examination, now) || delivers(examination, late)) {
+        if (oldest.isEmpty()) {
             return List.of();
         }
-        String since =
-                "An event is due for " + Duration.between(oldest.get(), now).toSeconds() + " s, and nobody holds or"
-                        + " delivers any event of " + examination.table();
+        Optional<Instant> mark = lastMark(examination, now);
+        String since = "An event of " + examination.table() + " is due for "
+                + Duration.between(oldest.get(), now).toSeconds() + " s";
+        String marked = mark.map(time -> ", and none was marked as delivered since " + time)
+                .orElse(", and the table has no delivered event");
+        if (isHeld(examination, now)) {
+            Instant longAgo = late.minus(examination.limits().lease());
+            return mark
+                    .filter(time -> time.isBefore(longAgo))
+                    .map(time -> finding(
+                            since + marked + ", though a relay holds events: deliveries hang, or their marks fail.",
+                            "Look at the log and the health of the relay, at its consumer, and at what the"
+                                    + " checks privilege, trigger and blocker say."))
+                    .stream()
+                    .toList();
+        }
+        if (mark.filter(time -> time.isAfter(late)).isPresent()) {
+            return List.of(); // a busy relay may be behind, which is not the same
+        }
+        return List.of(nobody(examination, since + marked + ". Nobody holds or delivers any event"));
+    }
+
+    private Finding nobody(Examination examination, String seen) throws SQLException {
         Optional<Pause> pause = pause(examination);
         if (pause.isPresent()) {
-            return List.of(finding(
-                    since + ": the outbox is paused since " + pause.get().since() + " by "
-                            + pause.get().by() + " (" + pause.get().reason() + ").",
-                    "Resume it by OutboxAdmin.resume, if the reason is gone."));
+            return finding(
+                    seen + ": the outbox is paused since " + pause.get().since() + " by "
+                            + pause.get().by() + " (" + Quoted.shown(pause.get().reason(), 100) + ").",
+                    "Resume it by outbox resume, if the reason is gone.");
         }
-        return List.of(finding(
-                since + ": no relay runs, or it cannot reach the database.",
-                "Start one: outbox relay --tables " + examination.table()
-                        + ", or the poller of the application; see its log for what it says about the database."));
+        if (!PrivilegeCheck.may(examination, examination.table(), "UPDATE")) {
+            String user = PrivilegeCheck.user(examination);
+            return finding(
+                    seen + ". User " + user
+                            + " may not UPDATE the table: a relay that connects as this user can take no" + " event.",
+                    "Grant it if the relay is this user; else examine with the user of the relay.",
+                    "GRANT SELECT, UPDATE, DELETE ON " + examination.table() + " TO " + user + ";");
+        }
+        List<String> powerless = powerless(examination);
+        return finding(
+                seen + ": no relay runs, it cannot reach the database, or its circuit breaker is open"
+                        + (powerless.isEmpty()
+                                ? "."
+                                : ", or it is one of these users, who are connected and may not UPDATE the table: "
+                                        + String.join(", ", powerless) + "."),
+                "Start outbox relay with this table, or the poller of the application. If it runs, see its health and"
+                        + " log.");
+    }
+
+    /** Users who are connected to this PostgreSQL and could not take an event. Binds: table. */
+    private static List<String> powerless(Examination examination) throws SQLException {
+        if (!examination.isPostgres()) {
+            return List.of();
+        }
+        String sql = """
+                SELECT DISTINCT usename
+                  FROM pg_stat_activity
+                 WHERE datname = current_database()
+                   AND backend_type = 'client backend'
+                   AND usename IS NOT NULL
+                   AND NOT has_table_privilege(usename, to_regclass(?)::oid, 'UPDATE')
+                   AND NOT has_any_column_privilege(usename, to_regclass(?)::oid, 'UPDATE')
+                 ORDER BY 1
+                 LIMIT 5
+                """;
+        return examination.queries().rows(sql, examination.table(), examination.table()).stream()
+                .map(row -> String.valueOf(row.get(0)))
+                .toList();
     }
 
     private static Optional<Instant> oldest(Examination examination, Instant now, Instant late) throws SQLException {
@@ -66,10 +121,12 @@ final class RelayCheck implements Check {
         return queries.count(examination.pending() + " AND locked_at >= ?", expiry) > 0;
     }
 
-    /** A busy relay may be behind, which is not the same. */
-    private static boolean delivers(Examination examination, Instant late) throws SQLException {
-        String end = examination.kind().end();
-        return examination.queries().count(end + " > ?", examination.queries().time(end, late)) > 0;
+    /** When an event was last marked as delivered; empty if none is there, or delivered ones are deleted at once. */
+    private static Optional<Instant> lastMark(Examination examination, Instant now) throws SQLException {
+        TableKind kind = examination.kind();
+        String done = kind.is(EventStatus.DONE, examination.subject().maxAttempts());
+        Object tomorrow = examination.queries().time(kind.end(), now.plus(Duration.ofDays(1)));
+        return examination.queries().latest(kind.end(), done + " AND " + kind.end() + " < ?", tomorrow);
     }
 
     private static Optional<Pause> pause(Examination examination) {

@@ -1,5 +1,6 @@
 package outbox.cli.doctor;
 
+import org.jspecify.annotations.Nullable;
 import outbox.model.EventStatus;
 
 import java.sql.SQLException;
@@ -20,8 +21,11 @@ final class RouteCheck implements Check {
     private static final String NO_NODE =
             "No node took this event within "; // of a poller that takes only what it knows
     private static final String NEWER = " of its payload, and this node knows "; // of a listener for payloads by type
-    private static final String REMEDY =
-            " Register a listener for it in the nodes that serve this table; replay what is dead by then: outbox replay --type ";
+    private static final String REMEDY = "Register a listener for it in the nodes that serve this table";
+
+    /** The condition that the error of an event is one that this check explains. */
+    static final String EXPLAINED = "last_error LIKE '%" + NO_LISTENER + "%' OR last_error LIKE '%" + NO_SUBSCRIBER
+            + "%' OR last_error LIKE '%" + NO_NODE + "%' OR last_error LIKE '%" + NEWER + "%'";
 
     @Override
     public String name() {
@@ -49,9 +53,10 @@ final class RouteCheck implements Check {
         return examination.queries().rows(sql).stream()
                 .filter(row -> !known.contains(row.get(0)))
                 .map(row -> finding(
-                        row.get(1) + " pending events have the type " + row.get(0)
+                        row.get(1) + " pending events have the type " + shown(row)
                                 + ", which is not among those with a listener or route.",
-                        "Correct the list of --types, or:" + REMEDY + row.get(0)))
+                        "Correct the list of --types, or: " + REMEDY + ".",
+                        list(examination, row)))
                 .toList();
     }
 
@@ -81,10 +86,11 @@ final class RouteCheck implements Check {
         return late.stream()
                 .filter(row -> !flowing.contains(String.valueOf(row.get(0))))
                 .map(row -> finding(
-                        row.get(1) + " events of the type " + row.get(0) + " are due for longer than "
+                        row.get(1) + " events of the type " + shown(row) + " are due for longer than "
                                 + examination.limits().stalled().toSeconds()
                                 + " s and nobody takes them, while other events are delivered.",
-                        "If the relay is not merely behind:" + REMEDY + row.get(0)))
+                        "If the relay is not merely behind: " + REMEDY + ".",
+                        list(examination, row)))
                 .toList();
     }
 
@@ -122,9 +128,10 @@ final class RouteCheck implements Check {
                         "%" + NO_NODE + "%");
         return examination.queries().rows(sql).stream()
                 .map(row -> finding(
-                        row.get(1) + " events of the type " + row.get(0)
+                        row.get(1) + " events of the type " + shown(row)
                                 + " are dead because no listener or subscriber was there.",
-                        (REMEDY + row.get(0)).strip()))
+                        REMEDY + "; then replay what is dead.",
+                        replay(examination, row)))
                 .toList();
     }
 
@@ -147,10 +154,37 @@ final class RouteCheck implements Check {
                         "%" + NEWER + "%");
         return examination.queries().rows(sql).stream()
                 .map(row -> finding(
-                        row.get(1) + " events of the type " + row.get(0)
+                        row.get(1) + " events of the type " + shown(row)
                                 + " have a newer version of their payload than the nodes that took them know.",
-                        "Finish the deployment of the newer version; replay what is dead by then: outbox replay --type "
-                                + row.get(0)))
+                        "Finish the deployment of the newer version; then replay what is dead.",
+                        replay(examination, row)))
                 .toList();
+    }
+
+    private static String shown(List<@Nullable String> row) {
+        return Quoted.shown(String.valueOf(row.get(0)), 100);
+    }
+
+    /** The call that shows pending events of the type in a row. */
+    private static String list(Examination examination, List<@Nullable String> row) {
+        return ofType(examination.call("list").with("--status", "NEW,RETRY"), row);
+    }
+
+    /** The call that replays dead events of the type in a row; it needs a type that a filter can name. */
+    private static String replay(Examination examination, List<@Nullable String> row) {
+        if (!Quoted.isUsable(String.valueOf(row.get(0)))) {
+            return examination.call("list").with("--status", "DEAD").toString();
+        }
+        OutboxCall replay = examination
+                .call("replay")
+                .with("--cap", String.valueOf(row.get(1)))
+                .with("--rate", "20")
+                .with("--reason", "nodes know the type now");
+        return ofType(replay, row);
+    }
+
+    private static String ofType(OutboxCall call, List<@Nullable String> row) {
+        String type = String.valueOf(row.get(0));
+        return (Quoted.isUsable(type) ? call.with("--type", type) : call).toString();
     }
 }

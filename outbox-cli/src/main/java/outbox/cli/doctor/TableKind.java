@@ -172,13 +172,11 @@ public enum TableKind {
             case EVENT -> IndexNeed.ofEvents(isPostgres, table);
             case MODULE ->
                 List.of(
-                        IndexNeed.of("finding an event by its id", List.of("event_id")),
+                        IndexNeed.ofEventId(),
                         IndexNeed.of("the claim", List.of("available_at", "sequence")),
                         IndexNeed.of("the purge", List.of("published_at", "sequence")));
             case TEXT_STATUS ->
-                List.of(
-                        IndexNeed.of("finding an event by its id", List.of("event_id")),
-                        IndexNeed.of("the claim", List.of("status", "next_retry_time")));
+                List.of(IndexNeed.ofEventId(), IndexNeed.of("the claim", List.of("status", "next_retry_time")));
         };
     }
 }

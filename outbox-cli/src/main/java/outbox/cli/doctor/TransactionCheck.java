@@ -14,6 +14,11 @@ final class TransactionCheck implements Check {
     }
 
     @Override
+    public boolean readsTable() {
+        return false;
+    }
+
+    @Override
     public List<Finding> look(Examination examination) throws SQLException {
         List<Finding> findings = new ArrayList<>();
         Connection connection = examination.connection();
@@ -27,14 +32,24 @@ final class TransactionCheck implements Check {
                             ? "Set default_transaction_isolation = 'read committed' for the database, the role and the URL."
                             : "Set the default isolation of the server and the URL to READ COMMITTED."));
         }
-        if (!connection.getAutoCommit()) {
+        if (!examination.autoCommit()) {
             findings.add(finding(
                     "Connections begin with auto-commit off: whoever forgets to commit keeps a transaction open.",
                     "Take autocommit=false out of the URL, and let pools hand out connections with auto-commit on."));
         } else if (examination.isMySql() && examination.queries().number("SELECT @@GLOBAL.autocommit") == 0) {
             findings.add(finding(
                     "The server has autocommit = 0: whoever forgets to commit keeps a transaction open.",
-                    "Run: SET GLOBAL autocommit = 1, and put it into the server's configuration."));
+                    "Turn it on, here and in the server's configuration.",
+                    "SET GLOBAL autocommit = 1;"));
+        }
+        if (examination.isMySql() && !isStrict(examination)) {
+            findings.add(finding(
+                    "The server's sql_mode has no STRICT_TRANS_TABLES: unless a writer sets it, as drivers for"
+                            + " Java do, values"
+                            + " that are too long are cut instead of refused, and events are delivered that"
+                            + " nobody wrote.",
+                    "Add it to sql_mode, here and in the server's configuration.",
+                    "SET GLOBAL sql_mode = CONCAT(@@GLOBAL.sql_mode, ',STRICT_TRANS_TABLES');"));
         }
         if (examination.isPostgres() && isReadOnly(examination)) {
             findings.add(finding(
@@ -42,6 +57,15 @@ final class TransactionCheck implements Check {
                     "Connect to the primary server (targetServerType=primary in the URL), or turn that setting off."));
         }
         return findings;
+    }
+
+    private static boolean isStrict(Examination examination) throws SQLException {
+        return String.valueOf(examination
+                        .queries()
+                        .rows("SELECT @@GLOBAL.sql_mode")
+                        .get(0)
+                        .get(0))
+                .matches(".*(STRICT_TRANS_TABLES|STRICT_ALL_TABLES|TRADITIONAL).*");
     }
 
     private static boolean isFine(Examination examination, int isolation) {
