@@ -16,8 +16,8 @@ public final class PrintableText {
     private PrintableText() {}
 
     /**
-     * The text on one line: what is not printable becomes a visible escape, such as {@code \n} or <code>&#92;u001b</code>.
-     * The same object if nothing has to change.
+     * The text on one line: what is not printable becomes a visible escape, such as {@code \n} or
+     * <code>&#92;u001b</code>. The same object if nothing has to change.
      */
     public static String of(String text) {
         int first = firstUnprintable(text, false);
