@@ -85,12 +85,8 @@ class OutboxMetersTest {
         OutboxMeters.builder(registry, "t").backlog(() -> hostile).build();
 
         Scrape scrape = Scrape.of(registry);
-        assertThat(scrape.value("outbox_oldest_pending_age_seconds"))
-                .isNotNaN()
-                .isGreaterThan(1e16);
-        assertThat(scrape.value("outbox_overdue_age_seconds"))
-                .isNotNaN()
-                .isGreaterThan(1e16);
+        assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isNotNaN().isGreaterThan(1e16);
+        assertThat(scrape.value("outbox_overdue_age_seconds")).isNotNaN().isGreaterThan(1e16);
     }
 
     @Test
