@@ -125,7 +125,7 @@ final class DoctorCommand implements Callable<Integer> {
     private void requireKnown() {
         List<String> known = Doctor.checks();
         without.stream().filter(name -> !known.contains(name)).findFirst().ifPresent(name -> {
-            throw new SettingsException("--without: there is no check " + TextTable.oneLine(name) + ". Name one of "
+            throw new SettingsException("--without: there is no check " + PrintableText.of(name) + ". Name one of "
                     + String.join(", ", known) + ".");
         });
     }
