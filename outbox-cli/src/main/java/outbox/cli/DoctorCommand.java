@@ -96,8 +96,8 @@ final class DoctorCommand implements Callable<Integer> {
         try (Connection connection = db.getConnection()) {
             String name = db.table(table);
             TableKind kind = Doctor.kindOf(connection, db.product(), name);
-            Subject subject = Target.subject(
-                    db, name, kind, database.maxAttempts(io).of(db, kind, name));
+            Subject subject =
+                    Target.subject(db, name, kind, database.maxAttempts(io).of(db, kind, name));
             Report report = new Doctor(limits, io.clock(), database.repeated()).examine(connection, subject);
             print(io, json, table, report);
             if (report.findings().isEmpty()) {
