@@ -137,7 +137,7 @@ class AdminSettingsTest {
 
         assertThat(filter)
                 .hasToString(
-                        "NEW or RETRY events of type 'order.placed' of aggregate type 'Order' of aggregate '7?8'"
+                        "NEW or RETRY events of type 'order.placed' of aggregate type 'Order' of aggregate '7\\n8'"
                                 + " created from 2026-03-01T12:00:00Z created before 2026-03-01T12:00:01Z with 2 ids: 'a', 'b'");
         assertThat(EventFilter.all()).hasToString("all events");
     }

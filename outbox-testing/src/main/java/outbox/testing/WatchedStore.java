@@ -83,10 +83,11 @@ final class WatchedStore implements InvocationHandler {
             case "hashCode" -> System.identityHashCode(proxy);
             case "toString" -> "watched " + target;
             case "now" -> ((Instant) answer(method, given)).plus(clock.ahead());
-            case "claim", "claimInOrder", "claimExcept" -> claimed((Connection) given[0], answer(method, given));
+            case "claim", "claimInOrder", "claimExcept", "claimUnread" ->
+                claimed((Connection) given[0], answer(method, given));
             case "mark" -> marked(given[1], answer(method, given));
             case "remove" -> removed(answer(method, given));
-            case "expire", "endUntaken" -> buried(answer(method, given));
+            case "expire", "endUntaken", "endUnreachable" -> buried(answer(method, given));
             default -> forward(method, given);
         };
     }
