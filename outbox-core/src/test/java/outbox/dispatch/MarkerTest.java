@@ -96,14 +96,14 @@ class MarkerTest {
                     .stream().map(mark -> ((Mark) mark).eventId()).collect(toSet());
         });
 
-        for (int i = 0; i < 400; i++) {
+        int events = 5_000; // one after the other; a marker that does not wait for company writes almost as often
+        for (int i = 0; i < events; i++) {
             marker.settle(delivery("event-" + i), Mark.done("event-" + i, "token"));
-            LockSupport.parkNanos(100_000); // longer than such a write takes
         }
 
         assertThat(marker.close(Duration.ofSeconds(5))).isTrue();
-        assertThat(told).hasSize(400).containsOnly(Written.YES);
-        assertThat(writes).hasValueLessThan(200);
+        assertThat(told).hasSize(events).containsOnly(Written.YES);
+        assertThat(writes).hasValueLessThan(events / 10);
     }
 
     @Test

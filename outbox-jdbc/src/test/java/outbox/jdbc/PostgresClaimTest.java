@@ -84,7 +84,10 @@ class PostgresClaimTest {
                 """, """
                 CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN
-                    PERFORM pg_advisory_xact_lock(1);
+                    PERFORM pg_advisory_xact_lock(2); -- the test sees that it is here
+                    WHILE NOT pg_try_advisory_xact_lock(1) LOOP -- a wait for a lock would have a time limit
+                        PERFORM pg_sleep(0.01);
+                    END LOOP;
                     RETURN NEW;
                 END $$
                 """, """
@@ -96,7 +99,7 @@ class PostgresClaimTest {
             execute(test, "SELECT pg_advisory_xact_lock(1)");
             CompletableFuture<List<ClaimedEvent>> claim = CompletableFuture.supplyAsync(
                     () -> db.call(connection -> claim(store, connection, store.now(connection), 10)));
-            await().until(() -> db.call(PostgresClaimTest::isWaitedFor));
+            await().until(() -> db.call(PostgresClaimTest::isUnderWay));
 
             db.inTransaction(connection -> execute(
                     connection,
@@ -110,10 +113,10 @@ class PostgresClaimTest {
         assertThat(claimed).containsExactlyInAnyOrder("1", "2", "3");
     }
 
-    private static boolean isWaitedFor(Connection connection) throws SQLException {
+    private static boolean isUnderWay(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(
-                        "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = "
+                        "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 2 AND database = "
                                 + "(SELECT oid FROM pg_database WHERE datname = current_database()))")) {
             return row.next() && row.getBoolean(1);
         }
