@@ -65,8 +65,9 @@ class OutboxMetersTest {
         Backlog backlog = Backlog.of(Instant.parse("2026-11-18T00:00:00Z"), 1, 0, Instant.MIN, Instant.MIN);
         OutboxMeters.builder(registry, "t").backlog(() -> backlog).build();
 
-        assertThat(Scrape.of(registry).value("outbox_oldest_pending_age_seconds", "table", "t"))
-                .isBetween(1e11, 1e12);
+        Scrape scrape = Scrape.of(registry);
+        assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isBetween(1e11, 1e12);
+        assertThat(scrape.value("outbox_overdue_age_seconds")).isBetween(1e11, 1e12);
     }
 
     @Test
@@ -77,16 +78,6 @@ class OutboxMetersTest {
         assertThat(scrape.value("outbox_dead_total", "topic", "a")).isZero();
         assertThat(scrape.value("outbox_dispatch_total", "topic", "a", "result", "failure"))
                 .isZero();
-    }
-
-    @Test
-    void an_age_of_ages_is_a_number() {
-        Backlog hostile = Backlog.of(Instant.now(), 1, 0, Instant.MIN, Instant.MIN); // as '-infinity' is read
-        OutboxMeters.builder(registry, "t").backlog(() -> hostile).build();
-
-        Scrape scrape = Scrape.of(registry);
-        assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isNotNaN().isGreaterThan(1e16);
-        assertThat(scrape.value("outbox_overdue_age_seconds")).isNotNaN().isGreaterThan(1e16);
     }
 
     @Test
