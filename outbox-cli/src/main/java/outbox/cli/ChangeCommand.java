@@ -87,8 +87,8 @@ abstract class ChangeCommand implements Callable<Integer> {
             throw new SettingsException("--continue needs --request-id: the id of the request that was not finished.");
         }
         Target target = database.changedTarget(io, table);
-        target.requireMaxAttempts();
         check(target);
+        target.requireMaxAttempts();
         AdminRequest look = request.build();
         AdminResult found = run(target, look);
         String sql = sql(new ChangeSql(target.subject()), look);

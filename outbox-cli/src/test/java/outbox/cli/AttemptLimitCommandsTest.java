@@ -162,7 +162,7 @@ class AttemptLimitCommandsTest {
         assertThat(purge.exitCode()).as(purge.err()).isEqualTo(ExitCode.OK);
         assertThat(check.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(check.out())
-                .contains("There is no table outbox_attempt_limit", "fix: Run: outbox schema apply --table org_outbox");
+                .contains("There is no table outbox_attempt_limit", "run: outbox schema apply --table org_outbox");
 
         limit(25);
 

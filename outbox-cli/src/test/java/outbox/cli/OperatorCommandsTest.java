@@ -93,7 +93,7 @@ class OperatorCommandsTest {
 
     @Test
     void a_module_s_table_shows_claims_without_names_and_its_events_are_made_due() throws Exception {
-        run("schema", "apply", "--table", "org_outbox", "--yes");
+        run("schema", "apply", "--table", "org_outbox", "--max-attempts", "25", "--yes");
         shop.execute("INSERT INTO org_outbox (tenant_id, topic, payload, event_id, available_at, locked_at) VALUES"
                 + " (gen_random_uuid(), 'a.b.v1', '{}', gen_random_uuid(), now() + INTERVAL '1 day', NULL),"
                 + " (gen_random_uuid(), 'a.b.v1', '{}', gen_random_uuid(), now() + INTERVAL '1 day', now())");
