@@ -22,7 +22,7 @@ class UnreadableRowsTest {
     private static final int MIB = 1 << 20;
 
     @ParameterizedTest
-    @EnumSource(names = {"OUTBOX_ON_POSTGRES", "MODULE_ON_POSTGRES", "TEXT_STATUS_ON_MARIADB"})
+    @EnumSource(names = {"OUTBOX_ON_POSTGRES", "MODULE_ON_POSTGRES", "OUTBOX_ON_MARIADB", "TEXT_STATUS_ON_MARIADB"})
     void rows_larger_than_the_memory_are_dead_and_the_others_are_delivered(Kind kind) throws Exception {
         HostileTable table = new HostileTable(kind);
         List<Map<String, @Nullable String>> good = table.goodRows(50);
