@@ -13,8 +13,10 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The value of the header Authorization in a file, such as {@code Bearer …}, with nothing else in it but a line break at its end. Read again at most once a second, so that a renewed
- * value is used without a restart. If it cannot be read, or is not fit for a header, the value before it goes on. It is never shown. Thread-safe.
+ * The value of the header Authorization in a file, such as {@code Bearer …}, with nothing else in it but a line break
+ * at its end. Read again at most once a second, so that a renewed
+ * value is used without a restart. If it cannot be read, or is not fit for a header, the value before it goes on. It
+ * is never shown. Thread-safe.
  */
 final class AuthorizationFile implements Supplier<String> {
 

@@ -8,7 +8,8 @@ import java.util.OptionalInt;
 import javax.sql.DataSource;
 
 /**
- * From how many attempts on an event of a module's table is dead, as the settings have it. The database may know it too, written by the relay of the table: then it must be the same, or
+ * From how many attempts on an event of a module's table is dead, as the settings have it. The database may know it
+ * too, written by the relay of the table: then it must be the same, or
  * need not be given at all. Tables of other kinds have a status, and no limit in the database.
  *
  * @param origin where it was set, or how to set it

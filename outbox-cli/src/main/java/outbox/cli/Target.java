@@ -39,7 +39,10 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         }
     };
 
-    /** @throws SettingsException if there is no such table, it is no outbox that we know, or its events are dead after another number of attempts */
+    /**
+     * @throws SettingsException if there is no such table, it is no outbox that we know, or its events are dead after
+     *     another number of attempts
+     */
     static Target of(Database database, String text, MaxAttempts maxAttempts) throws SQLException {
         String table = database.table(text);
         TableKind kind = kind(database, table);

@@ -68,9 +68,9 @@ final class FailureLog {
     private final ListenerNames names;
     private final List<EventInterceptor> interceptors;
     private final LongSupplier nanoTime;
-    private final Lines all; // guarded by this, as the next two
-    private final Map<Kind, Lines> kinds = new LinkedHashMap<>();
-    private final Map<Told, Long> told = new LinkedHashMap<>(); // when it was logged, in nanoseconds
+    private final Lines all; // guarded by this
+    private final Map<Kind, Lines> kinds = new LinkedHashMap<>(); // guarded by this
+    private final Map<Told, Long> told = new LinkedHashMap<>(); // the time of the line, in nanoseconds; guarded by this
 
     FailureLog(
             @Nullable String table, ListenerNames names, List<EventInterceptor> interceptors, LongSupplier nanoTime) {

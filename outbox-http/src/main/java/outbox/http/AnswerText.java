@@ -22,7 +22,10 @@ final class AnswerText {
 
     private AnswerText() {}
 
-    /** Without the credentials that the request had in these headers, after the scheme: a receiver may quote what it refuses. */
+    /**
+     * Without the credentials that the request had in these headers, after the scheme: a receiver may quote what it
+     * refuses.
+     */
     static String of(byte[] answer, String payload, List<String> authorization) {
         String text = new String(answer, StandardCharsets.UTF_8); // what is no UTF-8 shows as such
         for (String value : authorization) {

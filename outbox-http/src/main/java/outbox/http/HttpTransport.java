@@ -37,9 +37,12 @@ import javax.net.ssl.SSLContext;
  * Posts each event to one HTTP endpoint, as a CloudEvent 1.0 in binary mode, and takes the status of the answer as its word. Thread-safe; registered like any listener, for as many
  * routes as go to this endpoint.
  *
- * <p>2xx is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so if it does; 429 and 503 with that header do not count as an attempt. 400, 409, 410, 413, 415
- * and 422 are a {@link GiveUpException}: DEAD at once. 401, 403, 404 and redirects mean that credentials or address are wrong: the event waits and no attempt is counted, as it does when
- * many events in a row were given up. Any other status, no answer within the limit, or one that breaks off whatever its status, is a failed attempt.
+ * <p>2xx is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so if it does; 429 and 503
+ * with that header do not count as an attempt. 400, 409, 410, 413, 415
+ * and 422 are a {@link GiveUpException}: DEAD at once. 401, 403, 404 and redirects mean that credentials or address
+ * are wrong: the event waits and no attempt is counted, as it does when
+ * many events in a row were given up. Any other status, no answer within the limit, or one that breaks off whatever
+ * its status, is a failed attempt.
  *
  * <p>Close the dispatcher first, then the transport. What is in flight after the drain time, or comes after the close, is put off and loses no attempt.
  */
@@ -261,7 +264,8 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         }
 
         /**
-         * Sends a header {@code Authorization} whose value is asked for with every event, such as {@code Bearer …}, so that it can be renewed. The supplier must be quick and thread-safe.
+         * Sends a header {@code Authorization} whose value is asked for with every event, such as {@code Bearer …},
+         * so that it can be renewed. The supplier must be quick and thread-safe.
          * While it throws, or returns what is not printable ASCII, events wait as they do after a 401.
          */
         public Builder authorization(Supplier<String> value) {
@@ -316,7 +320,8 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         }
 
         /**
-         * Opened when the endpoint cannot be reached, answers 429 or 503 with {@code Retry-After}, or takes no event: 401, 403, 404, a redirect, or 20 events given up in a row. Then none
+         * Opened when the endpoint cannot be reached, answers 429 or 503 with {@code Retry-After}, or takes no event:
+         * 401, 403, 404, a redirect, or 20 events given up in a row. Then none
          * of this costs an attempt. It has an effect if the dispatcher's
          * {@link outbox.dispatch.Protection} has it for this listener.
          */

@@ -11,9 +11,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the endpoint refused lately, by which a fault of the endpoint or of its credentials is told from a fault of one event: see ADR 57. Thread-safe.
+ * What the endpoint refused lately, by which a fault of the endpoint or of its credentials is told from a fault of
+ * one event: see ADR 57. Thread-safe.
  *
- * <p>An outage begins with an answer that says "not you" or "not here", and ends with the next delivery. An event that is refused in the same way before and after a delivery of
+ * <p>An outage begins with an answer that says "not you" or "not here", and ends with the next delivery. An event
+ * that is refused in the same way before and after a delivery of
  * another one is to blame itself.
  */
 final class RefusalRecord {
@@ -42,7 +44,10 @@ final class RefusalRecord {
         this.clock = clock;
     }
 
-    /** The begin of a request, for {@link #delivered}: what was sent before a refusal says nothing about the time after it. */
+    /**
+     * The begin of a request, for {@link #delivered}: what was sent before a refusal says nothing about the time
+     * after it.
+     */
     synchronized long begin() {
         return ++step;
     }
@@ -59,7 +64,10 @@ final class RefusalRecord {
         return true;
     }
 
-    /** Notes that the endpoint takes no event; null if it took another one since it refused this event before, so that the event is to blame. */
+    /**
+     * Notes that the endpoint takes no event; null if it took another one since it refused this event before, so that
+     * the event is to blame.
+     */
     synchronized @Nullable Wait refused(String eventId) {
         Long before = refused.get(eventId);
         if (before != null && before < latestDelivery) {

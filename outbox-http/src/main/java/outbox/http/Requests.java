@@ -32,7 +32,9 @@ final class Requests {
         clock = settings.clock;
     }
 
-    /** @throws NoCredentialsException if there is no value for the header Authorization; the message does not show it */
+    /**
+     * @throws NoCredentialsException if there is no value for the header Authorization; the message does not show it
+     */
     HttpRequest of(EventEnvelope event) {
         if (event.payloadSize() > maxBodyBytes) {
             throw new GiveUpException("The payload of event " + CloudEventHeaders.encode(event.eventId()) + " has "

@@ -1274,12 +1274,18 @@ public abstract class AbstractJdbcEventStore extends JdbcTable
         audit.progress(conn, requestId, affected, finishedAt);
     }
 
-    /** The condition on the time of creation. One that is out of range is found too: its event becomes dead. Binds: latest created_at. */
+    /**
+     * The condition on the time of creation. One that is out of range is found too: its event becomes dead. Binds:
+     * latest created_at.
+     */
     static String isOld(String createdAt) {
         return "(" + createdAt + " <= ? OR " + createdAt + " >= " + TableShape.NEVER_SQL + ")";
     }
 
-    /** The condition that no lease runs. One that began at a time out of range never ends, and is none. Binds: lock expiry. */
+    /**
+     * The condition that no lease runs. One that began at a time out of range never ends, and is none. Binds: lock
+     * expiry.
+     */
     static String isFree(String lockedAt) {
         return "(" + lockedAt + " IS NULL OR " + lockedAt + " < ? OR " + lockedAt + " >= " + TableShape.NEVER_SQL + ")";
     }

@@ -14,8 +14,10 @@ import java.util.OptionalInt;
 import javax.sql.DataSource;
 
 /**
- * With how many attempts an event is dead, as the database knows it: a row for each table that has no status, in {@code outbox_attempt_limit} of the same schema. The first relay of a
- * table writes it; whoever comes with another limit is refused. Only on PostgreSQL, and only if that table is there: {@link LayoutSchema#create} makes it. See ADR 56.
+ * With how many attempts an event is dead, as the database knows it: a row for each table that has no status, in
+ * {@code outbox_attempt_limit} of the same schema. The first relay of a
+ * table writes it; whoever comes with another limit is refused. Only on PostgreSQL, and only if that table is there:
+ * {@link LayoutSchema#create} makes it. See ADR 56.
  */
 public final class AttemptLimits {
 
@@ -48,7 +50,8 @@ public final class AttemptLimits {
     }
 
     /**
-     * Makes the layout's limit that of the table, for all nodes. Dead events stay dead and pending ones pending: their attempts are raised to the new limit, or lowered to one less, where
+     * Makes the layout's limit that of the table, for all nodes. Dead events stay dead and pending ones pending:
+     * their attempts are raised to the new limit, or lowered to one less, where
      * the old limit is known. Stop the relays first; those that run are refused within a minute.
      *
      * @throws EventStoreException if there is no table of limits
@@ -113,7 +116,8 @@ public final class AttemptLimits {
     }
 
     /**
-     * Writes the limit of this node if the table has none, and refuses a node whose limit is another. Asks the database once a minute, so that a node notices a change while it runs; a
+     * Writes the limit of this node if the table has none, and refuses a node whose limit is another. Asks the
+     * database once a minute, so that a node notices a change while it runs; a
      * node that was refused asks each time.
      *
      * @throws EventStoreException if the limits differ

@@ -42,7 +42,10 @@ public final class LayoutSchema {
         return filled(store, LIMIT.formatted(store.dialect().name()));
     }
 
-    /** Creates the table, the audit table and, for the module layout, that of the {@link AttemptLimits} next to it, if they are not there. */
+    /**
+     * Creates the table, the audit table and, for the module layout, that of the {@link AttemptLimits} next to it, if
+     * they are not there.
+     */
     public static void create(DataSource dataSource, LayoutEventStore store) {
         create(dataSource, store, script(store));
     }
@@ -111,7 +114,10 @@ public final class LayoutSchema {
         }
     }
 
-    /** The limits are looked for in the schema of the table, and the search path may create tables in another one than it finds them in. */
+    /**
+     * The limits are looked for in the schema of the table, and the search path may create tables in another one than
+     * it finds them in.
+     */
     private static String schemaOf(Connection connection, LayoutEventStore store) throws SQLException {
         // Binds: the table, which is there.
         String text =

@@ -394,7 +394,10 @@ public final class PostgresEventStore extends AbstractJdbcEventStore {
                 row -> idsOnly ? EventRows.unread(row) : EventRows.candidate(row, shape));
     }
 
-    /** The size of JSON is that of its text. To make it takes memory of the server, so what is large in any case is not asked. */
+    /**
+     * The size of JSON is that of its text. To make it takes memory of the server, so what is large in any case is
+     * not asked.
+     */
     @Override
     String byteSize(String column, String type) {
         return type.startsWith("json")

@@ -45,7 +45,10 @@ final class TableShape {
             "locked_by",
             "locked_at");
 
-    /** What stands for "never" in a time, and SQL for it. Claims find a row whose time of creation or lock is later, so that it becomes dead. */
+    /**
+     * What stands for "never" in a time, and SQL for it. Claims find a row whose time of creation or lock is later,
+     * so that it becomes dead.
+     */
     static final Instant NEVER = Instant.parse("9999-12-31T00:00:00Z");
 
     static final String NEVER_SQL = "TIMESTAMP '9999-12-31 00:00:00'";

@@ -3,7 +3,10 @@ package outbox.jdbc;
 import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
 
-/** The main program of a node that works on a {@link HostileTable} until it is killed. Arguments: JDBC URL, kind of the table. */
+/**
+ * The main program of a node that works on a {@link HostileTable} until it is killed. Arguments: JDBC URL, kind of
+ * the table.
+ */
 final class HostileNode {
 
     private HostileNode() {}

@@ -20,7 +20,8 @@ import java.util.function.ToDoubleFunction;
 /**
  * The meters of one outbox table on one node. Give the same object to the dispatcher, the poller and, by {@link outbox.OutboxWriter#countedBy}, the writer of the table.
  *
- * <p>Labels are the table, the event type as {@code topic}, the result, and names from the configuration. Their values are bounded: what goes beyond {@link Builder#maxTopics}, or is longer
+ * <p>Labels are the table, the event type as {@code topic}, the result, and names from the configuration. Their
+ * values are bounded: what goes beyond {@link Builder#maxTopics}, or is longer
  * than 160 characters, is counted as {@code other}. Tenants, event ids and aggregates never become labels.
  *
  * <p>All names are listed in {@code docs/metrics.md}. Thread-safe.
@@ -386,7 +387,8 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         }
 
         /**
-         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default: usually
+         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default:
+         * usually
          * by {@link outbox.admin.OutboxAdmin#deadEvents}. Default: without it.
          */
         public Builder dead(LongSupplier dead) {

@@ -36,7 +36,10 @@ final class TableMeters {
         Duration.ofSeconds(60)
     };
 
-    /** The longest value of a label. Names come from event types, which other programs may write into the table at any length. */
+    /**
+     * The longest value of a label. Names come from event types, which other programs may write into the table at any
+     * length.
+     */
     private static final int MAX_LABEL_LENGTH = 160;
 
     private final Tags table;

@@ -7,7 +7,10 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The meters that have the label {@code topic}. Whoever writes events chooses their types, so their number and length are bounded: what goes beyond shares one topic. */
+/**
+ * The meters that have the label {@code topic}. The programs that write events choose their types, so their number and length
+ * are bounded: what goes beyond shares one topic.
+ */
 final class TopicMeters {
 
     static final String OTHER = "other";
