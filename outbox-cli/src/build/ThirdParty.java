@@ -12,10 +12,10 @@ import java.util.TreeMap;
 import javax.xml.parsers.DocumentBuilderFactory;
 
 /**
- * Run by the build: writes into the classes what the archive says about the libraries in it, from the bill of
- * materials that CycloneDX made. That is the list of libraries with their licences, the bill itself, and a {@code
- * pom.properties} for each library: scanners know a library inside an archive by that file, and not every library
- * brings one.
+ * The build runs this program. It reads the bill of materials that CycloneDX made, and writes three things into the
+ * classes: the list of libraries with their licences, the bill of materials itself, and a {@code pom.properties} for
+ * each library. Security scanners recognize a library inside an archive by that file, and some libraries do not
+ * contain one.
  *
  * <p>Arguments: directory with bom.xml and bom.json, directory of the classes.
  */
@@ -34,7 +34,7 @@ class ThirdParty {
 
             """;
 
-    /** No bill of materials has these; ArchiveTest finds out if there are others. */
+    /** Code that other libraries contain. No bill of materials lists it; ArchiveTest fails if there is more. */
     private static final String INSIDE = """
 
             Inside of these libraries, under packages of theirs:
@@ -83,7 +83,7 @@ class ThirdParty {
         return children(root, "components").get(0);
     }
 
-    /** One line for each: the id or name, and where its text is. */
+    /** One line for each licence: its id or name, and the address of its text. */
     private static String licences(Element component) {
         StringBuilder lines = new StringBuilder();
         for (Element licences : children(component, "licenses")) {

@@ -7,31 +7,34 @@ import outbox.spi.EventStore;
 import java.time.Instant;
 
 /**
- * Told about each event after its transaction committed; connects the hot path or an external notifier.
+ * Receives each event after its transaction has committed. It connects the hot path or an external notifier.
  *
- * <p>It runs on the committing thread, so it must be quick and do no I/O. What it throws is logged and goes no further: the transaction has committed.
+ * <p>The hook runs on the committing thread, so it must be fast and must not do I/O. Exceptions are logged and not
+ * passed on, because the transaction has already committed.
  */
 @FunctionalInterface
 public interface AfterCommitHook {
 
-    /** Does nothing: events are left to the poller or to change data capture. */
+    /** Does nothing. A poller or change data capture delivers the events. */
     AfterCommitHook NOOP = event -> {};
 
     void onCommit(EventEnvelope event);
 
     /**
-     * Refuses the store of a writer if its events are not for this hook. Called when the writer is made.
+     * Rejects a writer whose store does not belong to this hook. Called when the writer is created.
      *
-     * @throws IllegalArgumentException if the store is certainly another one; nothing is refused by default
+     * @throws IllegalArgumentException if the writer certainly uses a different store; by default no store
+     * is rejected
      */
     default void requireStore(EventStore store) {}
 
     /**
-     * The claim under which the events of a write are inserted, so that they are born leased to the one who will be told
-     * about them; {@code null}, the default, leaves them free for any poller. Asked once per write, before the insert.
+     * Returns the claim under which the events of a write are inserted. The events are then leased from the start to
+     * the dispatcher that this hook notifies. With {@code null}, the default, any poller may claim them. Called once
+     * per write, before the insert.
      *
-     * @param events how many events the transaction has with a claim, including those of this write
-     * @param bytes how many bytes of payload they have
+     * @param events the number of events that the transaction wrote under a claim, including those of this write
+     * @param bytes the total payload size of these events in bytes
      */
     default @Nullable Claim birthClaim(int events, long bytes) {
         return null;
@@ -42,17 +45,24 @@ public interface AfterCommitHook {
         onCommit(event);
     }
 
-    /** Told, instead of the above, that an event was committed which becomes due at the given time of the database's clock. Does nothing by default: pollers find such events. */
+    /**
+     * Called instead of {@code onCommit} when an event was committed that becomes due at the given time of the
+     * database clock. Does nothing by default, because pollers find such events.
+     */
     default void onScheduled(Instant availableAt) {}
 
     /**
-     * Whether events that were inserted without a claim are left to pollers. Then {@link #onFree} is called once for
-     * each write instead of {@link #onCommit} for each event, and the writer keeps no event until the commit.
+     * Whether events that were inserted without a claim are left to pollers. If so, {@link #onFree} is called
+     * once per write instead of {@link #onCommit} once per event, and the writer does not keep the events until
+     * the commit.
      */
     default boolean leavesFreeEvents() {
         return false;
     }
 
-    /** Told that so many events were committed that any poller may take. Does nothing by default. */
+    /**
+     * Called when this number of events was committed without a claim, so that any poller may take them. Does
+     * nothing by default.
+     */
     default void onFree(int events) {}
 }

@@ -1,11 +1,13 @@
 package outbox;
 
-/** Names a kind of aggregate: with the aggregate id it tells what an event is about. */
+/** Names a kind of aggregate. Together with the aggregate id it identifies the subject of an event. */
 public interface AggregateType {
 
-    /** The aggregate type of an event that names none. */
+    /** The aggregate type of an event for which none was set. */
     AggregateType GLOBAL = StringAggregateType.of("__GLOBAL__");
 
-    /** The name that is stored and routed by; at most {@value EventEnvelope#MAX_AGGREGATE_TYPE_LENGTH} characters. */
+    /**
+     * The name used for storage and routing; at most {@value EventEnvelope#MAX_AGGREGATE_TYPE_LENGTH} characters.
+     */
     String name();
 }

@@ -4,7 +4,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 
-/** What became of the events of one call of a {@link BatchEventListener}: all were delivered, apart from those that are named. Immutable. */
+/**
+ * The result of one call of a {@link BatchEventListener}. All events were delivered, except those in
+ * {@link #failures}. Immutable.
+ */
 public final class BatchOutcome {
 
     private static final BatchOutcome ALL_DELIVERED = new BatchOutcome(Map.of());
@@ -19,14 +22,14 @@ public final class BatchOutcome {
         return ALL_DELIVERED;
     }
 
-    /** The same, but this event failed. */
+    /** Returns a copy in which this event failed. */
     public BatchOutcome withFailed(EventEnvelope event, Exception why) {
         Map<String, Exception> more = new HashMap<>(failures);
         more.put(event.eventId(), Objects.requireNonNull(why, "why"));
         return new BatchOutcome(Map.copyOf(more));
     }
 
-    /** The same, but this became of the event. */
+    /** Returns a copy with this outcome for the event. */
     public BatchOutcome with(EventEnvelope event, DeliveryOutcome outcome) {
         Exception failure = outcome.failure();
         if (failure != null) {
@@ -37,7 +40,7 @@ public final class BatchOutcome {
         return new BatchOutcome(Map.copyOf(fewer));
     }
 
-    /** Why events failed, by event id. */
+    /** Returns the failures by event id. */
     public Map<String, Exception> failures() {
         return failures;
     }

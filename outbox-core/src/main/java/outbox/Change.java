@@ -1,11 +1,17 @@
 package outbox;
 
-/** Whether a change of a pending event came in time. */
+/** The result of an attempt to change a pending event. */
 public enum Change {
-    /** It is part of the caller's transaction: once that commits, the event is never delivered as it was. */
+    /**
+     * The event was changed in the caller's transaction. If the transaction commits, the previous version is
+     * never delivered.
+     */
     MADE,
-    /** Nothing was changed: the event is being delivered, or was, or is dead. */
+    /** Nothing was changed: the event is being delivered, was delivered, or is dead. */
     TOO_LATE,
-    /** Nothing was changed: there is no such event. It was cancelled or never written; or it was delivered, and its key is free or its row deleted. */
+    /**
+     * Nothing was changed: the event does not exist. It was cancelled or never written, or it was delivered and its
+     * key is free again or its row was deleted.
+     */
     NOT_FOUND
 }

@@ -7,8 +7,9 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 
 /**
- * Ways to make a {@code dedupKey}, by what is meant to happen once. A colon divides the parts, so that only the id may have one: two different things never have the same key of one
- * kind. Too long a key is refused by the builder of the event.
+ * Creates values for {@code dedupKey}; each method stands for one rule about what may happen only once. The parts
+ * are separated by colons and only the id may contain a colon, so two different subjects never get the same key from
+ * one method. The builder of the event rejects keys that are too long.
  */
 public final class DedupKeys {
 
@@ -17,7 +18,7 @@ public final class DedupKeys {
 
     private DedupKeys() {}
 
-    /** Once per thing: {@code enrollment:7}. */
+    /** Once per subject, for example {@code enrollment:7}. */
     public static String natural(String kind, String id) {
         return part("kind", kind) + ":" + present("id", id);
     }
@@ -33,7 +34,7 @@ public final class DedupKeys {
         return version(eventType, aggregateId, Long.toString(version));
     }
 
-    /** Once per aggregate and hour of UTC: {@code type:aggregateId:yyyyMMddHH}. */
+    /** Once per aggregate and hour in UTC: {@code type:aggregateId:yyyyMMddHH}. */
     public static String hour(String eventType, String aggregateId, Instant time) {
         return version(eventType, aggregateId, HOUR.format(EventRules.checkTime("time", time)));
     }

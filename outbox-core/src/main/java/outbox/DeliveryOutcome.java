@@ -5,8 +5,9 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 
 /**
- * What became of an event, for listeners that return it instead of throwing: what an {@link OutcomeEventListener} answers, what the stage of an {@link AsyncEventListener} may
- * complete with, what {@link BatchOutcome#with} takes. Immutable.
+ * The result of a delivery, for listeners that return it instead of throwing. An {@link OutcomeEventListener}
+ * returns it, the stage of an {@link AsyncEventListener} may complete with it, and {@link BatchOutcome#with} takes
+ * it. Immutable.
  */
 public final class DeliveryOutcome {
 
@@ -22,22 +23,25 @@ public final class DeliveryOutcome {
         return DELIVERED;
     }
 
-    /** Try again then, without counting an attempt; at least {@link RetryLaterException#SHORTEST_UNCOUNTED}. */
+    /**
+     * Retry after this delay, without counting an attempt. The delay is at least
+     * {@link RetryLaterException#SHORTEST_UNCOUNTED}.
+     */
     public static DeliveryOutcome retryAfter(Duration delay, String why) {
         return new DeliveryOutcome(new RetryLaterException(delay, why));
     }
 
-    /** The attempt failed; if it was not the last, try again then. */
+    /** The attempt failed. If it was not the last attempt, retry after this delay. */
     public static DeliveryOutcome failedRetryAfter(Duration delay, String why) {
         return new DeliveryOutcome(new RetryLaterException(delay, why, true, null));
     }
 
-    /** DEAD at once. */
+    /** The event becomes DEAD immediately. */
     public static DeliveryOutcome giveUp(String why) {
         return new DeliveryOutcome(new GiveUpException(why));
     }
 
-    /** The exception that says the same; null if the event was delivered. */
+    /** Returns the equivalent exception, or null if the event was delivered. */
     public @Nullable OutboxException failure() {
         return failure;
     }

@@ -2,7 +2,10 @@ package outbox;
 
 import outbox.internal.EventRules;
 
-/** Another event has the {@code dedupKey}, and the writer was told to refuse that. Nothing of the write was kept, and the caller's transaction can go on. */
+/**
+ * Another event already has the {@code dedupKey}, and the writer rejects duplicates. No event of the write was
+ * stored, and the caller's transaction can continue.
+ */
 public final class DuplicateKeyException extends OutboxException {
 
     private static final long serialVersionUID = 1L;
@@ -20,7 +23,7 @@ public final class DuplicateKeyException extends OutboxException {
         return dedupKey;
     }
 
-    /** The id of the event that has the key. */
+    /** The id of the event that already has the key. */
     public String firstId() {
         return firstId;
     }

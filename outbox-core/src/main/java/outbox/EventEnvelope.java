@@ -1,7 +1,9 @@
 package outbox;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.EnvelopeAccess;
 import outbox.internal.EventRules;
+import outbox.internal.HandOver;
 import outbox.internal.SystemTime;
 import outbox.internal.Ulid;
 import outbox.model.OutboxEvent;
@@ -22,14 +24,16 @@ import static outbox.internal.EventRules.checkId;
 import static outbox.internal.EventRules.checkName;
 
 /**
- * An event with its identity, time and headers, exactly as it is stored and as every listener receives it. Immutable.
+ * An event with its identity, time and headers, exactly as it is stored and as every listener receives
+ * it. Immutable.
  *
- * <p>What cannot be stored on every database is refused by {@link Builder#build()} with an {@link InvalidEventException}: an oversized payload, NUL characters, lone
- * surrogates, names beyond the length of their column. The payload is opaque; it is stored and delivered as it was given.
+ * <p>{@link Builder#build()} rejects events that some supported database cannot store, with an
+ * {@link InvalidEventException}: a payload that is too large, NUL characters, unpaired surrogates, and names longer
+ * than their column. The payload is opaque; it is stored and delivered unchanged.
  */
 public final class EventEnvelope {
 
-    /** Largest payload, in bytes of UTF-8. */
+    /** The largest payload, in UTF-8 bytes. */
     public static final int MAX_PAYLOAD_BYTES = 1_048_576;
 
     public static final int MAX_EVENT_ID_LENGTH = 36;
@@ -40,36 +44,49 @@ public final class EventEnvelope {
     public static final int MAX_DEDUP_KEY_LENGTH = 128;
     public static final int MAX_PRIORITY = 9;
 
-    /** Of a correlation or causation id. */
+    /** The maximum length of a correlation id or causation id. */
     public static final int MAX_LINK_LENGTH = 128;
 
-    /** The header that holds {@link #schemaVersion}, unless it is 1. */
-    public static final String SCHEMA_VERSION_HEADER = EventRules.RESERVED_HEADER_PREFIX + "schema-version";
+    static {
+        EnvelopeAccess.provide(new EnvelopeAccess() {
+            @Override
+            public EventEnvelope restore(OutboxEvent row, HandOver handOver) {
+                return EventEnvelope.restore(row, handOver);
+            }
 
-    /** The header that holds {@link #correlationId}. */
-    public static final String CORRELATION_HEADER = EventRules.RESERVED_HEADER_PREFIX + "correlation-id";
+            @Override
+            public @Nullable HandOver handOver(EventEnvelope event) {
+                return event.handOver;
+            }
 
-    /** The header that holds {@link #causationId}. */
-    public static final String CAUSATION_HEADER = EventRules.RESERVED_HEADER_PREFIX + "causation-id";
+            @Override
+            public EventEnvelope withHeaders(EventEnvelope event, Map<String, String> headers) {
+                Builder builder = event.copy();
+                builder.headers.putAll(headers);
+                return new EventEnvelope(builder);
+            }
+        });
+    }
 
     private final String eventId;
-    private final @Nullable AtomicBoolean freshId; // true until an insert has used the id; null for one that was given
+    private final @Nullable AtomicBoolean freshId; // true until an insert used the id; null if the caller set the id
     private final String eventType;
     private final Instant occurredAt;
     private final String aggregateType;
     private final @Nullable String aggregateId;
     private final @Nullable String tenantId;
     private final Map<String, String> headers;
-    private final @Nullable String payloadJson; // exactly one of the two is set
+    private final @Nullable String payloadJson; // exactly one of payloadJson and payloadBytes is set
     private final byte @Nullable [] payloadBytes;
     private final int payloadSize;
     private final @Nullable String dedupKey;
     private final @Nullable Duration dedupFor;
     private final int priority;
-    private final @Nullable Instant availableAt; // an instruction for the write, as the two durations
+    private final @Nullable Instant availableAt; // like both durations below, read only by the write
     private final @Nullable Duration deliverAfter;
     private final @Nullable Instant expiresAt;
     private final @Nullable Duration expireAfter;
+    private final @Nullable HandOver handOver; // set only if a poller claimed the event
 
     private EventEnvelope(Builder builder) {
         eventId = builder.eventId != null ? builder.eventId : Ulid.next();
@@ -81,7 +98,7 @@ public final class EventEnvelope {
         tenantId = builder.tenantId;
         headers = Collections.unmodifiableMap(new LinkedHashMap<>(builder.headers));
         payloadJson = builder.payloadJson;
-        payloadBytes = builder.payloadBytes; // the builder copied it
+        payloadBytes = builder.payloadBytes; // the builder has already copied the array
         payloadSize = payloadJson != null
                 ? EventRules.checkText(eventId, payloadJson)
                 : Objects.requireNonNull(payloadBytes).length;
@@ -92,9 +109,13 @@ public final class EventEnvelope {
         deliverAfter = builder.deliverAfter;
         expiresAt = builder.expiresAt;
         expireAfter = builder.expireAfter;
+        handOver = builder.handOver;
     }
 
-    /** The refusals of {@link Builder#build()}. A restored envelope does not pass here: what is in the table must reach its listener. */
+    /**
+     * Applies the checks of {@link Builder#build()}. A restored envelope is not checked, because an event that is
+     * already in the table must reach its listener.
+     */
     private EventEnvelope checked() {
         checkId(eventId);
         checkName("eventType", eventType, MAX_EVENT_TYPE_LENGTH);
@@ -116,11 +137,16 @@ public final class EventEnvelope {
     }
 
     /**
-     * The envelope that a row was written from. Where the table does not keep the time of the fact, it is the time at which the row was stored.
+     * Restores the envelope that a row was written from. If the table does not store when the fact happened,
+     * {@link #occurredAt} is the time at which the row was stored.
      *
-     * @throws IllegalArgumentException if the row cannot be decoded, such as for malformed headers
+     * @throws IllegalArgumentException if the row cannot be decoded, for example because its headers are malformed
      */
     public static EventEnvelope restore(OutboxEvent row) {
+        return restore(row, null);
+    }
+
+    private static EventEnvelope restore(OutboxEvent row, @Nullable HandOver handOver) {
         Builder builder = new Builder(row.eventType())
                 .eventId(row.eventId())
                 .occurredAt(row.occurredAt() != null ? row.occurredAt() : row.createdAt())
@@ -130,6 +156,7 @@ public final class EventEnvelope {
         builder.dedupFor = row.dedupFor();
         builder.priority = row.priority();
         builder.expiresAt = row.expiresAt();
+        builder.handOver = handOver;
         if (row.aggregateType() != null) {
             builder.aggregateType(row.aggregateType());
         }
@@ -148,7 +175,10 @@ public final class EventEnvelope {
         return new EventEnvelope(builder);
     }
 
-    /** With those of the headers that it does not have yet; refused like headers of a builder. */
+    /**
+     * Returns a copy with those of the given headers that this event does not have yet. The headers are checked like
+     * headers of a builder.
+     */
     EventEnvelope withMoreHeaders(Map<String, String> more) {
         Builder builder = copy();
         more.forEach((name, value) -> {
@@ -162,27 +192,28 @@ public final class EventEnvelope {
     }
 
     /**
-     * With what is relative to the write counted from it. The database's time is known within bounds.
+     * Returns a copy in which times relative to the write are absolute. The current time of the database clock is
+     * only known to lie between two bounds.
      *
-     * @param earliest a due time that is not after it has come
-     * @param latest what spans are counted from
+     * @param earliest the lower bound; an event whose due time is not after it is already due
+     * @param latest the upper bound; durations are added to it
      */
     EventEnvelope writtenAt(Instant earliest, Instant latest) {
         Builder builder = copy();
         Instant due = deliverAfter != null ? latest.plus(deliverAfter) : availableAt;
-        builder.availableAt = due == null || !due.isAfter(earliest) ? null : due; // null: like any other
+        builder.availableAt = due == null || !due.isAfter(earliest) ? null : due; // null: due immediately
         builder.deliverAfter = null;
         builder.expiresAt = expireAfter != null ? latest.plus(expireAfter) : expiresAt;
         builder.expireAfter = null;
         return new EventEnvelope(builder);
     }
 
-    /** Whether it asks for more than a store of the specification can give. */
+    /** Whether the event uses a feature that needs a {@link outbox.spi.ControlledEventStore}. */
     boolean isControlled() {
         return isTimed() || dedupKey != null || priority != 0 || expiresAt != null;
     }
 
-    /** Whether something in it depends on the time of the write. */
+    /** Whether a value of the event depends on the time of the write. */
     boolean isTimed() {
         return availableAt != null || deliverAfter != null || expireAfter != null;
     }
@@ -205,6 +236,7 @@ public final class EventEnvelope {
         builder.deliverAfter = deliverAfter;
         builder.expiresAt = expiresAt;
         builder.expireAfter = expireAfter;
+        builder.handOver = handOver;
         return builder;
     }
 
@@ -229,8 +261,9 @@ public final class EventEnvelope {
     }
 
     /**
-     * For stores, once per insert: whether the library made the id and no insert has used it yet. Then no row can have it, and the insert need not provide for that. An id that was
-     * given, or the second try of a transaction, may meet its row.
+     * Returns whether the library generated the id and no insert has used it yet. Stores call this once per insert.
+     * If it returns true, no row can have this id, and the insert does not need to handle a conflict. An id that the
+     * caller set, or one that is written again by a repeated transaction, may already be in the table.
      */
     public boolean takeFreshId() {
         return freshId != null && freshId.getAndSet(false);
@@ -240,7 +273,7 @@ public final class EventEnvelope {
         return eventType;
     }
 
-    /** When the fact happened, in microseconds; not when the event was stored. */
+    /** When the fact happened, with microsecond precision. This is not the time at which the event was stored. */
     public Instant occurredAt() {
         return occurredAt;
     }
@@ -257,7 +290,7 @@ public final class EventEnvelope {
         return tenantId;
     }
 
-    /** The headers in the order in which they were given; unmodifiable. */
+    /** The headers in the order in which they were added; unmodifiable. */
     public Map<String, String> headers() {
         return headers;
     }
@@ -269,87 +302,90 @@ public final class EventEnvelope {
                 : new String(Objects.requireNonNull(payloadBytes), StandardCharsets.UTF_8);
     }
 
-    /** The payload as bytes, a fresh copy each time; a payload given as text is encoded as UTF-8. */
+    /** The payload as bytes, a new copy on each call; a payload given as text is encoded as UTF-8. */
     public byte[] payloadBytes() {
         return payloadBytes != null
                 ? payloadBytes.clone()
                 : Objects.requireNonNull(payloadJson).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Whether the payload was given as bytes and must be kept as bytes. */
+    /** Whether the payload was given as bytes and must be stored as bytes. */
     public boolean isBinary() {
         return payloadBytes != null;
     }
 
-    /** Size of the payload in bytes of UTF-8. */
+    /** The size of the payload in UTF-8 bytes. */
     public int payloadSize() {
         return payloadSize;
     }
 
-    /** The key that at most one unfinished event has. */
+    /** The deduplication key. At most one unfinished event has a given key. */
     public @Nullable String dedupKey() {
         return dedupKey;
     }
 
-    /** How long the event keeps its key after it is done; null if it does not. */
+    /** How long the event keeps its key after it is done; null if it releases the key immediately. */
     public @Nullable Duration dedupFor() {
         return dedupFor;
     }
 
-    /** 0 to {@value #MAX_PRIORITY}; larger first. */
+    /** The priority from 0 to {@value #MAX_PRIORITY}. Events with a higher priority are delivered first. */
     public int priority() {
         return priority;
     }
 
-    /** When the event becomes due, for the one who writes it. An event that was delivered does not tell: a retry would have changed it. */
+    /**
+     * The time at which the event becomes due. Only set before the write: a delivered event does not carry it,
+     * because a retry changes the due time.
+     */
     public @Nullable Instant availableAt() {
         return availableAt;
     }
 
-    /** How long after its write the event becomes due. Null once it was written. */
+    /** How long after its write the event becomes due. Null after the write. */
     public @Nullable Duration deliverAfter() {
         return deliverAfter;
     }
 
-    /** The time by which the event must have been started, else it is dead. */
+    /** The event becomes dead if its delivery has not started by this time. */
     public @Nullable Instant expiresAt() {
         return expiresAt;
     }
 
-    /** How long after its write the event expires. Null once it was written; then {@link #expiresAt} tells. */
+    /** How long after its write the event expires. Null after the write, which sets {@link #expiresAt} instead. */
     public @Nullable Duration expireAfter() {
         return expireAfter;
     }
 
     /**
-     * The version of the payload's form, 1 unless the builder said otherwise.
+     * The schema version of the payload; 1 unless the builder set another one.
      *
-     * @throws InvalidEventException if another program wrote something else than a positive number into its header
+     * @throws InvalidEventException if another program wrote a header value that is not a positive number
      */
     public int schemaVersion() {
-        String version = headers.get(SCHEMA_VERSION_HEADER);
+        String version = headers.get(EventHeaders.SCHEMA_VERSION);
         if (version == null) {
             return 1;
         }
         try {
             return EventRules.checkSchemaVersion(Integer.parseInt(version));
         } catch (NumberFormatException e) {
-            throw new InvalidEventException("Header " + SCHEMA_VERSION_HEADER + " of event " + eventId
+            throw new InvalidEventException("Header " + EventHeaders.SCHEMA_VERSION + " of event " + eventId
                     + " is not a version: " + EventRules.show(version));
         }
     }
 
-    /** What the event belongs to, such as the request that all of it began with. */
+    /** The id of the larger operation that the event belongs to, such as the request that started it. */
     public @Nullable String correlationId() {
-        return headers.get(CORRELATION_HEADER);
+        return headers.get(EventHeaders.CORRELATION_ID);
     }
 
-    /** What the event follows from, such as the id of another event. */
+    /** The id of the direct cause of this event, such as another event. */
     public @Nullable String causationId() {
-        return headers.get(CAUSATION_HEADER);
+        return headers.get(EventHeaders.CAUSATION_ID);
     }
 
-    /** Equal when everything that is stored, and stays as it is, is equal. */
+    /** Compares all stored values that do not change after the write. */
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof EventEnvelope that
@@ -373,7 +409,7 @@ public final class EventEnvelope {
         return eventId.hashCode();
     }
 
-    /** Names the event without its payload, which may be confidential. */
+    /** Describes the event without its payload, which may be confidential. */
     @Override
     public String toString() {
         return "EventEnvelope[" + eventId + ", type " + EventRules.show(eventType) + ", aggregate "
@@ -381,12 +417,12 @@ public final class EventEnvelope {
                 + (aggregateId == null ? "" : "/" + EventRules.show(aggregateId)) + ", " + payloadSize + " bytes]";
     }
 
-    /** Collects the parts of an envelope; not thread-safe. */
+    /** Builds an envelope. Not thread-safe. */
     public static final class Builder {
 
         private final String eventType;
         private @Nullable String eventId;
-        private @Nullable AtomicBoolean freshId; // of the envelope that is copied
+        private @Nullable AtomicBoolean freshId; // taken from the copied envelope
         private @Nullable Instant occurredAt;
         private String aggregateType = AggregateType.GLOBAL.name();
         private @Nullable String aggregateId;
@@ -401,6 +437,7 @@ public final class EventEnvelope {
         private @Nullable Duration deliverAfter;
         private @Nullable Instant expiresAt;
         private @Nullable Duration expireAfter;
+        private @Nullable HandOver handOver;
 
         private Builder(String eventType) {
             this.eventType = Objects.requireNonNull(eventType, "eventType");
@@ -412,7 +449,7 @@ public final class EventEnvelope {
             return this;
         }
 
-        /** Default: now. Kept in microseconds. */
+        /** Default: now. Truncated to microseconds. */
         public Builder occurredAt(Instant occurredAt) {
             this.occurredAt = occurredAt.truncatedTo(ChronoUnit.MICROS);
             return this;
@@ -444,7 +481,9 @@ public final class EventEnvelope {
             return this;
         }
 
-        /** Adds a header, replacing one of the same name. An absent value is kept as the empty string, on every path. */
+        /**
+         * Adds a header and replaces an existing header of the same name. A null value is stored as an empty string.
+         */
         public Builder header(String name, @Nullable String value) {
             headers.put(
                     EventRules.checkHeaderName(name), EventRules.checkHeaderValue(name, value == null ? "" : value));
@@ -456,14 +495,15 @@ public final class EventEnvelope {
             return this;
         }
 
-        /** The payload as bytes that need not be text. The array is copied. */
+        /** Sets the payload as bytes, which need not be text. The array is copied. */
         public Builder payloadBytes(byte[] payloadBytes) {
             this.payloadBytes = payloadBytes.clone();
             return this;
         }
 
         /**
-         * At most one unfinished event of the table has this key. What becomes of a second one is the writer's choice, see {@link OutboxWriter#refusingDuplicates}. At most
+         * Sets the deduplication key. At most one unfinished event in the table has a given key. The writer
+         * determines what happens to a second one, see {@link OutboxWriter#refusingDuplicates}. At most
          * {@value EventEnvelope#MAX_DEDUP_KEY_LENGTH} characters.
          */
         public Builder dedupKey(String dedupKey) {
@@ -471,57 +511,75 @@ public final class EventEnvelope {
             return this;
         }
 
-        /** The key stays taken for so long after the event was delivered. Default: it is free at once. Kept in milliseconds. */
+        /**
+         * Keeps the key reserved for this duration after the event was delivered. Default: the key is free
+         * immediately. Truncated to milliseconds.
+         */
         public Builder dedupFor(Duration dedupFor) {
             this.dedupFor = EventRules.checkSpan("dedupFor", dedupFor).truncatedTo(ChronoUnit.MILLIS);
             return this;
         }
 
-        /** Among due events, larger ones are delivered first, as far as order within an aggregate allows. 0, the default, to {@value EventEnvelope#MAX_PRIORITY}. */
+        /**
+         * Sets the priority, from 0 (the default) to {@value EventEnvelope#MAX_PRIORITY}. Among due events, those
+         * with a higher priority are delivered first, as far as the order within an aggregate allows.
+         */
         public Builder priority(int priority) {
             this.priority = EventRules.checkPriority(priority);
             return this;
         }
 
-        /** Not delivered before this time of the database's clock. Default: at once. Kept in microseconds. */
+        /**
+         * The event is not delivered before this time of the database clock. Default: immediately. Truncated
+         * to microseconds.
+         */
         public Builder availableAt(Instant availableAt) {
             this.availableAt =
                     EventRules.checkDueTime("availableAt", availableAt).truncatedTo(ChronoUnit.MICROS);
             return this;
         }
 
-        /** Not delivered before so much time has passed since the write, by the database's clock. */
+        /** The event is not delivered before this duration has passed since the write, by the database clock. */
         public Builder deliverAfter(Duration deliverAfter) {
             this.deliverAfter = EventRules.checkSpan("deliverAfter", deliverAfter);
             return this;
         }
 
-        /** An event that was not started by this time of the database's clock is dead. Default: never. Kept in microseconds. */
+        /**
+         * The event becomes dead if its delivery has not started by this time of the database clock. Default: never.
+         * Truncated to microseconds.
+         */
         public Builder expiresAt(Instant expiresAt) {
             this.expiresAt = EventRules.checkTime("expiresAt", expiresAt).truncatedTo(ChronoUnit.MICROS);
             return this;
         }
 
-        /** Like {@link #expiresAt}, so long after the write. */
+        /** Like {@link #expiresAt}, but as a duration after the write. */
         public Builder expireAfter(Duration expireAfter) {
             this.expireAfter = EventRules.checkSpan("expireAfter", expireAfter);
             return this;
         }
 
-        /** The version of the payload's form; at least 1, the default. */
+        /** Sets the schema version of the payload; at least 1, which is the default. */
         public Builder schemaVersion(int schemaVersion) {
             EventRules.checkSchemaVersion(schemaVersion);
-            return reserved(SCHEMA_VERSION_HEADER, schemaVersion == 1 ? null : Integer.toString(schemaVersion));
+            return reserved(EventHeaders.SCHEMA_VERSION, schemaVersion == 1 ? null : Integer.toString(schemaVersion));
         }
 
-        /** What the event belongs to; default nothing. At most {@value EventEnvelope#MAX_LINK_LENGTH} characters. */
+        /**
+         * Sets the id of the larger operation that the event belongs to. Default: none. At most
+         * {@value EventEnvelope#MAX_LINK_LENGTH} characters.
+         */
         public Builder correlationId(@Nullable String correlationId) {
-            return reserved(CORRELATION_HEADER, checkLink("correlationId", correlationId));
+            return reserved(EventHeaders.CORRELATION_ID, checkLink("correlationId", correlationId));
         }
 
-        /** What the event follows from; default nothing. At most {@value EventEnvelope#MAX_LINK_LENGTH} characters. */
+        /**
+         * Sets the id of the direct cause of the event. Default: none. At most
+         * {@value EventEnvelope#MAX_LINK_LENGTH} characters.
+         */
         public Builder causationId(@Nullable String causationId) {
-            return reserved(CAUSATION_HEADER, checkLink("causationId", causationId));
+            return reserved(EventHeaders.CAUSATION_ID, checkLink("causationId", causationId));
         }
 
         private static @Nullable String checkLink(String field, @Nullable String value) {
@@ -538,8 +596,8 @@ public final class EventEnvelope {
         }
 
         /**
-         * Like {@link #build}, with {@code type:aggregateId:schemaVersion} as the {@code dedupKey} if none was given. Refused without an aggregate id, since all events of the type would
-         * be one.
+         * Like {@link #build}, but uses {@code type:aggregateId:schemaVersion} as the {@code dedupKey} if none was
+         * set. Fails without an aggregate id, because all events of the type would then have the same key.
          */
         public EventEnvelope buildKeyed() {
             if (dedupKey != null) {
@@ -549,16 +607,16 @@ public final class EventEnvelope {
                 throw new InvalidEventException("An event of type " + EventRules.show(eventType)
                         + " has no aggregateId, so it has no default dedupKey. Give one of the two.");
             }
-            String version = headers.getOrDefault(SCHEMA_VERSION_HEADER, "1");
+            String version = headers.getOrDefault(EventHeaders.SCHEMA_VERSION, "1");
             dedupKey = EventRules.checkDedupKey(DedupKeys.version(eventType, aggregateId, version));
             try {
                 return build();
             } finally {
-                dedupKey = null; // the next event of this builder may have another aggregate
+                dedupKey = null; // the next event from this builder may belong to another aggregate
             }
         }
 
-        /** The event; without a {@code dedupKey} unless one was given. */
+        /** Builds the event. It has a {@code dedupKey} only if one was set. */
         public EventEnvelope build() {
             refuseBoth("availableAt", availableAt, "deliverAfter", deliverAfter);
             refuseBoth("expiresAt", expiresAt, "expireAfter", expireAfter);

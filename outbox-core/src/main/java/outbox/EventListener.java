@@ -3,11 +3,15 @@ package outbox;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives events. Each (aggregate type, event type) pair has exactly one listener; what concerns every event belongs into an {@link outbox.dispatch.EventInterceptor}.
+ * Receives events. Each pair of aggregate type and event type has exactly one listener. Code that must run for every
+ * event belongs in an {@link outbox.dispatch.EventInterceptor}.
  *
- * <p>A listener runs on a worker thread, outside any transaction of the outbox and without holding one of its connections. Returning normally means delivered. Anything
- * thrown, an {@link Error} included, is a failed attempt; {@link RetryLaterException} and {@link GiveUpException} say more. Delivery is at least once: a crash between the return and its mark repeats the event, so the effect should be
- * idempotent by {@link EventEnvelope#eventId()}. A listener that runs past the dispatcher's time limit, or whose lease was lost, is interrupted.
+ * <p>A listener runs on a worker thread, outside any transaction of the outbox and without holding one of its
+ * connections. A normal return means that the event was delivered. Anything thrown, including an {@link Error}, is a
+ * failed attempt; {@link RetryLaterException} and {@link GiveUpException} give more control. Delivery is at least
+ * once: if the process crashes after the return but before the event is marked, the event is delivered again. The
+ * effect should therefore be idempotent by {@link EventEnvelope#eventId()}. A listener is interrupted if it exceeds
+ * the time limit of the dispatcher or if its lease was lost.
  */
 @FunctionalInterface
 public interface EventListener {
@@ -15,8 +19,9 @@ public interface EventListener {
     void onEvent(EventEnvelope event) throws Exception;
 
     /**
-     * The name under which rules, limits and pauses know this listener, for one that serves several routes; null, the default, leaves it the name of the route:
-     * {@code aggregateType:eventType}. Always the same, and quick.
+     * The name that rules, limits and pauses use for this listener. Override it for a listener that serves several
+     * routes. With null, the default, the name is that of the route: {@code aggregateType:eventType}. Must be fast
+     * and always return the same value.
      */
     default @Nullable String listenerName() {
         return null;

@@ -5,7 +5,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.Objects;
 
 /**
- * Names an event by its id, or by the {@code dedupKey} that at most one unfinished event has. Exactly one of the two is set.
+ * Refers to an event by its id or by its {@code dedupKey}, which at most one unfinished event has. Exactly one of
+ * the two is set.
  */
 public record EventRef(@Nullable String eventId, @Nullable String dedupKey) {
 

@@ -1,8 +1,8 @@
 package outbox;
 
-/** Names a kind of event. An enum can implement it without a line of code. */
+/** Names a kind of event. An enum can implement it without additional code. */
 public interface EventType {
 
-    /** The name that is stored and routed by; at most {@value EventEnvelope#MAX_EVENT_TYPE_LENGTH} characters. */
+    /** The name used for storage and routing; at most {@value EventEnvelope#MAX_EVENT_TYPE_LENGTH} characters. */
     String name();
 }

@@ -10,17 +10,19 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Events that were written in a transaction and are not inserted yet: all of them are, in one go, just before it commits.
+ * Events that were written in a transaction but not inserted yet. They are all inserted together just before
+ * the commit.
  *
- * <p>What is written after a savepoint is gathered by itself, since a rollback to that savepoint drops the callback that would insert it.
+ * <p>Events written after a savepoint are kept separately, because a rollback to that savepoint also removes the
+ * callback that would insert them.
  */
 final class GatheredWrites {
 
-    /** The events of one scope of a transaction. Used by the thread of the transaction only. */
+    /** The events of one scope of a transaction. Only the thread of the transaction uses them. */
     private record Gathered(
             Object scope, List<EventEnvelope> events, Set<String> ids, Consumer<List<EventEnvelope>> insert) {}
 
-    @SuppressWarnings("ThreadLocalUsage") // per writer: another one gathers for itself
+    @SuppressWarnings("ThreadLocalUsage") // per writer: each writer gathers its own events
     private final ThreadLocal<@Nullable Gathered> current = new ThreadLocal<>();
 
     private final TxContext txContext;
@@ -33,7 +35,7 @@ final class GatheredWrites {
      * Keeps the events until the commit.
      *
      * @param insert called with all events of the scope before the commit
-     * @return false if the context has no such moment or knows no scopes: then nothing was kept
+     * @return false if the context has no callback before the commit or no scopes; then no event was kept
      */
     boolean add(List<EventEnvelope> events, Consumer<List<EventEnvelope>> insert) {
         Object scope = txContext.scope();
@@ -60,12 +62,15 @@ final class GatheredWrites {
         return true;
     }
 
-    /** Inserts what was gathered in this scope now, because what follows must find it in the table. What was gathered before a savepoint stays, since the rollback to it must not take it back. */
+    /**
+     * Inserts the events of the current scope now, because the following operation must find them in the table.
+     * Events gathered before a savepoint are not inserted, because a rollback to the savepoint would remove them.
+     */
     void flush() {
         Gathered gathered = current.get();
         if (gathered != null && gathered.scope == txContext.scope() && !gathered.events.isEmpty()) {
             gathered.insert.accept(List.copyOf(gathered.events));
-            gathered.events.clear(); // not before: if the caller swallows a failure, the commit must fail by it again
+            gathered.events.clear(); // only after success: if the caller ignores a failure, the commit must fail too
         }
     }
 

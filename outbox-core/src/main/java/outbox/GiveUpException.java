@@ -4,7 +4,10 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.Objects;
 
-/** A listener's word that no further attempt makes sense: the event is DEAD at once, with this text as its reason, and the attempt counts. */
+/**
+ * Thrown by a listener if further attempts make no sense. The event becomes DEAD immediately with this message as
+ * the reason, and the attempt is counted.
+ */
 public class GiveUpException extends OutboxException {
 
     private static final long serialVersionUID = 1L;

@@ -8,24 +8,27 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Counts, in a header, the listeners between an event and its first cause. What a listener writes carries one hop more than what it received, so a cycle of listeners that
- * answer each other ends instead of growing for ever.
+ * Counts, in a header, how many listeners lie between an event and its first cause. An event that a listener writes
+ * has one hop more than the event that the listener received. A cycle of listeners therefore ends at a limit instead
+ * of running forever.
  */
 final class Hops {
 
-    static final String HEADER = EventRules.RESERVED_HEADER_PREFIX + "hops";
     static final int MAX = 100;
 
     private Hops() {}
 
-    /** The events as the answer of the listener that runs on this thread; unchanged if none does. */
+    /**
+     * Adds the hop count to events that a listener on the current thread writes. Returns them unchanged if no
+     * listener runs on it.
+     */
     static List<EventEnvelope> count(List<EventEnvelope> events) {
         List<EventEnvelope> received = CurrentEvent.all();
         if (received.isEmpty()) {
             return events;
         }
-        EventEnvelope cause = Collections.max(
-                received, Comparator.comparingInt(Hops::hopsOf)); // which of them it answers is not known
+        // In a batch the exact cause is not known, so use the longest chain.
+        EventEnvelope cause = Collections.max(received, Comparator.comparingInt(Hops::hopsOf));
         int before = hopsOf(cause);
         if (before >= MAX) {
             throw new InvalidEventException("Event " + cause.eventId() + " (type " + EventRules.show(cause.eventType())
@@ -33,16 +36,16 @@ final class Hops {
         }
         String hops = Integer.toString(before + 1);
         return events.stream()
-                .map(event -> event.withReservedHeader(HEADER, hops))
+                .map(event -> event.withReservedHeader(EventHeaders.HOPS, hops))
                 .toList();
     }
 
     private static int hopsOf(EventEnvelope event) {
-        String header = event.headers().get(HEADER);
+        String header = event.headers().get(EventHeaders.HOPS);
         try {
             return header == null ? 0 : Math.max(0, Integer.parseInt(header));
         } catch (NumberFormatException e) {
-            return 0; // another program wrote the row
+            return 0; // another program wrote the header
         }
     }
 }

@@ -1,7 +1,7 @@
 package outbox;
 
 import org.jspecify.annotations.Nullable;
-import outbox.internal.QuietLog;
+import outbox.internal.ThrottledLog;
 import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/** The boundary to the interceptors of a writer. Nothing that is thrown there gets past it: a business transaction does not fail for want of a trace. */
+/**
+ * Calls the interceptors of a writer. Their exceptions are logged and not passed on: a business transaction must not
+ * fail because tracing failed.
+ */
 final class InterceptedWrites {
 
     private static final Logger LOG = SafeLogger.of(InterceptedWrites.class);
@@ -19,7 +22,7 @@ final class InterceptedWrites {
     static final InterceptedWrites NONE = new InterceptedWrites(List.of());
 
     private final List<WriteInterceptor> interceptors;
-    private final QuietLog trouble = new QuietLog(LOG);
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
 
     private InterceptedWrites(List<WriteInterceptor> interceptors) {
         this.interceptors = interceptors;
@@ -63,7 +66,7 @@ final class InterceptedWrites {
         return enriched;
     }
 
-    /** In reverse order. */
+    /** Calls the interceptors in reverse order. */
     private void after(List<EventEnvelope> events, @Nullable Throwable error) {
         for (int i = interceptors.size() - 1; i >= 0; i--) {
             for (EventEnvelope event : events) {

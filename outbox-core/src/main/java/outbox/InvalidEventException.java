@@ -1,6 +1,9 @@
 package outbox;
 
-/** An event that cannot be stored or delivered as it is. Thrown before any SQL, so the caller's transaction is untouched and can still commit. */
+/**
+ * The event is invalid and cannot be stored or delivered. Thrown before any SQL runs, so the caller's transaction is
+ * not affected and can still commit.
+ */
 public class InvalidEventException extends IllegalArgumentException {
 
     private static final long serialVersionUID = 1L;

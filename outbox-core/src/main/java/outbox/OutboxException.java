@@ -2,7 +2,7 @@ package outbox;
 
 import org.jspecify.annotations.Nullable;
 
-/** The base of what the outbox throws when something outside it fails: a database, a broker, a clock. */
+/** Base class of exceptions for failures outside the outbox, such as in a database, a broker or a clock. */
 public class OutboxException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

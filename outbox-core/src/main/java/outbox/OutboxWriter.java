@@ -7,7 +7,6 @@ import outbox.internal.GuardedMetrics;
 import outbox.spi.Claim;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.ControlledEventStore.Pending;
-import outbox.spi.DroppingEventStore;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
@@ -30,12 +29,15 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Writes events into the outbox as part of the caller's transaction: they exist if, and only if, it commits.
+ * Writes events into the outbox as part of the caller's transaction. The events exist if, and only if, the
+ * transaction commits.
  *
- * <p>Outside a transaction, in a read-only one, or on a connection with auto-commit on, a write is refused with a {@link TransactionStateException} before any SQL. Events become
- * known to the hook after the commit; what a hook throws never reaches the caller. Thread-safe.
+ * <p>A write without a transaction, in a read-only transaction, or on a connection with auto-commit enabled fails
+ * with a {@link TransactionStateException} before any SQL runs. The hook is notified after the commit; its
+ * exceptions never reach the caller. Thread-safe.
  *
- * <p>An event is inserted by the call that writes it, or before anybody in the transaction can look, at the latest with the commit. {@link #gathering()} gives a writer that inserts all events of a transaction together.
+ * <p>Each call inserts its events immediately. {@link #gathering()} returns a writer that inserts all events of a
+ * transaction together.
  */
 public final class OutboxWriter {
 
@@ -44,14 +46,14 @@ public final class OutboxWriter {
     private final TxContext txContext;
     private final EventStore eventStore;
     private final @Nullable AfterCommitHook afterCommitHook;
-    private final @Nullable GatheredWrites gathered; // null if every call inserts
+    private final @Nullable GatheredWrites gathered; // null if every call inserts immediately
     private final boolean refusesDuplicates;
     private final InterceptedWrites intercepted;
     private final MetricsExporter metrics;
-    private final WrittenEvents written; // shared with the writers made of this one
+    private final WrittenEvents written; // shared with the writers derived from this one
     private final DatabaseClock clock;
 
-    /** A writer whose events are left to a poller or to change data capture. */
+    /** Creates a writer without a hook. A poller or change data capture delivers its events. */
     public OutboxWriter(TxContext txContext, EventStore eventStore) {
         this(txContext, eventStore, null);
     }
@@ -94,35 +96,49 @@ public final class OutboxWriter {
     }
 
     /**
-     * The same writer, but it keeps the events of a transaction in memory and inserts them together, with as few statements as their size allows, just before the commit. For transactions with many writes.
+     * Returns a writer that keeps the events of a transaction in memory and inserts them together just before the
+     * commit, with as few statements as their size allows. Use it for transactions with many writes.
      *
-     * <p>The price: inside the transaction the events cannot be read from the table yet, and what the database says against an event, such as an id that exists, comes from the commit
-     * instead of the write. Savepoints must be made through the transaction manager, not on the connection behind its back. Where the transaction context has no moment before the
-     * commit, every call inserts as before. So does a call with a {@code dedupKey}, which must tell who has it.
+     * <p>This has a cost: the events cannot be read from the table inside the transaction, and database errors about
+     * an event, such as a duplicate id, occur at the commit instead of the write. Savepoints must be created through
+     * the transaction manager, not directly on the connection. If the transaction context has no callback before the
+     * commit, every call inserts immediately. A call with a {@code dedupKey} also inserts immediately, because it
+     * must return the id of the event that has the key.
      */
     public OutboxWriter gathering() {
         return new OutboxWriter(this, new GatheredWrites(txContext), refusesDuplicates, intercepted, metrics);
     }
 
-    /** The same writer, but a {@code dedupKey} that another event has is refused with a {@link DuplicateKeyException}; otherwise such a write does nothing and answers the id of that event. */
+    /**
+     * Returns a writer that throws {@link DuplicateKeyException} if another event has the {@code dedupKey}. Without
+     * this setting, such a write does nothing and returns the id of the existing event.
+     */
     public OutboxWriter refusingDuplicates() {
         return new OutboxWriter(this, gathered, true, intercepted, metrics);
     }
 
-    /** The same writer, with one more interceptor around every write, inside of those before it. */
+    /**
+     * Returns a writer with one more interceptor around every write. It runs inside the interceptors added before.
+     */
     public OutboxWriter interceptedBy(WriteInterceptor interceptor) {
         Objects.requireNonNull(interceptor, "interceptor");
         return new OutboxWriter(this, gathered, refusesDuplicates, intercepted.with(interceptor), metrics);
     }
 
-    /** The same writer, but it tells the exporter about each event that was committed; see {@link MetricsExporter#recordEnqueued}. */
+    /**
+     * Returns a writer that reports each committed event to the exporter; see
+     * {@link MetricsExporter#recordEnqueued}.
+     */
     public OutboxWriter countedBy(MetricsExporter exporter) {
         Objects.requireNonNull(exporter, "exporter");
-        GatheredWrites own = gathered == null ? null : new GatheredWrites(txContext); // whoever inserts, counts
+        GatheredWrites own = gathered == null ? null : new GatheredWrites(txContext); // counts its own inserts
         return new OutboxWriter(this, own, refusesDuplicates, intercepted, GuardedMetrics.of(exporter));
     }
 
-    /** Writes an event and answers its id; or writes nothing, and answers the id of the event that has its {@code dedupKey}. */
+    /**
+     * Writes an event and returns its id. If another event has its {@code dedupKey}, writes nothing and returns the
+     * id of that event.
+     */
     public String write(EventEnvelope event) {
         return writeAll(List.of(event)).get(0);
     }
@@ -135,7 +151,10 @@ public final class OutboxWriter {
         return write(EventEnvelope.ofJson(eventType, payloadJson));
     }
 
-    /** Writes all events or none, and answers their ids in the same order; see {@link #write(EventEnvelope)} for those whose key is taken. */
+    /**
+     * Writes all events or none and returns their ids in the same order. See {@link #write(EventEnvelope)} for
+     * events whose key is taken.
+     */
     public List<String> writeAll(List<EventEnvelope> events) {
         Connection connection = writableConnection();
         List<EventEnvelope> given = List.copyOf(events);
@@ -162,7 +181,7 @@ public final class OutboxWriter {
     }
 
     private static List<String> ids(List<EventEnvelope> events, Map<String, String> leftOut) {
-        if (events.size() == 1 && leftOut.isEmpty()) { // the usual write, without the cost of a stream
+        if (events.size() == 1 && leftOut.isEmpty()) { // the most common case; avoids the cost of a stream
             return List.of(events.get(0).eventId());
         }
         return events.stream()
@@ -180,14 +199,18 @@ public final class OutboxWriter {
     }
 
     /**
-     * Cancels an event that nobody delivers yet, as part of the caller's transaction: if that commits, the event is never delivered. Until then nobody can take it; after a rollback it is as
-     * before. An event whose last attempt failed can be cancelled while it waits for the next one.
+     * Cancels an event whose delivery has not started, as part of the caller's transaction. If the transaction
+     * commits, the event is never delivered. Until then no dispatcher can claim it. A rollback restores it. An event
+     * can also be cancelled while it waits for its next attempt after a failure.
      */
     public Change cancel(EventRef event) {
         return change(event, (store, connection, found) -> store.cancel(connection, found));
     }
 
-    /** Makes an event that nobody delivers yet due at another time of the database's clock, on the terms of {@link #cancel}. */
+    /**
+     * Changes the due time of an event whose delivery has not started. The time refers to the database clock. The
+     * rules of {@link #cancel} apply.
+     */
     public Change reschedule(EventRef event, Instant availableAt) {
         EventRules.checkTime("availableAt", availableAt);
         Change change = change(event, (store, connection, found) -> store.reschedule(connection, found, availableAt));
@@ -198,26 +221,29 @@ public final class OutboxWriter {
         return change;
     }
 
-    /** Makes an event that nobody delivers yet due so long after now, by the database's clock. */
+    /** Makes an event whose delivery has not started due after this duration from now, by the database clock. */
     public Change reschedule(EventRef event, Duration deliverAfter) {
         EventRules.checkSpan("deliverAfter", deliverAfter);
         return reschedule(event, clock.latest(writableConnection()).plus(deliverAfter));
     }
 
-    /** Replaces the event that has the {@code dedupKey} of the given one, on the terms of {@link #replace(EventRef, EventEnvelope)}. */
+    /**
+     * Replaces the event that has the same {@code dedupKey} as the given one; see
+     * {@link #replace(EventRef, EventEnvelope)}.
+     */
     public Change replace(EventEnvelope replacement) {
         String key = replacement.dedupKey();
         if (key == null) {
-            throw new InvalidEventException(
-                    "Event " + replacement.eventId()
-                            + " has no dedupKey, so it is not known which event it replaces. Name that one, or give it its key.");
+            throw new InvalidEventException("Event " + replacement.eventId()
+                    + " has no dedupKey, so it is not known which event it replaces. Name that one, or "
+                    + "give it its key.");
         }
         return replace(EventRef.key(key), replacement);
     }
 
     /**
-     * Cancels an event that nobody delivers yet and writes another one in its place, with an id and a place in the order of its aggregate of its own. Nothing is written unless the answer is
-     * {@link Change#MADE}.
+     * Cancels an event whose delivery has not started and writes another event instead. The new event has its own id
+     * and its own position in the order of its aggregate. It is written only if the result is {@link Change#MADE}.
      */
     public Change replace(EventRef event, EventEnvelope replacement) {
         Change change = cancel(event);
@@ -234,7 +260,7 @@ public final class OutboxWriter {
         return change;
     }
 
-    /** A change of an event that was found, if it still is as it was found. */
+    /** Changes an event if it is unchanged since it was found. */
     private interface Step {
         boolean on(ControlledEventStore store, Connection connection, Pending found);
     }
@@ -250,7 +276,10 @@ public final class OutboxWriter {
         return change;
     }
 
-    /** Looks without a lock first: one on an event that is being delivered would hold up its outcome until the caller commits. */
+    /**
+     * Changes an event. Reads it without a lock first, because a lock on an event that is being delivered would
+     * block its mark until the caller commits.
+     */
     private Change change(
             ControlledEventStore store, Connection connection, EventRef event, Step step, boolean latest) {
         Optional<Pending> found = store.find(connection, event, latest);
@@ -259,7 +288,7 @@ public final class OutboxWriter {
         }
         Pending pending = found.get();
         boolean free = pending.lockedBy() == null || written.isOurs(connection, pending);
-        if (pending.status().isTerminal() || !free) { // a lease that ran out may still be in use
+        if (pending.status().isTerminal() || !free) { // a delivery may continue after its lease expired
             return Change.TOO_LATE;
         }
         if (step.on(store, connection, pending)) {
@@ -283,7 +312,7 @@ public final class OutboxWriter {
         }
     }
 
-    /** Counts what is relative to the write from now on, by the database's clock. */
+    /** Converts durations relative to the write into times of the database clock. */
     private List<EventEnvelope> timed(Connection connection, List<EventEnvelope> events) {
         for (EventEnvelope event : events) {
             if (event.isControlled()) {
@@ -316,10 +345,10 @@ public final class OutboxWriter {
     }
 
     /**
-     * Inserts events, and arranges for the hook to hear of them after the commit. If nobody can tell when this
-     * transaction commits, the events are not leased and the hook hears nothing: a poller delivers them.
+     * Inserts events and registers the notification of the hook after the commit. If the transaction context cannot
+     * report the commit, the events are not leased and the hook is not called; a poller delivers them.
      *
-     * @return for each event that was left out, who has its key
+     * @return for each event that was not inserted, the id of the event that has its key
      */
     private Map<String, String> insert(Connection connection, List<EventEnvelope> events, boolean keyed) {
         boolean told = txContext.visibility() != Visibility.NONE;
@@ -355,12 +384,12 @@ public final class OutboxWriter {
                         .toList();
     }
 
-    /** What the store has dropped is neither counted nor delivered. */
+    /** Removes the events that the store has dropped. They are neither counted nor delivered. */
     private List<EventEnvelope> kept(Connection connection, List<EventEnvelope> events) {
-        if (!(eventStore instanceof DroppingEventStore dropping)) {
+        if (!(eventStore instanceof LeasingEventStore leasing)) {
             return events;
         }
-        Set<String> dropped = dropping.dropped(connection, events);
+        Set<String> dropped = leasing.dropped(connection, events);
         return dropped.isEmpty()
                 ? events
                 : events.stream()
@@ -371,21 +400,23 @@ public final class OutboxWriter {
     private Connection writableConnection() {
         if (!txContext.isTransactionActive()) {
             throw new TransactionStateException(
-                    "No transaction is active on this thread. Write events inside the transaction of the change they tell about.");
+                    "No transaction is active on this thread. Write events inside the transaction of the change "
+                            + "they tell about.");
         }
         Connection connection = txContext.currentConnection();
         try {
             if (connection.getAutoCommit()) {
-                throw new TransactionStateException(
-                        "The connection of the current transaction has auto-commit on,"
-                                + " so the event would be stored even if the business change is rolled back. Turn auto-commit off.");
+                throw new TransactionStateException("The connection of the current transaction has auto-commit on,"
+                        + " so the event would be stored even if the business change is rolled back. "
+                        + "Turn auto-commit off.");
             }
         } catch (SQLException e) {
             throw new OutboxException("Cannot read the state of the transaction's connection", e);
         }
         if (txContext.isReadOnly()) {
             throw new TransactionStateException(
-                    "The current transaction is read-only, so no event can be written in it. Use a read-write transaction.");
+                    "The current transaction is read-only, so no event can be written in it. Use a read-write "
+                            + "transaction.");
         }
         return connection;
     }
@@ -404,10 +435,10 @@ public final class OutboxWriter {
     }
 
     /**
-     * Tells the hook about the events after the commit.
+     * Notifies the hook about the events after the commit.
      *
-     * @param lasting no rollback to a savepoint can undo the insert unseen; otherwise the table is asked before the
-     *     commit which events are still there
+     * @param lasting true if a rollback to a savepoint cannot undo the insert without this writer noticing;
+     * otherwise the table is checked before the commit for the events that still exist
      */
     private void tellHookAfterCommit(
             Connection connection, List<EventEnvelope> events, @Nullable Claim birth, boolean lasting) {
@@ -431,18 +462,21 @@ public final class OutboxWriter {
             for (EventEnvelope event : events) {
                 Instant due = event.availableAt();
                 if (tx.isChanged(event) || tx.isGone(event, write)) {
-                    continue; // or the change told about it
+                    continue; // undone, or the change has notified the hook
                 }
                 if (due != null) {
                     tellScheduled(hook, due);
-                } else if (birth != null || !tx.isDoubtful(event)) { // a hook without claims cannot ask for the row
+                } else if (birth != null || !tx.isDoubtful(event)) { // without a claim the hook cannot check
                     tell(hook, event, tx.claimOf(event, birth));
                 }
             }
         });
     }
 
-    /** The callbacks know no event, so that a transaction with very many need not keep them all in memory. */
+    /**
+     * Registers callbacks that do not reference the events, so that a transaction with very many events need not
+     * keep them in memory.
+     */
     private void tellFreeAfterCommit(AfterCommitHook hook, List<EventEnvelope> events) {
         int free = 0;
         for (EventEnvelope event : events) {
@@ -450,7 +484,7 @@ public final class OutboxWriter {
             if (due == null) {
                 free++;
             } else {
-                txContext.afterCommit(() -> tellScheduled(hook, due)); // even if it was cancelled: a poller may look
+                txContext.afterCommit(() -> tellScheduled(hook, due)); // also if cancelled: it only wakes a poller
             }
         }
         int told = free;
@@ -485,7 +519,10 @@ public final class OutboxWriter {
         }
     }
 
-    /** The transaction has committed: whatever goes wrong here, the caller must not take it for a failure and repeat the business change. */
+    /**
+     * Notifies the hook. The transaction has already committed, so no error may reach the caller; the caller might
+     * repeat the business change.
+     */
     private static void tell(AfterCommitHook hook, EventEnvelope event, @Nullable Claim birth) {
         try {
             hook.onCommit(event, birth);

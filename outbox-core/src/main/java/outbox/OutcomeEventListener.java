@@ -1,14 +1,17 @@
 package outbox;
 
-/** A listener that returns what became of its event. Registered like any {@link EventListener}; what it throws means the same as there. */
+/**
+ * A listener that returns the outcome of the delivery. It is registered like any {@link EventListener}, and
+ * exceptions have the same meaning.
+ */
 @FunctionalInterface
 public interface OutcomeEventListener extends EventListener {
 
     DeliveryOutcome deliver(EventEnvelope event) throws Exception;
 
-    /** Throws what the outcome says. */
+    /** Throws the failure of the outcome, if there is one. */
     @Override
-    @SuppressWarnings("FunctionalInterfaceMethodChanged") // the same promise in other words
+    @SuppressWarnings("FunctionalInterfaceMethodChanged") // deliver has the same contract, with a result
     default void onEvent(EventEnvelope event) throws Exception {
         DeliveryOutcome outcome = deliver(event);
         if (outcome == null) {

@@ -6,15 +6,16 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A listener's word that its event should be tried again after a time of its choice, whatever the retry policy says. Thrown, or handed over as the failure of a stage or of an event
- * in a batch.
+ * Thrown by a listener to retry its event after a delay that the listener chooses, independent of the retry policy.
+ * It may also be the failure of a stage or of an event in a batch.
  *
- * <p>Not counted unless it says so: the destination was busy, the event did nothing wrong. Such a wait is never shorter than {@link #SHORTEST_UNCOUNTED}, lest an event goes round and
- * round. Counted, it is a failed attempt like any other, and may be the last.
+ * <p>By default it does not count as an attempt, because the destination was busy and the event did not cause the
+ * failure. The delay is then never shorter than {@link #SHORTEST_UNCOUNTED}, so that an event is not retried in a
+ * tight loop. If it is counted, it is a failed attempt like any other and may be the last one.
  */
 public class RetryLaterException extends OutboxException {
 
-    /** The shortest wait before a try that follows one that was not counted. */
+    /** The shortest delay after an attempt that was not counted. */
     public static final Duration SHORTEST_UNCOUNTED = Duration.ofSeconds(1);
 
     private static final long serialVersionUID = 1L;
@@ -22,12 +23,12 @@ public class RetryLaterException extends OutboxException {
     private final Duration delay;
     private final boolean counted;
 
-    /** Not counted as an attempt. */
+    /** Creates an exception that does not count as an attempt. */
     public RetryLaterException(Duration delay, String why) {
         this(delay, why, false, null);
     }
 
-    /** The delay is at most a year; what is beyond is a year. */
+    /** Creates an exception. A delay of more than one year is treated as one year. */
     public RetryLaterException(Duration delay, String why, boolean counted, @Nullable Throwable cause) {
         super(Objects.requireNonNull(why, "why"), cause);
         if (delay.isNegative()) {

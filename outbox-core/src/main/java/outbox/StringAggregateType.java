@@ -2,7 +2,7 @@ package outbox;
 
 import java.util.Objects;
 
-/** An aggregate type whose name is only known at run time. */
+/** An aggregate type whose name is known only at run time. */
 public record StringAggregateType(String name) implements AggregateType {
 
     public StringAggregateType {

@@ -2,7 +2,7 @@ package outbox;
 
 import java.util.Objects;
 
-/** An event type whose name is only known at run time. */
+/** An event type whose name is known only at run time. */
 public record StringEventType(String name) implements EventType {
 
     public StringEventType {

@@ -1,6 +1,6 @@
 package outbox;
 
-/** A write at a moment when it could not become part of the business transaction. Thrown before any SQL. */
+/** A write could not become part of a business transaction. Thrown before any SQL runs. */
 public class TransactionStateException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;

@@ -5,22 +5,28 @@ import org.jspecify.annotations.Nullable;
 import java.util.Map;
 
 /**
- * Code around every write, for what shall travel with an event, such as a trace. Called on the thread of the transaction, by several at once.
+ * Runs around every write, for example to add the trace context to an event. Called on the thread of the
+ * transaction; several threads may call it at the same time.
  *
- * <p>A write never fails for its interceptor: what that throws is logged, and so are headers that cannot be stored; the event is then written without them.
+ * <p>An interceptor cannot make a write fail. Its exceptions are logged, and so are headers that cannot be stored.
+ * The event is then written without these headers.
  */
 public interface WriteInterceptor {
 
-    /** Before the insert: headers to add to the event. One that the event has already stays as it is. */
+    /**
+     * Called before the insert. Returns headers to add to the event. A header that the event already has is
+     * not replaced.
+     */
     default Map<String, String> beforeWrite(EventEnvelope event) {
         return Map.of();
     }
 
     /**
-     * After the insert; with a {@linkplain OutboxWriter#gathering() gathering} writer after the event was taken in memory. Whether the transaction commits is not known yet.
+     * Called after the insert, or, with a {@linkplain OutboxWriter#gathering() gathering} writer, after the event
+     * was added in memory. It is not yet known whether the transaction commits.
      *
-     * @param event as {@link #beforeWrite} got it
-     * @param error why it was not written, or null
+     * @param event the event that was passed to {@link #beforeWrite}
+     * @param error why the event was not written, or null
      */
     default void afterWrite(EventEnvelope event, @Nullable Throwable error) {}
 }

@@ -16,30 +16,31 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What was written in the open transactions of a thread and goes to the hook after the commit. An event that is born leased can still be changed by the transaction that wrote it,
- * since nobody else has seen it; but then the hook must not be told.
+ * The events that the open transactions of a thread have written and that the hook receives after the commit. An
+ * event that was inserted under a claim can still be changed by the transaction that wrote it, because no other
+ * transaction has seen it. In that case the hook must not be notified.
  */
 final class WrittenEvents {
 
-    private static final int MAX_SUSPENDED =
-            8; // transactions around the current one; and what is left of those whose end nobody told
+    /** Limit for nested transactions; also bounds the entries of transactions whose end was never reported. */
+    private static final int MAX_SUSPENDED = 8;
 
-    /** The last write of an event by its number in the transaction, and the token that it was born with, or "". */
+    /** The number of the last write of an event in the transaction, and its claim token, or "" without a claim. */
     private record Written(int write, String token) {}
 
-    /** The events of one transaction. Used by its thread only. */
+    /** The events of one transaction. Only the thread of the transaction uses them. */
     static final class Tx {
 
         private final Connection connection;
         private final Map<String, Written> events = new HashMap<>(); // by id
-        private final Set<String> doubtful = new HashSet<>(); // perhaps undone: the table was not asked yet
-        private final Set<String> gone = new HashSet<>(); // undone by a rollback to a savepoint that nobody told of
-        private final Set<String> touched = new HashSet<>(); // changed, but perhaps before a rollback to a savepoint
-        private final Set<String> changed = new HashSet<>(); // what the hook must not hear of
+        private final Set<String> doubtful = new HashSet<>(); // perhaps undone; the table was not checked yet
+        private final Set<String> gone = new HashSet<>(); // undone by an unreported rollback to a savepoint
+        private final Set<String> touched = new HashSet<>(); // changed; a rollback to a savepoint may have undone it
+        private final Set<String> changed = new HashSet<>(); // the hook must not be notified about these
 
-        private int writes; // so far
-        private int leased; // events that were written with a claim, and their bytes
-        private long leasedBytes;
+        private int writes; // number of writes so far
+        private int leased; // number of events that were written with a claim
+        private long leasedBytes; // total payload size of these events
 
         private Tx(Connection connection) {
             this.connection = connection;
@@ -49,12 +50,12 @@ final class WrittenEvents {
             return changed.contains(event.eventId());
         }
 
-        /** A rollback to a savepoint may have undone the insert of the events, and nobody told. */
+        /** Records that a rollback to a savepoint may have undone the insert of the events without a callback. */
         void doubt(List<EventEnvelope> written) {
             written.forEach(event -> doubtful.add(event.eventId()));
         }
 
-        /** Asks the table, just before the commit, which of the doubtful events are still there. */
+        /** Checks in the table, just before the commit, which of the doubtful events still exist. */
         void look(LeasingEventStore store) {
             if (!doubtful.isEmpty()) {
                 gone.addAll(doubtful);
@@ -67,20 +68,23 @@ final class WrittenEvents {
             return writes;
         }
 
-        /** Whether the event does not exist, at least not by the given write: of two writes the first was undone. */
+        /**
+         * Whether the event does not exist as a result of the given write. If an event was written twice, the first
+         * write was undone.
+         */
         boolean isGone(EventEnvelope event, int write) {
             Written last = events.get(event.eventId());
             return gone.contains(event.eventId()) || last == null || last.write != write;
         }
 
-        /** Whether the transaction ended without a look at the table. */
+        /** Whether the transaction ended before the table was checked. */
         boolean isDoubtful(EventEnvelope event) {
             return doubtful.contains(event.eventId());
         }
 
         /**
-         * The claim to hand over with the event. If the event may have been changed or undone after all, only the row
-         * knows: a claim whose lease has ended makes the receiver ask for it.
+         * Returns the claim to pass on with the event. If the event may have been changed or undone, only the row
+         * can tell. The claim then has an expired lease, so that the receiver reads the row first.
          */
         @Nullable
         Claim claimOf(EventEnvelope event, @Nullable Claim birth) {
@@ -90,8 +94,8 @@ final class WrittenEvents {
         }
     }
 
-    @SuppressWarnings("ThreadLocalUsage") // per writer: another one has a hook of its own
-    private final ThreadLocal<@Nullable ArrayDeque<Tx>> open = new ThreadLocal<>(); // the current one first
+    @SuppressWarnings("ThreadLocalUsage") // per writer: each has its own hook
+    private final ThreadLocal<@Nullable ArrayDeque<Tx>> open = new ThreadLocal<>(); // current one first
 
     private final TxContext txContext;
 
@@ -100,8 +104,8 @@ final class WrittenEvents {
     }
 
     /**
-     * Asks for a claim for the events, together with those that the transaction wrote with one before. All of them are
-     * born leased, or none.
+     * Asks the hook for a claim for these events together with the events that the transaction already wrote under a
+     * claim. Either all of them are leased from the start or none.
      */
     @Nullable
     Claim birthClaim(Connection connection, AfterCommitHook hook, List<EventEnvelope> events) {
@@ -117,7 +121,7 @@ final class WrittenEvents {
         return hook.birthClaim(leased, bytes);
     }
 
-    /** The hook will be told about the events; {@link #ended} must be called then. */
+    /** Records events that the hook will receive. The caller must call {@link #ended} after the commit. */
     Tx add(Connection connection, List<EventEnvelope> events, @Nullable Claim birth) {
         Tx tx = of(connection);
         if (tx == null) {
@@ -134,7 +138,7 @@ final class WrittenEvents {
         return tx;
     }
 
-    /** The events were written again, so a former write of this transaction was undone. */
+    /** Removes events that are written again, because an earlier write of this transaction was undone. */
     void forget(Connection connection, List<EventEnvelope> events) {
         Tx tx = of(connection);
         if (tx != null) {
@@ -168,14 +172,17 @@ final class WrittenEvents {
         }
     }
 
-    /** Whether the event is as this very transaction wrote it. */
+    /** Whether the event is unchanged since this transaction wrote it. */
     boolean isOurs(Connection connection, Pending event) {
         Tx tx = of(connection);
         Written written = tx == null ? null : tx.events.get(event.eventId());
         return written != null && written.token.equals(event.lockedBy());
     }
 
-    /** The event was changed by this transaction. A rollback to a savepoint takes that back, as long as there is a moment before the commit. */
+    /**
+     * Records that this transaction changed the event. If the context has a callback before the commit, a rollback
+     * to a savepoint undoes this record.
+     */
     void changed(Connection connection, String eventId) {
         Tx tx = of(connection);
         if (tx != null && tx.events.containsKey(eventId)) {

@@ -1,4 +1,4 @@
-/** What business code touches: the writer, the envelope, listeners and the names of events and aggregates. */
+/** The API for business code: the writer, the envelope, listeners, and the names of events and aggregates. */
 @NullMarked
 package outbox;
 

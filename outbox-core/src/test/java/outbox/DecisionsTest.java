@@ -5,6 +5,7 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -13,11 +14,12 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The records in docs/adr are numbered one by one, and links to them lead somewhere. */
+/** The records in docs/adr are numbered without gaps, and links to them point to existing files. */
 class DecisionsTest {
 
     private static final Path DOCS = Path.of("..", "docs");
-    private static final Pattern LINK = Pattern.compile("\\[(?:ADR\\s+)?(\\d+)]\\(adr/((\\d{4})-[a-z0-9-]+\\.md)\\)");
+    private static final Pattern LINK =
+            Pattern.compile("\\[(?:ADR\\s+)?(\\d+)]\\((?:\\.\\./)?adr/((\\d{4})-[a-z0-9-]+\\.md)\\)");
 
     private static List<Path> pages(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
@@ -44,7 +46,10 @@ class DecisionsTest {
 
     @Test
     void links_lead_to_the_record_that_they_name() throws IOException {
-        for (Path page : pages(DOCS)) {
+        List<Path> pages = new ArrayList<>(pages(DOCS));
+        pages.addAll(pages(DOCS.resolve("guide")));
+        pages.addAll(pages(DOCS.resolve("reference")));
+        for (Path page : pages) {
             Matcher link = LINK.matcher(Files.readString(page));
             while (link.find()) {
                 assertThat(DOCS.resolve("adr").resolve(link.group(2)))

@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 @NullUnmarked
 class EventEnvelopeTest {
 
-    private static final String GRIN = "\uD83D\uDE00"; // one character, two UTF-16 units, four bytes of UTF-8
+    private static final String GRIN = "\uD83D\uDE00"; // one character, two UTF-16 units, four UTF-8 bytes
 
     private enum Orders implements EventType {
         PLACED

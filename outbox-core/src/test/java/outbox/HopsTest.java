@@ -16,7 +16,7 @@ import java.util.Map;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-/** What a listener writes is counted, so that listeners which answer each other come to an end. */
+/** Events that a listener writes carry a hop count, so that a cycle of listeners ends. */
 class HopsTest {
 
     private final MemoryEventStore store = new MemoryEventStore();

@@ -24,7 +24,7 @@ class InterceptedWritesTest {
     private final OutboxWriter writer = new OutboxWriter(tx, store, told::add);
     private final List<String> calls = new ArrayList<>();
 
-    /** Adds headers and keeps what it is told. */
+    /** Adds headers and records its calls. */
     private WriteInterceptor adding(String name, Map<String, String> headers) {
         return new WriteInterceptor() {
             @Override

@@ -12,7 +12,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** Version, correlation and causation, and the two ways to make an event. */
+/** Schema version, correlation id and causation id, and the two ways to create an event. */
 class LinkedEnvelopeTest {
 
     private static EventEnvelope.Builder event() {

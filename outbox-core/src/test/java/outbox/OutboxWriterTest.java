@@ -76,7 +76,7 @@ class OutboxWriterTest {
         assertThat(tx.callbacks()).isZero();
     }
 
-    // ---- refusals, all before the store is called ----
+    // ---- rejected calls, all before the store is called ----
 
     @Test
     void without_a_transaction_a_write_is_refused() {

@@ -39,7 +39,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
-/** A program that somebody wrote who knows the two texts of the specification and nothing else. */
+/** A program written only from the two texts of the specification. */
 final class SpecificationProgram implements AutoCloseable {
 
     enum UserEvents implements EventType {
@@ -51,7 +51,7 @@ final class SpecificationProgram implements AutoCloseable {
         USER
     }
 
-    /** Implements the eight methods of the specification and no more. */
+    /** Implements only the eight methods of the specification. */
     static final class Counting implements MetricsExporter {
         final AtomicInteger hot = new AtomicInteger();
         final AtomicInteger cold = new AtomicInteger();
@@ -176,7 +176,7 @@ final class SpecificationProgram implements AutoCloseable {
                             .payloadBytes("{}".getBytes(StandardCharsets.UTF_8))
                             .build())));
             ids.add(handMadeHookWriter.write("Plain", "{}"));
-            ids.add(writer.write(UserEvents.USER_DELETED, "{}")); // nobody listens
+            ids.add(writer.write(UserEvents.USER_DELETED, "{}")); // no listener for this type
             ids.add(writer.write(EventEnvelope.ofJson("Fails", "{}")));
             tx.commit();
         }

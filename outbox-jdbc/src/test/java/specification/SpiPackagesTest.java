@@ -31,7 +31,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A program by the English text, which has the hook and the handler in {@code outbox.spi}. */
+/** A program that follows the English text, where the hook and the handler are in {@code outbox.spi}. */
 @Timeout(60)
 class SpiPackagesTest {
 

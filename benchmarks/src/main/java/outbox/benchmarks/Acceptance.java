@@ -5,7 +5,7 @@ import outbox.benchmarks.Results.Spread;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The bars that the library sets itself, and how it stands to them. */
+/** The performance targets of the library, and the measured results. */
 final class Acceptance {
     private static final String OURS = Contenders.OURS;
     private static final String CONTROL = Contenders.CONTROL;
@@ -15,7 +15,7 @@ final class Acceptance {
 
     private Acceptance() {}
 
-    /** A figure and its bar: it is at least or at most the bound. */
+    /** A figure with its target, which is a lower or an upper bound. */
     private record Bar(String name, Spread figure, boolean atLeast, double bound) {
 
         static Bar atLeast(String name, Spread figure, double bound) {
@@ -69,7 +69,10 @@ final class Acceptance {
                 Bar.atLeast("W3%s against raw JDBC".formatted(which), rate(results, "W3", ours, "W3", LIMIT), 0.7));
     }
 
-    /** For plain events alone, and once more for those that share an outbox with others which use delivery control. */
+    /**
+     * Targets for plain events, once without other events and once in an outbox that also contains events with
+     * delivery control.
+     */
     private static List<Bar> postgres(Results results, String ours, String which) {
         List<String> peers = Contenders.peers();
         String base = base(results, ours);
@@ -131,7 +134,10 @@ final class Acceptance {
                         0.9));
     }
 
-    /** Of all events the same is asked as of plain ones alone; of the plain ones among them, their part of it. */
+    /**
+     * All events together have the same targets as plain events alone. The plain events among them have a
+     * proportional target.
+     */
     private static List<Bar> besideControl(Product product, Results results) {
         String base = base(results, OURS);
         Spread all = results.ratio(Metric.ALL_RATE, "W10", CONTROL, Metric.RATE, base, OURS);
@@ -156,7 +162,7 @@ final class Acceptance {
                 Bar.atMost("W11 calls at a time before it", worst(results, "W11", CONTROL, Metric.PROBES), 1));
     }
 
-    /** W2 once more, near in time, if that was measured. */
+    /** Returns the repetition of W2 that ran close in time, if it was measured, else W2. */
     private static String base(Results results, String ours) {
         return results.has("W7x1", ours) ? "W7x1" : "W2";
     }
@@ -166,7 +172,7 @@ final class Acceptance {
         return results.ratio(Metric.RATE, workload, contender, otherWorkload, otherContender);
     }
 
-    /** Where none is allowed, the worst round counts. */
+    /** Returns the worst round, for figures that must be within their target in every round. */
     private static Spread worst(Results results, String workload, String contender, Metric metric) {
         Spread spread = results.spread(workload, contender, metric);
         return new Spread(spread.most(), spread.most(), spread.most());

@@ -8,7 +8,7 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A server of our own that syncs every commit to disk. */
+/** A private database server that syncs every commit to disk. */
 abstract class BenchServer implements AutoCloseable {
     private final AtomicInteger databases = new AtomicInteger();
 
@@ -21,30 +21,33 @@ abstract class BenchServer implements AutoCloseable {
 
     abstract Product product();
 
-    /** The URL of a database, which need not exist yet. */
+    /** Returns the URL of a database, which need not exist yet. */
     abstract String url(String database);
 
-    /** The URL of the database that is always there. */
+    /** Returns the URL of the database that always exists. */
     abstract String adminUrl();
 
-    /** The settings that differ from the product's own defaults, in a line. */
+    /** Describes the settings that differ from the defaults of the product, in one line. */
     abstract String settings();
 
-    /** What the server did for a database so far. */
+    /** Returns the work that the server has done for a database so far. */
     abstract ServerCounters counters(String database) throws SQLException;
 
-    /** The statements that took the server most of its time in a database, a line for each; empty if it does not know. */
+    /**
+     * Returns the statements with the largest total time in a database, one line each; empty if the server does not
+     * record them.
+     */
     List<String> busiest(String database) throws SQLException {
         return List.of();
     }
 
-    /** Waits until nobody is connected to a database, and so everybody has told what he did. */
+    /** Waits until no session is connected to a database, so that all sessions have reported their counters. */
     abstract void awaitDisconnected(String database) throws SQLException;
 
-    /** Writes what is dirty to disk, so that no measurement pays for the one before it. */
+    /** Writes dirty pages to disk, so that they do not slow down the next measurement. */
     abstract void settle() throws SQLException;
 
-    /** Makes the planner know the tables of a database. */
+    /** Updates the planner statistics of a database. */
     abstract void analyze(String database) throws SQLException;
 
     abstract void dropDatabase(String database) throws SQLException;

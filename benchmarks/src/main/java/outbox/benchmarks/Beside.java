@@ -6,9 +6,10 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * Plain events per second from the first write until the last one is done, while the same writers write other events as well, which use delivery control.
+ * Plain events per second from the first write until the last one is done, while the same writers also write other
+ * events, which use delivery control.
  *
- * @param every of how many plain events of a writer each is followed by another event
+ * @param every a writer writes one other event after this number of plain events
  */
 record Beside(String id, String title, Plan plan, int every, Duration cap, List<String> contenders)
         implements Workload {
@@ -39,7 +40,8 @@ record Beside(String id, String title, Plan plan, int every, Duration cap, List<
             boolean complete = trial.awaitDone(began + cap.toNanos());
             double seconds = (System.nanoTime() - began) / 1e9;
             long done = plan.events() - (complete ? 0 : trial.pending());
-            long all = done + trial.count(Invoices.DONE); // those of the same time; some are not even due
+            // other events that are done at the same time; some are not due yet
+            long all = done + trial.count(Invoices.DONE);
             boolean restComplete = destination.awaitAll(REST_CAP)
                     && trial.awaitCount(Invoices.DONE, others, System.nanoTime() + REST_CAP.toNanos());
             ServerCounters work = trial.end();
@@ -63,13 +65,14 @@ record Beside(String id, String title, Plan plan, int every, Duration cap, List<
         }
     }
 
-    /** The how manieth event of its writer it is. */
+    /** Returns the position of the event among the events of its writer. */
     private static int place(Event event) {
         return event.number() / Plan.WRITERS;
     }
 
     private boolean isFollowed(Event event) {
         int writer = event.number() % Plan.WRITERS;
-        return place(event) % every == writer * every / Plan.WRITERS; // not all writers at once
+        // staggered, so that the writers do not do it at the same time
+        return place(event) % every == writer * every / Plan.WRITERS;
     }
 }

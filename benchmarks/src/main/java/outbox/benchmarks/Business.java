@@ -20,7 +20,7 @@ final class Business {
 
     private Business() {}
 
-    /** The change that the event tells about, in the transaction of the connection. */
+    /** Makes the business change of the event, in the transaction of the connection. */
     static void change(Connection connection, Event event) throws SQLException {
         try (PreparedStatement insert = connection.prepareStatement(INSERT)) {
             insert.setLong(1, event.number());

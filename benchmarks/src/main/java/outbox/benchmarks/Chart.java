@@ -4,7 +4,7 @@ import outbox.benchmarks.Results.Spread;
 
 import java.util.List;
 
-/** Bars of throughput, one group per workload; within a group the longest bar has the full length. */
+/** Throughput as bars, one group per workload. In a group, the longest bar has the full length. */
 final class Chart {
     private static final int WIDTH = 760;
     private static final int LABEL = 150;

@@ -6,13 +6,16 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import javax.sql.DataSource;
 
-/** Knows when a commit of the current thread returned, for every contender alike, by standing before the connections of a pool. */
+/**
+ * Records when a commit of the current thread returned. It wraps the connections of a pool, so that all contenders
+ * are measured in the same way.
+ */
 final class CommitClock {
     private static final long NONE = Long.MIN_VALUE;
 
     private final ThreadLocal<long[]> firstCommit = ThreadLocal.withInitial(() -> new long[] {NONE});
 
-    /** The data source with this clock before its connections. */
+    /** Wraps the data source, so that this clock sees its commits. */
     DataSource watch(DataSource dataSource) {
         return proxy(DataSource.class, (method, arguments) -> {
             Object result = call(dataSource, method, arguments);
@@ -38,7 +41,7 @@ final class CommitClock {
         firstCommit.get()[0] = NONE;
     }
 
-    /** When the first commit of this thread since its reset returned. */
+    /** Returns when the first commit of this thread since its reset returned. */
     long firstCommit() {
         long time = firstCommit.get()[0];
         if (time == NONE) {

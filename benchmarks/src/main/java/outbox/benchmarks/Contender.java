@@ -9,37 +9,40 @@ interface Contender {
     /** The name in options and reports. */
     String name();
 
-    /** What it is, with its settings, in a line. */
+    /** Describes the contender and its settings in one line. */
     String description();
 
-    /** Whether it is another product, against which the library is compared. */
+    /** Whether it is another product that the library is compared with. */
     boolean isPeer();
 
     /** Creates its tables in an empty database. */
     void createSchema(Product product, DataSource dataSource) throws Exception;
 
-    /** A query that counts the events which are not done. */
+    /** Returns a query that counts the events that are not done. */
     String pendingSql();
 
-    /** A statement that inserts a number of done events; called only in workloads with history. */
+    /** Returns a statement that inserts a number of done events. Called only in workloads with history. */
     default String historySql(Product product, int rows) {
         throw new UnsupportedOperationException(name() + " keeps no done events");
     }
 
-    /** A statement that makes a backlog due at once; empty if it is. */
+    /** Returns a statement that makes a backlog due immediately; empty if the backlog is already due. */
     default String makeDueSql(Product product) {
         return "";
     }
 
-    /** How many invoices, which use delivery control, are written each second beside whatever is measured; see {@link Node#writeInvoices}. */
+    /**
+     * Returns how many invoices, which use delivery control, are written per second during the measurement; see
+     * {@link Node#writeInvoices}.
+     */
     default int invoicesPerSecond() {
         return 0;
     }
 
-    /** A node on the tables of the data source, which delivers nothing until it is told to. */
+    /** Creates a node on the tables of the data source. It delivers nothing before {@link Node#start}. */
     Node node(NodeSetup setup) throws Exception;
 
-    /** What one process has of a contender. */
+    /** The part of a contender that runs in one process. */
     interface Node extends AutoCloseable {
 
         /** Makes the business change and writes its event, in one transaction. Called from many threads. */
@@ -48,12 +51,15 @@ interface Contender {
         /** Writes many events in one transaction, without business change. Called before {@link #start()}. */
         void writeBacklog(List<Event> events) throws Exception;
 
-        /** Makes the business changes and writes their events in one transaction, as invoices, which use delivery control. Called only in workloads with such events. */
+        /**
+         * Makes the business changes and writes their events in one transaction, as invoices, which use delivery
+         * control. Called only in workloads with such events.
+         */
         default void writeInvoices(List<Event> events) throws Exception {
             throw new UnsupportedOperationException("There are no invoices here");
         }
 
-        /** From now on delivers what is there and what is written. */
+        /** Starts the delivery of existing and new events. */
         void start() throws Exception;
 
         @Override

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 
-/** db-scheduler, with the settings its documentation gives for high throughput. */
+/** db-scheduler, with the settings that its documentation recommends for high throughput. */
 final class DbScheduler implements Contender {
     private static final int THREADS = 10;
 
@@ -134,7 +134,7 @@ final class DbScheduler implements Contender {
         public void start() {
             SchedulerBuilder builder = Scheduler.create(setup.dataSource(), task);
             if (setup.product() == Product.POSTGRESQL) {
-                builder.pollUsingLockAndFetch(4.0, 20.0); // refused on MariaDB
+                builder.pollUsingLockAndFetch(4.0, 20.0); // not supported on MariaDB
             }
             scheduler = builder.threads(setup.workers().orElse(THREADS))
                     .pollingInterval(Duration.ofMillis(100))

@@ -11,7 +11,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.stream.IntStream;
 
-/** Where invoices go: may be down, and knows how many it had to do with at a time. Any thread may call any method. */
+/**
+ * The destination of invoices. It can be down, and it records how many calls run at the same time. Any thread may
+ * call any method.
+ */
 final class Destination {
     static final int AT_A_TIME = 256;
 
@@ -25,13 +28,14 @@ final class Destination {
     private final AtomicInteger duplicates = new AtomicInteger();
     private volatile boolean down;
 
-    // Guarded by this. From when on, by System.nanoTime, so many events were there at a time; the index is the number.
+    // Guarded by this. The index is a number of concurrent calls, the value is the System.nanoTime at which it was
+    // first reached.
     private final long[] reachedAt = new long[1 + AT_A_TIME];
-    private int present;
-    private long firstDone = NEVER;
-    private long lastDone = NEVER;
+    private int present; // guarded by this
+    private long firstDone = NEVER; // guarded by this
+    private long lastDone = NEVER; // guarded by this
 
-    /** For so many events from this number on, each of which takes a while. */
+    /** Accepts this number of events, beginning with the first number. Each call takes the given time. */
     Destination(int firstNumber, int events, Duration takes) {
         this.firstNumber = firstNumber;
         this.takes = takes;
@@ -48,7 +52,7 @@ final class Destination {
         down = false;
     }
 
-    /** What the listener does with a payload. */
+    /** Handles a payload; called by the listener. */
     CompletionStage<?> receive(String payload) throws ConnectException {
         if (down) {
             refused.incrementAndGet();
@@ -85,7 +89,7 @@ final class Destination {
         }
     }
 
-    /** Waits until every event was delivered; false if the time ran out before. */
+    /** Waits until every event was delivered. Returns false if the time limit passes first. */
     boolean awaitAll(Duration limit) throws InterruptedException {
         return missing.await(limit.toNanos(), TimeUnit.NANOSECONDS);
     }
@@ -102,17 +106,17 @@ final class Destination {
         return duplicates.get();
     }
 
-    /** When the first event was delivered, by {@link System#nanoTime()}. */
+    /** Returns when the first event was delivered, by {@link System#nanoTime()}. */
     synchronized long firstDone() {
         return firstDone;
     }
 
-    /** When the last event was delivered, by {@link System#nanoTime()}. */
+    /** Returns when the last event was delivered, by {@link System#nanoTime()}. */
     synchronized long lastDone() {
         return lastDone;
     }
 
-    /** How many events there were at a time at most, until this time. */
+    /** Returns the maximum number of concurrent calls until this time. */
     synchronized int mostUntil(long nanoTime) {
         return IntStream.range(0, reachedAt.length)
                 .filter(count -> reachedAt[count] != NEVER && reachedAt[count] <= nanoTime)

@@ -6,16 +6,17 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * Plain events per second while the destination of others is down, a number of which wait for it; then the destination comes back.
+ * Plain events per second while the destination of other events is down and a number of those events wait for it.
+ * Then the destination comes back.
  *
  * @param waiting how many events wait
  */
 record DestinationDown(String id, String title, Plan plan, int waiting, Duration cap, List<String> contenders)
         implements Workload {
 
-    private static final Duration TAKES = Duration.ofMillis(20); // so that it matters how many come at a time
+    private static final Duration TAKES = Duration.ofMillis(20); // long enough that calls overlap
     private static final Duration SOON = Duration.ofSeconds(30);
-    private static final int PROBES = 10; // at most so many are tried at a time while it is down
+    private static final int PROBES = 10; // maximum number of concurrent probes while the destination is down
 
     @Override
     public Measured run(BenchServer server, Contender contender, int round) throws Exception {
@@ -26,7 +27,7 @@ record DestinationDown(String id, String title, Plan plan, int waiting, Duration
             trial.createNodes(UnaryOperator.identity());
             trial.begin();
             trial.startNodes();
-            Pause.until(() -> destination.refused() > 0, SOON); // which opens the breaker
+            Pause.until(() -> destination.refused() > 0, SOON); // the refused call opens the breaker
             if (!trial.awaitCount(Invoices.FREE, waiting - PROBES, System.nanoTime() + SOON.toNanos())) {
                 throw new IllegalStateException("What was claimed before was not given back within " + SOON);
             }
@@ -35,7 +36,8 @@ record DestinationDown(String id, String title, Plan plan, int waiting, Duration
             double seconds = (System.nanoTime() - began) / 1e9;
             long done = plan.events() - (complete ? 0 : trial.pending());
             int refused = destination.refused();
-            Pause.until(() -> destination.refused() > refused, SOON); // so it comes back just after a probe failed
+            // so that it comes back just after a failed probe
+            Pause.until(() -> destination.refused() > refused, SOON);
             long changed = waiting - trial.count(Invoices.UNTOUCHED);
 
             long back = System.nanoTime();

@@ -8,8 +8,8 @@ import java.util.function.UnaryOperator;
 /**
  * Events per second from the first write until the last event is done in the database.
  *
- * @param backlog whether all events are there before delivery starts; otherwise they are written while it runs
- * @param cap     after which time the rate is that of what is done by then
+ * @param backlog whether all events are written before the delivery starts; otherwise they are written while it runs
+ * @param cap the time limit; if it passes, the rate is computed from the events that are done by then
  */
 record EndToEnd(String id, String title, Plan plan, boolean backlog, Duration cap, List<String> contenders)
         implements Workload {

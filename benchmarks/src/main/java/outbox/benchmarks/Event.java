@@ -1,9 +1,10 @@
 package outbox.benchmarks;
 
 /**
- * An event of a benchmark: its number, the aggregate it tells about and its place among the events of that aggregate.
+ * An event of a benchmark: its number, its aggregate, and its position among the events of that aggregate.
  *
- * <p>All three stand at fixed places in the payload, so that a listener that gets only the payload knows which event it was.
+ * <p>All three are at fixed positions in the payload, so that a listener that receives only the payload can identify
+ * the event.
  */
 record Event(int number, int aggregate, int sequence) {
     static final int PAYLOAD_LENGTH = 200;
@@ -11,7 +12,7 @@ record Event(int number, int aggregate, int sequence) {
     private static final String PADDING = "x".repeat(PAYLOAD_LENGTH);
     private static final int DIGITS = 9;
 
-    /** The event with this number if events go round a number of aggregates. */
+    /** Returns the event with this number. The events are spread over the aggregates in turn. */
     static Event of(int number, int aggregates) {
         return new Event(number, number % aggregates, number / aggregates);
     }
@@ -28,7 +29,7 @@ record Event(int number, int aggregate, int sequence) {
         return "order-" + aggregate;
     }
 
-    /** A JSON object of {@value #PAYLOAD_LENGTH} bytes. */
+    /** Returns a JSON object of {@value #PAYLOAD_LENGTH} bytes. */
     String payload() {
         StringBuilder json = new StringBuilder(PAYLOAD_LENGTH);
         append(json.append("{\"n\":1"), number);

@@ -6,7 +6,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
-/** Threads of a peer that start to work when its node starts; what it gets before is forgotten, as if the process had died. */
+/**
+ * The threads of a peer. They begin to work when its node starts. Tasks that are submitted earlier are dropped, as
+ * if the process had crashed.
+ */
 final class GatedExecutor implements Executor, AutoCloseable {
     private final ExecutorService threads;
     private volatile boolean open;

@@ -53,7 +53,10 @@ final class Gruelbox implements Contender {
         return "SELECT count(*) FROM TXNO_OUTBOX";
     }
 
-    /** An event is left to the submission after its commit for two minutes; a backlog must not wait that long. */
+    /**
+     * The product leaves an event to the submission after its commit for two minutes. A backlog must not
+     * wait that long.
+     */
     @Override
     public String makeDueSql(Product product) {
         return switch (product) {
@@ -67,7 +70,7 @@ final class Gruelbox implements Contender {
         return new GruelboxNode(setup);
     }
 
-    /** What is called through the outbox. Public, for its proxy. */
+    /** The interface that is called through the outbox. Public, because the outbox creates a proxy of it. */
     public interface Listener {
         void deliver(String payload);
     }
@@ -116,7 +119,7 @@ final class Gruelbox implements Contender {
         private void flush() {
             try {
                 while (outbox.flush() && !flusher.isShutdown()) {
-                    // again, as long as it found something
+                    // repeat while it finds events
                 }
             } catch (RuntimeException e) {
                 System.err.println("A flush failed, the next one will try again: " + e);

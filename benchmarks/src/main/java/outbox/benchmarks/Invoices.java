@@ -19,7 +19,10 @@ import java.net.ConnectException;
 import java.time.Duration;
 import javax.sql.DataSource;
 
-/** The other kind of event, which uses delivery control: keys, due times, priorities, and a destination behind a circuit breaker and limits. */
+/**
+ * The second kind of event, which uses delivery control: keys, due times, priorities, and a destination behind a
+ * circuit breaker and limits.
+ */
 final class Invoices {
     static final Duration DELAY = Duration.ofMillis(200);
 
@@ -35,13 +38,14 @@ final class Invoices {
 
     private Invoices() {}
 
-    /** What the table needs, and what else there is to need. */
+    /** Adds the capabilities that invoices need, and the other capabilities of delivery control. */
     static void extendSchema(DataSource dataSource) {
         AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource);
-        OutboxSchema.create(dataSource, store, Capability.CONTROL, Capability.PAUSES, Capability.ATTEMPTS);
+        OutboxSchema.create(
+                dataSource, store, Capability.KEYS, Capability.PRIORITY, Capability.PAUSES, Capability.ATTEMPTS);
     }
 
-    /** One of each kind in turn: with a key, with a due time, with a priority. */
+    /** Creates an event with a key, with a due time, or with a priority, in turn. */
     static EventEnvelope envelope(Event event) {
         EventEnvelope.Builder builder = EventEnvelope.builder(TYPE)
                 .aggregateType(AGGREGATE)
@@ -59,7 +63,10 @@ final class Invoices {
         listeners.register(AGGREGATE, TYPE, listener);
     }
 
-    /** Rules, a breaker with its default wait, and limits wide enough that nothing waits for them. None is for the plain events. */
+    /**
+     * Adds rules, a breaker with its default delay, and limits that are wide enough not to delay anything. None of
+     * them applies to plain events.
+     */
     static void protect(OutboxDispatcher.Builder builder) {
         CircuitBreaker breaker =
                 CircuitBreaker.named("invoices").openOn(ConnectException.class).build();

@@ -6,7 +6,7 @@ import outbox.benchmarks.Contender.Node;
 import java.time.Duration;
 import java.util.List;
 
-/** Writes invoices at a steady pace beside what is measured, from its start until it is closed, in a thread of its own. */
+/** Writes invoices at a constant rate during a measurement, on its own thread, from the start until it is closed. */
 final class Invoicing implements AutoCloseable {
     static final int MOST = 10_000;
 
@@ -17,7 +17,7 @@ final class Invoicing implements AutoCloseable {
     private final int perSecond;
     private final Thread thread = new Thread(this::run, "invoices");
     private volatile boolean closed;
-    private volatile @Nullable Exception failure; // of the thread, thrown by close
+    private volatile @Nullable Exception failure; // written by the thread; close throws it
 
     private Invoicing(Plan plan, Node node, int perSecond) {
         this.plan = plan;
@@ -31,7 +31,7 @@ final class Invoicing implements AutoCloseable {
         return invoicing;
     }
 
-    /** The number of the first invoice; all events of the plan, and of its warm-up, are below. */
+    /** Returns the number of the first invoice. All events of the plan and of its warm-up have smaller numbers. */
     static int first(Plan plan) {
         return plan.events() + 1_000_000;
     }

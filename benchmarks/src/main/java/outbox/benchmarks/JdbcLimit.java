@@ -4,7 +4,8 @@ import java.util.List;
 import javax.sql.DataSource;
 
 /**
- * Raw JDBC on the columns and the index that a claim needs, written by hand for this benchmark and for nothing else: no retry, no second node, no lost events to find again. What it reaches is the limit.
+ * Raw JDBC with only the columns and the index that a claim needs, written by hand for this benchmark. It has no
+ * retries, no second node and no recovery of lost events. Its rate is the upper limit.
  */
 final class JdbcLimit implements Contender {
     private final Variant variant;

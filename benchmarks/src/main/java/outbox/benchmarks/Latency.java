@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** Milliseconds from commit to listener at a steady pace, which does not wait for slow events. */
+/** Milliseconds from commit to listener at a constant rate. The writers do not wait for slow events. */
 record Latency(String id, String title, int perSecond, int seconds, int warmUpSeconds, List<String> contenders)
         implements Workload {
 

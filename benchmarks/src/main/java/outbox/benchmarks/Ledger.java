@@ -6,7 +6,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** The listener of every contender: counts what arrives, and knows whether it came twice or out of order. Any thread may call any method. */
+/**
+ * The listener of every contender. It counts deliveries and detects duplicates and events out of order. Any thread
+ * may call any method.
+ */
 final class Ledger {
     private final long sleepMillis;
     private final int failingAggregate;
@@ -19,7 +22,10 @@ final class Ledger {
     private final AtomicInteger outOfOrder = new AtomicInteger();
     private final CountDownLatch missing;
 
-    /** For events 0 to {@code events - 1} that go round {@code aggregates}; the listener sleeps, and fails for one aggregate unless that is -1. */
+    /**
+     * For events 0 to {@code events - 1}, which are spread over {@code aggregates} in turn. The listener sleeps for
+     * the given time, and fails for one aggregate unless that is -1.
+     */
     Ledger(int events, int aggregates, long sleepMillis, int failingAggregate) {
         this.sleepMillis = sleepMillis;
         this.failingAggregate = failingAggregate;
@@ -34,7 +40,7 @@ final class Ledger {
         missing = new CountDownLatch(events - failing);
     }
 
-    /** What the listener does with a payload. */
+    /** Handles a payload; called by the listener. */
     void deliver(String payload) {
         long now = System.nanoTime();
         Event event = Event.parse(payload);
@@ -70,7 +76,7 @@ final class Ledger {
         committedAt.set(number, nanoTime);
     }
 
-    /** Waits until every event that can be delivered was; false if the time ran out before. */
+    /** Waits until every event that can be delivered was delivered. Returns false if the time limit passes first. */
     boolean awaitAll(long untilNanoTime) throws InterruptedException {
         return missing.await(untilNanoTime - System.nanoTime(), TimeUnit.NANOSECONDS);
     }
@@ -87,12 +93,15 @@ final class Ledger {
         return outOfOrder.get();
     }
 
-    /** Milliseconds from commit to listener of the events from this number on, sorted; without those that never came. */
+    /**
+     * Returns the milliseconds from commit to listener of the events from this number on, sorted. Events that were
+     * not delivered are left out.
+     */
     double[] latencies(int from) {
         return java.util.stream.IntStream.range(from, deliveries.length())
                 .filter(number -> deliveries.get(number) > 0)
                 .mapToDouble(number -> (deliveredAt.get(number) - committedAt.get(number)) / 1e6)
-                .map(millis -> Math.max(0, millis)) // the listener may have been faster than the return of the commit
+                .map(millis -> Math.max(0, millis)) // the listener may run before the commit has returned
                 .sorted()
                 .toArray();
     }

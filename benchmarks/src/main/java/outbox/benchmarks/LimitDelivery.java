@@ -10,7 +10,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * The delivery of raw JDBC: first whatever is in the table, then what is committed, handed over in memory. The queues are bounded by nothing but the size of the benchmark.
+ * The delivery of raw JDBC: first all events in the table, then new events, which are passed in memory after their
+ * commit. Only the size of the benchmark bounds the queues.
  */
 final class LimitDelivery implements AutoCloseable {
     private static final int CLAIM = 500;
@@ -23,7 +24,7 @@ final class LimitDelivery implements AutoCloseable {
     private final BlockingQueue<String> delivered = new LinkedBlockingQueue<>();
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean started;
-    private List<LimitRow> backlog = List.of(); // its first part; set before the threads start
+    private List<LimitRow> backlog = List.of(); // the first part of the backlog; set before the threads start
 
     LimitDelivery(NodeSetup setup, LimitStatements statements, boolean pipelined) {
         this.setup = setup;
@@ -37,7 +38,7 @@ final class LimitDelivery implements AutoCloseable {
         }
     }
 
-    /** A backlog is there before the start, or there is none: what is committed later comes through memory only. */
+    /** The whole backlog exists before the start. Events that are committed later are passed in memory only. */
     void start() throws SQLException {
         try (Connection connection = setup.dataSource().getConnection()) {
             connection.setAutoCommit(false);
@@ -51,7 +52,7 @@ final class LimitDelivery implements AutoCloseable {
         }
     }
 
-    /** What a thread does until it is interrupted, on a connection of its own. */
+    /** The loop of a thread until it is interrupted, on its own connection. */
     private interface Loop {
         void run(Connection connection) throws InterruptedException, SQLException;
     }
@@ -64,7 +65,7 @@ final class LimitDelivery implements AutoCloseable {
                         connection.setAutoCommit(false);
                         loop.run(connection);
                     } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt(); // the end
+                        Thread.currentThread().interrupt(); // ends the loop
                     } catch (SQLException e) {
                         throw new IllegalStateException("Raw JDBC failed", e);
                     }
@@ -122,7 +123,7 @@ final class LimitDelivery implements AutoCloseable {
         commit(connection, () -> statements.mark(connection, ids));
     }
 
-    /** A change that a deadlock may undo, which happens on MariaDB. */
+    /** A change that is repeated after a deadlock, which occurs on MariaDB. */
     private interface Change {
         void make() throws SQLException;
     }
@@ -134,7 +135,7 @@ final class LimitDelivery implements AutoCloseable {
                 connection.commit();
                 return;
             } catch (SQLTransactionRollbackException e) {
-                connection.rollback(); // and again
+                connection.rollback(); // then try again
             }
         }
     }

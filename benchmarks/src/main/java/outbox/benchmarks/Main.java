@@ -6,15 +6,18 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Measures what was asked for, writes the report and prints how the library stands to its bars. */
+/** Runs the requested measurements, writes the report and prints the results against the targets. */
 public final class Main {
-    /** How often each is run before the rounds. What is rare in W10 is assumed away by the compiler at first, and compiled again when it comes after all: its rate rose over the first 150,000 events. */
+    /**
+     * The number of warm-up runs of each workload. The compiler first optimizes for the frequent case of W10 and
+     * compiles again when the rare case occurs: the rate rose over the first 150,000 events.
+     */
     private static final Map<String, Integer> WARM_UP = Map.of("W1", 1, "W2", 1, "W3", 1, "W10", 4);
 
     private Main() {}
 
     public static void main(String[] arguments) throws Exception {
-        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere
+        Locale.setDefault(Locale.ROOT); // the same number format on all machines
         Options options;
         try {
             options = Options.parse(arguments);
@@ -34,7 +37,7 @@ public final class Main {
                 System.out.println("Written to " + report.file());
             }
         }
-        System.exit(0); // whatever threads a contender left behind
+        System.exit(0); // ends threads that a contender left running
     }
 
     private static Results measure(Options options, BenchServer server) {
@@ -48,7 +51,7 @@ public final class Main {
             for (int i = 0; i < workloads.size(); i++) {
                 Workload workload = workloads.get(i);
                 List<Contender> contenders = contenders(options, workload);
-                Collections.rotate(contenders, round - 1 + i); // nobody is always the first
+                Collections.rotate(contenders, round - 1 + i); // the contenders take turns in being first
                 for (Contender contender : contenders) {
                     if (!options.quick()) {
                         run(brief(workload), server, contender, 0);
@@ -63,8 +66,10 @@ public final class Main {
     }
 
     /**
-     * A short one of its kind, which does not count. Contenders take turns in one process, and what the compiler assumes by the way of one, in the driver for instance, it takes back for the next. A measurement
-     * of three seconds would be one of the compiler as well, the more so the more code a contender has.
+     * Returns a short version of the workload, whose result is not counted. The contenders take turns in one
+     * process. The compiler discards assumptions that it made for the previous contender, for example in the driver.
+     * Without this run, a measurement of three seconds would also measure the compiler, and more so for a contender
+     * with more code.
      */
     private static Workload brief(Workload workload) {
         return Workloads.of(Sizes.BRIEF).stream()
@@ -84,7 +89,7 @@ public final class Main {
         return contenders;
     }
 
-    /** A run of each contender that is long enough for the compiler, so that the rounds compare compiled code. */
+    /** Runs each contender long enough for the compiler, so that the rounds compare compiled code. */
     private static void warmUp(Options options, BenchServer server, List<Workload> wanted) {
         List<Workload> small = Workloads.of(Sizes.WARM_UP).stream()
                 .flatMap(workload -> Collections.nCopies(WARM_UP.getOrDefault(workload.id(), 0), workload).stream())
@@ -101,7 +106,7 @@ public final class Main {
         }
     }
 
-    /** A contender that fails, or whose classes are not there, spoils its own figure only. */
+    /** If a contender fails or its classes are missing, only its own figure is affected. */
     private static Measured run(Workload workload, BenchServer server, Contender contender, int round) {
         try {
             return workload.run(server, contender, round);

@@ -12,6 +12,7 @@ import java.util.stream.Collectors;
 final class MariaDbBenchServer extends BenchServer {
     private static final Map<String, String> SETTINGS = new TreeMap<>(Map.of(
             "innodb-flush-log-at-trx-commit", "1",
+            "innodb-flush-method", "O_DIRECT", // the default; servers of tests do not flush
             "innodb-buffer-pool-size", "1G",
             "innodb-log-file-size", "1G",
             "innodb-monitor-enable", "module_trx")); // counts commits, of statements in auto-commit too
@@ -42,7 +43,7 @@ final class MariaDbBenchServer extends BenchServer {
                 .collect(Collectors.joining(", "));
     }
 
-    /** Of the whole server, which does nothing else meanwhile. */
+    /** Counts the whole server, which does nothing else during the measurement. */
     @Override
     ServerCounters counters(String database) throws SQLException {
         long commits = queryNumber("""
@@ -60,11 +61,14 @@ final class MariaDbBenchServer extends BenchServer {
         return new ServerCounters(commits, statements, logBytes);
     }
 
-    /** Its counters are never late. */
+    /** Does nothing, because the counters are always up to date. */
     @Override
     void awaitDisconnected(String database) {}
 
-    /** InnoDB has no checkpoint to ask for; but it purges old versions of rows after their transactions, and logs that. */
+    /**
+     * InnoDB has no checkpoint command. It purges old row versions after their transactions, and this writes
+     * to the log.
+     */
     @Override
     void settle() throws SQLException {
         long end = System.nanoTime() + SETTLE.toNanos();

@@ -5,16 +5,16 @@ import java.util.Map;
 /**
  * The outcome of one measurement.
  *
- * @param note what a reader must know about it, such as that it was capped; empty if nothing
+ * @param note a remark for the reader, for example that the measurement was capped; may be empty
  */
 record Measured(String workload, String contender, int round, Map<Metric, Double> values, String note) {
 
-    /** A measurement that could not be made, and why. */
+    /** A measurement that failed, and the reason. */
     static Measured failed(String workload, String contender, int round, Throwable cause) {
         return new Measured(workload, contender, round, Map.of(), "failed: " + cause);
     }
 
-    /** The figure; NaN if there is none. */
+    /** Returns the figure, or NaN if there is none. */
     double value(Metric metric) {
         return values.getOrDefault(metric, Double.NaN);
     }

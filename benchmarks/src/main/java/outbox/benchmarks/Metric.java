@@ -2,21 +2,21 @@ package outbox.benchmarks;
 
 /** A figure of a measurement. */
 enum Metric {
-    /** Transactions or events per second; of plain events where there are others. */
+    /** Transactions or events per second. In workloads with other events, only the plain events. */
     RATE,
     /** Milliseconds from commit to listener. */
     P50,
     P95,
     P99,
     MAX,
-    /** Per event, business transaction included. */
+    /** Per event, including the business transaction. */
     COMMITS,
     STATEMENTS,
     LOG_BYTES,
-    /** In all. */
+    /** Total number. */
     DUPLICATES,
     OUT_OF_ORDER,
-    /** Of workloads with events beside the plain ones. */
+    /** For workloads with other events next to the plain ones. */
     ALL_RATE("events per second, plain ones and others"),
     HARMED("events that waited and lost an attempt or are DEAD"),
     REFUSED("calls that the destination refused while it was down"),
@@ -36,7 +36,7 @@ enum Metric {
         this.title = title;
     }
 
-    /** What it is, where it has a line of its own in the report; otherwise empty. */
+    /** Returns the description for figures that have their own line in the report, otherwise an empty text. */
     String title() {
         return title;
     }

@@ -67,7 +67,7 @@ final class Modulith implements Contender {
                     "benchmark.threads",
                     setup.workers().orElse(THREADS),
                     "namastack.outbox.enabled",
-                    false); // the other peer on the class path
+                    false); // disables the other peer on the class path
         }
 
         @Override
@@ -79,7 +79,7 @@ final class Modulith implements Contender {
         public void start() {
             context.getBean(GatedExecutor.class).open();
             if (backlogIsEmpty()) {
-                return; // a resubmission would find events that are on their way
+                return; // otherwise the resubmission would find events that are being delivered
             }
             IncompleteEventPublications backlog = context.getBean(IncompleteEventPublications.class);
             new Thread(() -> backlog.resubmitIncompletePublications(publication -> true), "resubmission").start();
@@ -91,7 +91,7 @@ final class Modulith implements Contender {
         }
     }
 
-    /** What is published. */
+    /** The published event. */
     public record OrderPlaced(String payload) {}
 
     @Configuration(proxyBeanMethods = false)
@@ -126,7 +126,7 @@ final class Modulith implements Contender {
         }
     }
 
-    /** Open, for the proxy of Spring. */
+    /** Public and not final, because Spring creates a proxy of it. */
     public static class Listener {
         private final Ledger ledger;
 

@@ -22,7 +22,7 @@ import tools.jackson.databind.json.JsonMapper;
 import java.util.Map;
 import javax.sql.DataSource;
 
-/** namastack-outbox, with the settings of its own performance test and a shorter poll. */
+/** namastack-outbox, with the settings of its own performance test and a shorter poll interval. */
 final class Namastack implements Contender {
 
     @Override
@@ -100,7 +100,7 @@ final class Namastack implements Contender {
         }
     }
 
-    /** The part of its auto-configuration that delivers, without that for events of Spring. */
+    /** The part of its auto-configuration that delivers, without the part for Spring events. */
     @Configuration(proxyBeanMethods = false)
     @ImportAutoConfiguration({
         TaskExecutionAutoConfiguration.class,
@@ -125,7 +125,7 @@ final class Namastack implements Contender {
         }
     }
 
-    /** Public, for the reflection of the peer. */
+    /** Public, because the peer uses reflection. */
     public static final class Listener implements OutboxTypedHandler<String> {
         private final Ledger ledger;
 

@@ -4,13 +4,13 @@ import java.util.Optional;
 import javax.sql.DataSource;
 
 /**
- * What a node gets from its workload.
+ * The parts that a node gets from its workload.
  *
- * @param dataSource  the pool of the node
- * @param ledger      the listener
- * @param ordered     whether the events of an aggregate must be delivered in order
+ * @param dataSource the pool of the node
+ * @param ledger the listener
+ * @param ordered whether the events of an aggregate must be delivered in order
  * @param destination the listener of invoices
- * @param workers     how many listeners must run at a time; empty for the contender's own setting
+ * @param workers how many listeners must run at the same time; empty for the contender's own setting
  */
 record NodeSetup(
         Product product,

@@ -6,9 +6,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What was asked for on the command line.
+ * The options of the command line.
  *
- * @param workloads  ids, of which W7 means all that begin with it; empty for all
+ * @param workloads ids, of which W7 selects all ids that begin with W7; empty for all
  * @param contenders names; empty for all
  */
 record Options(
@@ -47,7 +47,7 @@ record Options(
         if (out == null) {
             out = Path.of(quick ? "benchmarks/target/quick-results" : "docs/benchmarks");
         }
-        contenders.forEach(Contenders::named); // refuses what is unknown
+        contenders.forEach(Contenders::named); // throws if a name is unknown
         return new Options(rounds, workloads, contenders, products, quick, out);
     }
 

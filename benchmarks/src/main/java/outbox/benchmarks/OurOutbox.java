@@ -22,7 +22,7 @@ import outbox.spi.ConnectionProvider;
 import java.util.List;
 import javax.sql.DataSource;
 
-/** The library with its default settings, apart from what its name says. */
+/** The library with its default settings, except for those in the name of the variant. */
 final class OurOutbox implements Contender {
     private static final String AGGREGATE = "Order";
     private static final String TYPE = "OrderPlaced";
@@ -30,7 +30,7 @@ final class OurOutbox implements Contender {
 
     private final Variant variant;
 
-    /** What is not left to the defaults. */
+    /** The settings that differ from the defaults. */
     enum Variant {
         DEFAULTS("outbox", "defaults") {
             @Override
@@ -124,7 +124,7 @@ final class OurOutbox implements Contender {
         private final ConnectionProvider connections;
         private final ThreadLocalTxContext txContext = new ThreadLocalTxContext();
         private final JdbcTransactionManager transactions;
-        private OutboxWriter writer; // replaced by start, before the writers run
+        private OutboxWriter writer; // replaced by start, before the writer threads run
         private @Nullable OutboxDispatcher dispatcher;
         private @Nullable OutboxPoller poller;
 

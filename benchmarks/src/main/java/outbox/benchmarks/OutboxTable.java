@@ -8,7 +8,7 @@ import outbox.jdbc.OutboxSchema;
 
 import javax.sql.DataSource;
 
-/** The table of the library; raw JDBC has the part of it that a claim needs. */
+/** The table of the library. Raw JDBC uses the part of it that a claim needs. */
 final class OutboxTable {
     static final String PENDING = "SELECT count(*) FROM outbox_event WHERE status IN (0, 2)";
 
@@ -21,7 +21,10 @@ final class OutboxTable {
         OutboxSchema.create(dataSource, store);
     }
 
-    /** Columns and index as a claim needs them, without what order needs: raw JDBC must not pay for that. */
+    /**
+     * Creates the columns and the index that a claim needs. The parts for ordering are left out, because raw JDBC
+     * must not pay for them.
+     */
     static void createForLimit(Product product, DataSource dataSource) {
         String directory = product == Product.POSTGRESQL ? "postgresql" : "mysql";
         new ResourceDatabasePopulator(
@@ -29,7 +32,7 @@ final class OutboxTable {
                 .execute(dataSource);
     }
 
-    /** Binds nothing. The ids are in the order of time, as those that the library makes. */
+    /** Binds nothing. The ids are in time order, like those that the library generates. */
     static String historySql(Product product, int rows) {
         String from = switch (product) {
             case POSTGRESQL -> "generate_series(1, %d) AS s (seq)".formatted(rows);

@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Waits that are bounded. */
+/** Waits with a time limit. */
 final class Pause {
     private Pause() {}
 
-    /** Waits for the condition, and throws if it does not come true in time. */
+    /** Waits for the condition. Throws if it is not true within the time limit. */
     static void until(BooleanSupplier condition, Duration limit) {
         long end = System.nanoTime() + limit.toNanos();
         while (!condition.getAsBoolean()) {
@@ -19,7 +19,7 @@ final class Pause {
         }
     }
 
-    /** Waits until the clock of {@link System#nanoTime()} shows this time. */
+    /** Waits until {@link System#nanoTime()} reaches this time. */
     static void untilNanoTime(long time) {
         for (long left = time - System.nanoTime(); left > 0; left = time - System.nanoTime()) {
             LockSupport.parkNanos(left);

@@ -3,15 +3,16 @@ package outbox.benchmarks;
 import java.util.Optional;
 
 /**
- * What is asked of a contender in a measurement.
+ * The load of a measurement.
  *
- * @param aggregates  how many aggregates the events go round; a multiple of the number of writers, so that one thread writes all events of an aggregate
- * @param nodes       how many nodes share the tables, the writers and the connections
- * @param ordered     whether the events of an aggregate must come in order
- * @param history     how many done events are there before
+ * @param aggregates how many aggregates the events are spread over; a multiple of the number of writers, so that one
+ *     thread writes all events of an aggregate
+ * @param nodes how many nodes share the tables, the writers and the connections
+ * @param ordered whether the events of an aggregate must be delivered in order
+ * @param history how many done events exist before
  * @param sleepMillis how long a listener takes
- * @param failing     whether the listener fails for one of the aggregates
- * @param workers     how many listeners must run at a time; empty for the contender's own setting
+ * @param failing whether the listener fails for one of the aggregates
+ * @param workers how many listeners must run at the same time; empty for the contender's own setting
  */
 record Plan(
         int events,
@@ -56,7 +57,7 @@ record Plan(
         return new Plan(events, aggregates, nodes, ordered, history, sleepMillis, true, workers);
     }
 
-    /** How many events can never be done. */
+    /** Returns how many events can never be done. */
     int hopeless() {
         return failing ? events / aggregates : 0;
     }

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** PostgreSQL with fsync and synchronous commit on, which counts its statements. */
+/** PostgreSQL with fsync and synchronous commit on. It counts its statements. */
 final class PostgresBenchServer extends BenchServer {
     private static final Map<String, String> SETTINGS = new TreeMap<>(Map.of(
             "fsync", "on",
@@ -24,7 +24,7 @@ final class PostgresBenchServer extends BenchServer {
             "max_wal_size", "4GB",
             "shared_preload_libraries", "pg_stat_statements",
             "pg_stat_statements.track", "top",
-            "pg_stat_statements.track_utility", "off")); // BEGIN and COMMIT are no statements here
+            "pg_stat_statements.track_utility", "off")); // do not count BEGIN and COMMIT as statements
 
     private static final Duration DISCONNECT = Duration.ofSeconds(5);
 

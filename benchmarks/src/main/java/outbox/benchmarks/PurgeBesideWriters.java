@@ -28,21 +28,22 @@ import java.util.stream.DoubleStream;
 import javax.sql.DataSource;
 
 /**
- * What a purge of a million delivered events costs those who write meanwhile: the time from the start of a small transaction to the end of its commit, at a steady pace, without
- * the purge (before it and after it) and beside it, on PostgreSQL. Ends with 1 if that is more than the bar allows.
+ * The effect of a purge of a million delivered events on concurrent writers, on PostgreSQL. Measures the time from
+ * the start of a small transaction to the end of its commit, at a constant rate, without the purge (before and after
+ * it) and during the purge. Exits with code 1 if the slowdown is larger than the target allows.
  */
 public final class PurgeBesideWriters {
 
     private static final String TABLE = "bench_outbox";
     private static final int WRITERS = 4;
-    private static final int PER_SECOND = 200; // all of them together
+    private static final int PER_SECOND = 200; // of all writers together
     private static final Duration ALONE = Duration.ofSeconds(20);
     private static final double BAR = 2.0;
 
     private PurgeBesideWriters() {}
 
     public static void main(String[] arguments) throws Exception {
-        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere
+        Locale.setDefault(Locale.ROOT); // the same number format on all machines
         int rows = arguments.length == 0 ? 1_000_000 : Integer.parseInt(arguments[0]);
         boolean good;
         try (BenchServer server = BenchServer.start(Product.POSTGRESQL)) {
@@ -60,7 +61,7 @@ public final class PurgeBesideWriters {
     }
 
     private static boolean measure(DataSource pool, LayoutEventStore store, int rows) throws Exception {
-        write(pool, endsAfter(Duration.ofSeconds(5))); // for the compiler
+        write(pool, endsAfter(Duration.ofSeconds(5))); // warms up the compiler
         double[] before = write(pool, endsAfter(ALONE));
         OutboxPurge purge = OutboxPurge.builder()
                 .connectionProvider(pool::getConnection)
@@ -81,7 +82,7 @@ public final class PurgeBesideWriters {
         return isWithinBar(alone, beside) && purged.get() == rows;
     }
 
-    /** Whether none of the percentiles is more than the bar times what it was; not if nothing was written. */
+    /** Whether no percentile is larger than its base value times the target. False if nothing was written. */
     static boolean isWithinBar(double[] alone, double[] beside) {
         boolean within = true;
         for (int percent : new int[] {50, 95, 99}) {
@@ -100,7 +101,7 @@ public final class PurgeBesideWriters {
         return () -> System.nanoTime() - end >= 0;
     }
 
-    /** Writes at the steady pace until it is over, and answers the milliseconds of each transaction, sorted. */
+    /** Writes at the constant rate until it is over. Returns the milliseconds of each transaction, sorted. */
     private static double[] write(DataSource pool, BooleanSupplier over) throws Exception {
         ExecutorService writers = Executors.newFixedThreadPool(WRITERS);
         try {
@@ -141,7 +142,7 @@ public final class PurgeBesideWriters {
         return millis;
     }
 
-    /** Events that were delivered eight days ago. */
+    /** Inserts events that were delivered eight days ago. */
     private static void fill(DataSource pool, int rows) throws SQLException {
         String sql = """
                 INSERT INTO bench_outbox (tenant_id, topic, payload, event_id, created_at, published_at)

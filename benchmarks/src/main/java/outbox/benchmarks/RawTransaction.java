@@ -8,7 +8,7 @@ import javax.sql.DataSource;
 final class RawTransaction {
     private RawTransaction() {}
 
-    /** What happens in it. */
+    /** The work in the transaction. */
     interface Work {
         void run(Connection connection) throws SQLException;
     }

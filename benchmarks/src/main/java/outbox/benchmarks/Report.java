@@ -15,7 +15,7 @@ import java.util.Properties;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Writes what was measured: a page of Markdown, a chart, and every single figure as CSV. */
+/** Writes the results: a Markdown page, a chart, and all figures as CSV. */
 final class Report {
     private final Options options;
     private final Product product;
@@ -134,7 +134,7 @@ final class Report {
         return String.join("\n", lines);
     }
 
-    /** Those that only some workloads have, a line for each. */
+    /** Figures that only some workloads have, one line each. */
     private String ownFigures(Workload workload, String name) {
         return Arrays.stream(Metric.values())
                 .filter(metric -> !metric.title().isEmpty())
@@ -175,7 +175,7 @@ final class Report {
         return Text.number(results.spread(workload.id(), name, metric).median());
     }
 
-    /** The worst round. */
+    /** Returns the value of the worst round. */
     private String count(Workload workload, String name, Metric metric) {
         double most = results.spread(workload.id(), name, metric).most();
         return Double.isFinite(most) ? "%,.0f".formatted(most) : "";

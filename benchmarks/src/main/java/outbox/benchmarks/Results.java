@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
 
-/** All measurements of a run on one database. Ratios are taken within a round, between neighbours in time; then their median counts. */
+/**
+ * All measurements of a run on one database. Ratios are computed within a round, between measurements that are close
+ * in time. The result is the median of these ratios.
+ */
 final class Results {
     private final List<Measured> all = new ArrayList<>();
 
@@ -25,7 +28,7 @@ final class Results {
                         && !measured.values().isEmpty());
     }
 
-    /** Median, smallest and largest value of a figure over the rounds; NaN if there is none. */
+    /** Returns median, minimum and maximum of a figure over the rounds; NaN if there is none. */
     Spread spread(String workload, String contender, Metric metric) {
         return Spread.of(all.stream()
                 .filter(measured -> measured.workload().equals(workload)
@@ -33,12 +36,12 @@ final class Results {
                 .mapToDouble(measured -> measured.value(metric)));
     }
 
-    /** The ratios of the rounds between a figure and the same figure of another workload or contender. */
+    /** Returns the ratios between a figure and the same figure of another workload or contender, round by round. */
     Spread ratio(Metric metric, String workload, String contender, String otherWorkload, String otherContender) {
         return ratio(metric, workload, contender, metric, otherWorkload, otherContender);
     }
 
-    /** The same with two figures. */
+    /** Returns the ratios between two different figures, round by round. */
     Spread ratio(
             Metric metric,
             String workload,
@@ -51,7 +54,7 @@ final class Results {
                 round -> value(otherMetric, round, otherWorkload, otherContender));
     }
 
-    /** The ratios of the rounds between a figure and the largest one that any of the others reached in the same round. */
+    /** Returns the ratios between a figure and the largest one of the others in the same round. */
     Spread ratioToBest(Metric metric, String workload, String contender, Collection<String> others) {
         return ratio(
                 round -> value(metric, round, workload, contender),

@@ -1,11 +1,11 @@
 package outbox.benchmarks;
 
 /**
- * What the server did since its start, or between two readings.
+ * The work of the server since its start, or between two readings.
  *
- * @param commits    transactions that ended with a commit
+ * @param commits transactions that ended with a commit
  * @param statements statements that read or change rows; neither BEGIN nor COMMIT
- * @param logBytes   bytes of write-ahead log
+ * @param logBytes bytes of write-ahead log
  */
 record ServerCounters(long commits, long statements, long logBytes) {
 
@@ -14,7 +14,7 @@ record ServerCounters(long commits, long statements, long logBytes) {
                 commits - earlier.commits, statements - earlier.statements, logBytes - earlier.logBytes);
     }
 
-    /** Without the queries of the benchmark itself, each of which is a statement and a commit. */
+    /** Subtracts the queries of the benchmark itself. Each of them is one statement and one commit. */
     ServerCounters withoutProbes(int probes) {
         return new ServerCounters(commits - probes, statements - probes, logBytes);
     }

@@ -1,6 +1,6 @@
 package outbox.benchmarks;
 
-/** How large the workloads are. */
+/** The sizes of the workloads. */
 record Sizes(
         int writes,
         int events,

@@ -11,13 +11,16 @@ import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
 
-/** A node of a peer that lives in a Spring context. */
+/** A node of a peer that runs in a Spring context. */
 abstract class SpringNode implements Contender.Node {
     final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
 
     private final SpringTransactions transactions;
 
-    /** The context gets the data source, its transactions and the ledger as beans, and does not start the bean named {@code delivery}. */
+    /**
+     * The context gets the data source, its transactions and the ledger as beans. It does not start the bean named
+     * {@code delivery}.
+     */
     SpringNode(NodeSetup setup, Class<?> configuration, Map<String, Object> properties, String delivery) {
         context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("benchmark", properties));
         context.getBeanFactory().registerSingleton("dataSource", setup.dataSource()); // not closed with the context
@@ -50,7 +53,7 @@ abstract class SpringNode implements Contender.Node {
         context.close();
     }
 
-    /** Starts everything but the bean that delivers. */
+    /** Starts all beans except the one that delivers. */
     private static final class PatientLifecycle extends DefaultLifecycleProcessor {
         private final String delivery;
 

@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.util.List;
 import javax.sql.DataSource;
 
-/** Business transactions of the peers that join Spring's. */
+/** The business transactions of peers that join Spring's transactions. */
 final class SpringTransactions {
     private final DataSource dataSource;
     private final TransactionTemplate transactions;
@@ -24,7 +24,7 @@ final class SpringTransactions {
         transactions = new TransactionTemplate(manager);
     }
 
-    /** How a peer writes an event in the transaction of the thread. */
+    /** Writes an event of a peer in the transaction of the thread. */
     interface EventWrite {
         void write(Event event);
     }

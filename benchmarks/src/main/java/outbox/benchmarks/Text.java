@@ -2,11 +2,11 @@ package outbox.benchmarks;
 
 import outbox.benchmarks.Results.Spread;
 
-/** Numbers as people read them. */
+/** Formats numbers for people. */
 final class Text {
     private Text() {}
 
-    /** Three digits that count. */
+    /** Formats with three significant digits. */
     static String number(double value) {
         if (!Double.isFinite(value)) {
             return "";
@@ -18,7 +18,7 @@ final class Text {
         return size >= 10 ? "%.1f".formatted(value) : "%.2f".formatted(value);
     }
 
-    /** Median, and the range if there is one. */
+    /** Formats the median, and the range if there is one. */
     static String spread(Spread spread) {
         if (!spread.isKnown()) {
             return "";

@@ -43,12 +43,13 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Events per second to RabbitMQ, persistent and confirmed, into a durable queue: by a publisher that waits for each confirm, by one that is pipelined by hand, by the transport alone, and
- * through the outbox to a consumer with an inbox. They take turns; the median counts, and the ratios are of one run on one machine.
+ * Events per second to RabbitMQ, persistent and confirmed, into a durable queue. Compares a publisher that waits for
+ * each confirm, a publisher that is pipelined by hand, the transport alone, and the outbox with a consumer that has
+ * an inbox. They take turns. The result is the median, and the ratios are those of one run on one machine.
  */
 public final class ToRabbit {
 
-    private static final int WINDOW = 512; // in flight, of all but the plain one
+    private static final int WINDOW = 512; // messages in flight; not used by the plain publisher
     private static final int ROUNDS = 3;
     private static final Duration LIMIT = Duration.ofMinutes(5);
     private static final String EXCHANGE = "bench";
@@ -66,12 +67,12 @@ public final class ToRabbit {
     }
 
     private interface Way {
-        /** The events per second. */
+        /** Returns the events per second. */
         double run(int count) throws Exception;
     }
 
     public static void main(String[] arguments) throws Exception {
-        Locale.setDefault(Locale.ROOT); // numbers look the same everywhere
+        Locale.setDefault(Locale.ROOT); // the same number format on all machines
         int events = arguments.length == 0 ? 20_000 : Integer.parseInt(arguments[0]);
         try (RabbitServer rabbit = RabbitServer.start();
                 BenchServer server = BenchServer.start(Product.POSTGRESQL)) {
@@ -104,12 +105,13 @@ public final class ToRabbit {
         AbstractJdbcEventStore store = JdbcEventStores.detect(pool);
         OutboxSchema.create(pool, store);
         Map<String, Way> ways = new LinkedHashMap<>();
-        ways.put("confirm per message", count -> plain(Math.max(1, count / 10))); // slow enough for a tenth
+        // slow, so a tenth of the messages is enough
+        ways.put("confirm per message", count -> plain(Math.max(1, count / 10)));
         ways.put("raw, pipelined", this::pipelined);
         ways.put("transport", this::transport);
         ways.put("outbox to consumer with inbox", count -> throughOutbox(store, count));
         Map<String, double[]> perSecond = new LinkedHashMap<>();
-        for (int round = 0; round <= ROUNDS; round++) { // the first one is for the compiler
+        for (int round = 0; round <= ROUNDS; round++) { // the first round warms up the compiler
             for (Map.Entry<String, Way> way : ways.entrySet()) {
                 double measured = way.getValue().run(round == 0 ? Math.max(1, events / 4) : events);
                 purgeQueue();
@@ -156,7 +158,7 @@ public final class ToRabbit {
                 .build();
     }
 
-    /** What all of them send, made beforehand for those that are measured without the making. */
+    /** Creates the messages in advance, for the publishers whose measurement excludes this step. */
     private static List<RabbitMessage> messages(int count) {
         List<RabbitMessage> messages = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
@@ -249,7 +251,7 @@ public final class ToRabbit {
                 .build();
     }
 
-    /** From a full table to the last effect: claim, publish, mark, consume and remember. */
+    /** Measures from a full table to the last effect: claim, publish, mark, consume and write the inbox mark. */
     private double throughOutbox(AbstractJdbcEventStore store, int count) throws Exception {
         DataSourceConnectionProvider connections = new DataSourceConnectionProvider(pool);
         write(connections, store, count);

@@ -18,9 +18,10 @@ import java.util.stream.IntStream;
 import javax.sql.DataSource;
 
 /**
- * One measurement: a fresh database with the tables of a contender, and fresh nodes with fresh pools.
+ * One measurement: a new database with the tables of a contender, and new nodes with new pools.
  *
- * <p>The counters are read when the nodes and their pools are closed: a PostgreSQL backend tells what it did only when it has been idle for a while, or ends.
+ * <p>The counters are read after the nodes and their pools are closed: a PostgreSQL backend reports its work only
+ * after it has been idle for a while, or when it ends.
  */
 final class Trial implements AutoCloseable {
     private static final int BACKLOG_CHUNK = 500;
@@ -38,7 +39,7 @@ final class Trial implements AutoCloseable {
     private final List<Node> nodes = new ArrayList<>();
     private ServerCounters before = new ServerCounters(0, 0, 0); // set by begin
     private @Nullable Invoicing invoicing;
-    private int probes; // queries that were asked since begin
+    private int probes; // number of own queries since begin
 
     Trial(BenchServer server, Contender contender, Plan plan) throws Exception {
         this(
@@ -49,7 +50,7 @@ final class Trial implements AutoCloseable {
                 contender.invoicesPerSecond());
     }
 
-    /** Without invoices, unless the workload writes them. */
+    /** No invoices are written in the background; the workload may write some itself. */
     Trial(BenchServer server, Contender contender, Plan plan, Destination destination) throws Exception {
         this(server, contender, plan, destination, 0);
     }
@@ -87,7 +88,7 @@ final class Trial implements AutoCloseable {
         return pool;
     }
 
-    /** Writes all events of the plan before anything is delivered, by a node that is gone afterwards. */
+    /** Writes all events of the plan before the delivery starts, with a node that is then closed. */
     void writeBacklog() throws Exception {
         try (HikariDataSource pool = pool(2);
                 Node node = contender.node(setup(pool))) {
@@ -104,7 +105,10 @@ final class Trial implements AutoCloseable {
         server.analyze(database);
     }
 
-    /** Writes invoices, numbered after the events of the plan, before anything is delivered, by a node that is gone afterwards. */
+    /**
+     * Writes invoices before the delivery starts, with a node that is then closed. Their numbers follow those
+     * of the plan.
+     */
     void writeInvoices(int count) throws Exception {
         try (HikariDataSource pool = pool(2);
                 Node node = contender.node(setup(pool))) {
@@ -117,7 +121,7 @@ final class Trial implements AutoCloseable {
         server.analyze(database);
     }
 
-    /** Creates the nodes, which deliver nothing yet. */
+    /** Creates the nodes. They do not deliver yet. */
     void createNodes(UnaryOperator<DataSource> around) throws Exception {
         for (int i = 0; i < plan.nodes(); i++) {
             HikariDataSource pool = pool(Plan.CONNECTIONS / plan.nodes());
@@ -130,7 +134,7 @@ final class Trial implements AutoCloseable {
         return new NodeSetup(server.product(), dataSource, ledger, plan.ordered(), destination, plan.workers());
     }
 
-    /** From here on the server's work counts. */
+    /** Begins to count the work of the server. */
     void begin() throws SQLException {
         server.settle();
         before = server.counters(database);
@@ -144,14 +148,14 @@ final class Trial implements AutoCloseable {
         startInvoices();
     }
 
-    /** From now on invoices are written beside, if the contender has any. */
+    /** Begins to write invoices in the background, if the contender has any. */
     void startInvoices() {
         if (invoicesPerSecond > 0) {
             invoicing = Invoicing.start(plan, nodes.get(0), invoicesPerSecond);
         }
     }
 
-    /** The node that a writer writes to. */
+    /** Returns the node of a writer. */
     Node node(int writer) {
         return nodes.get(writer % nodes.size());
     }
@@ -160,7 +164,10 @@ final class Trial implements AutoCloseable {
         return ledger;
     }
 
-    /** Waits until the listener saw every event and the database has none left to do; false if the time ran out before. */
+    /**
+     * Waits until the listener has received every event and the database has no pending event. Returns false if the
+     * time limit passes first.
+     */
     boolean awaitDone(long untilNanoTime) throws InterruptedException, SQLException {
         if (!ledger.awaitAll(untilNanoTime)) {
             return false;
@@ -174,12 +181,12 @@ final class Trial implements AutoCloseable {
         return true;
     }
 
-    /** How many events the database says are not done. */
+    /** Returns how many events are not done in the database. */
     long pending() throws SQLException {
         return count(contender.pendingSql());
     }
 
-    /** Waits until a query counts so many; false if the time ran out before. */
+    /** Waits until a query returns this count. Returns false if the time limit passes first. */
     boolean awaitCount(String sql, int count, long untilNanoTime) throws InterruptedException, SQLException {
         while (count(sql) < count) {
             if (System.nanoTime() > untilNanoTime) {
@@ -190,7 +197,7 @@ final class Trial implements AutoCloseable {
         return true;
     }
 
-    /** The answer of a query, which is not counted among the server's work. */
+    /** Runs a query that is not counted as work of the server, and returns its result. */
     long count(String sql) throws SQLException {
         probes++;
         try (Statement statement = probe.createStatement();
@@ -200,7 +207,7 @@ final class Trial implements AutoCloseable {
         }
     }
 
-    /** Ends the nodes and answers what the server did since {@link #begin()}. */
+    /** Closes the nodes and returns the work of the server since {@link #begin()}. */
     ServerCounters end() throws SQLException {
         closeNodes();
         probe.close();

@@ -2,16 +2,16 @@ package outbox.benchmarks;
 
 import java.util.List;
 
-/** A question to the contenders. */
+/** A measurement that all its contenders run. */
 interface Workload {
 
     /** The name in options and reports, such as W2. */
     String id();
 
-    /** What is measured, in a line. */
+    /** Describes the measurement in one line. */
     String title();
 
-    /** The contenders that it is for. */
+    /** Returns the names of the contenders that take part. */
     List<String> contenders();
 
     Measured run(BenchServer server, Contender contender, int round) throws Exception;

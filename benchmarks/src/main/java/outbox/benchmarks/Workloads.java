@@ -7,11 +7,12 @@ import java.util.stream.Stream;
 /** The workloads by their ids. */
 final class Workloads {
     private static final Duration CAP = Duration.ofSeconds(60);
-    private static final Duration DRAIN_CAP = Duration.ofSeconds(20); // a drain is steady: its rate is known by then
+    // a drain has a constant rate, which is known by then
+    private static final Duration DRAIN_CAP = Duration.ofSeconds(20);
     private static final int SLOW_WORKERS = 64;
     private static final int SLOW_MILLIS = 20;
 
-    private static final int EVERY = 20; // plain events for one that uses delivery control
+    private static final int EVERY = 20; // plain events per event with delivery control
 
     private static final List<String> OURS = List.of("outbox");
     private static final List<String> CONTROL = List.of("outbox-control");
@@ -25,7 +26,10 @@ final class Workloads {
 
     private Workloads() {}
 
-    /** In the order of a round: those that are compared with each other stand together, and W7x1 is W2 once more, for them. */
+    /**
+     * Returns the workloads in the order of a round. Workloads that are compared with each other are next to each
+     * other. W7x1 repeats W2 close in time to the workloads that are compared with it.
+     */
     static List<Workload> of(Sizes sizes) {
         Plan events = Plan.of(sizes.events(), sizes.aggregates());
         Plan ordered = events.inOrder();

@@ -5,9 +5,10 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * Transactions per second while nothing is delivered. What the server did is counted with the warm-up, because a PostgreSQL backend tells of its commits late.
+ * Transactions per second without any delivery. The work of the server includes the warm-up, because a PostgreSQL
+ * backend reports its commits late.
  *
- * @param warmUp how many transactions the same writers make on the same connections before those that count
+ * @param warmUp how many transactions the same writers execute on the same connections before the measurement
  */
 record WriteCost(String id, String title, Plan plan, int warmUp, List<String> contenders) implements Workload {
 

@@ -9,28 +9,31 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** The threads that make business changes. Writer w makes the changes w, w + 8, w + 16 and so on, one after the other. */
+/**
+ * The threads that make business changes. Writer w makes the changes w, w + 8, w + 16 and so on, one
+ * after the other.
+ */
 final class Writers {
     private static final int TRIES = 100;
 
     private Writers() {}
 
-    /** What a writer does for an event. */
+    /** The work of a writer for one event. */
     interface Write {
         void write(int writer, Event event) throws Exception;
     }
 
-    /** Something that may be tried again. */
+    /** A change that can be repeated. */
     interface Change {
         void make() throws Exception;
     }
 
-    /** Lets all writers write all events of the plan, and answers when they began, by {@link System#nanoTime()}. */
+    /** Lets the writers write all events of the plan. Returns when they began, by {@link System#nanoTime()}. */
     static long run(Plan plan, Write write) throws Exception {
         return run(plan, 0, plan.events(), write);
     }
 
-    /** Lets all writers write the events from a number on and before another one. */
+    /** Lets the writers write the events from one number up to, but not including, another. */
     static long run(Plan plan, int from, int before, Write write) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(Plan.WRITERS);
         CountDownLatch start = new CountDownLatch(1);
@@ -60,7 +63,10 @@ final class Writers {
         }
     }
 
-    /** Some contenders deadlock now and then on MariaDB; their users would try again, and so do we. */
+    /**
+     * Repeats the change after a deadlock. Some contenders deadlock occasionally on MariaDB, and their users would
+     * retry too.
+     */
     static void withRetry(Change change) throws Exception {
         for (int attempt = 1; ; attempt++) {
             try {

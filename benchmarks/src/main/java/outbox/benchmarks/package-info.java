@@ -1,4 +1,4 @@
-/** The library side by side with raw JDBC and with its peers, on real databases. */
+/** Compares the library with raw JDBC and with its peers, on real databases. */
 @NullMarked
 package outbox.benchmarks;
 

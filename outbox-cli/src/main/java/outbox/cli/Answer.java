@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A JSON object in the order of its making; it may hold null, unlike {@link Map#of}. */
+/** A JSON object that keeps the order of insertion. Unlike {@link Map#of}, it accepts null values. */
 final class Answer {
 
     private final Map<String, @Nullable Object> fields = new LinkedHashMap<>();

@@ -13,10 +13,10 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The value of the header Authorization in a file, such as {@code Bearer …}, with nothing else in it but a line break
- * at its end. Read again at most once a second, so that a renewed
- * value is used without a restart. If it cannot be read, or is not fit for a header, the value before it goes on. It
- * is never shown. Thread-safe.
+ * The value of the header Authorization, such as {@code Bearer …}, read from a file. The file contains only the value
+ * and an optional line break at the end. It is read again at most once a second, so a renewed value is used without a
+ * restart. If the file cannot be read, or its content is not valid in a header, the previous value stays in use. The
+ * value is never printed. Thread-safe.
  */
 final class AuthorizationFile implements Supplier<String> {
 
@@ -26,11 +26,11 @@ final class AuthorizationFile implements Supplier<String> {
     private final Path file;
     private final Secrets secrets;
     private final LongSupplier nanoTime;
-    private String value; // guarded by this, as everything below
+    private String value; // guarded by this, like the two fields below
     private long nextReadNanos;
     private boolean failed;
 
-    /** @throws IllegalArgumentException that says what is wrong with the file, without what is in it */
+    /** @throws IllegalArgumentException if the file cannot be used; the message does not contain the value */
     AuthorizationFile(String file, Secrets secrets, LongSupplier nanoTime) {
         this.file = Path.of(file);
         this.secrets = secrets;
@@ -61,7 +61,7 @@ final class AuthorizationFile implements Supplier<String> {
             failed = false;
         } catch (IllegalArgumentException e) {
             if (!failed) {
-                failed = true; // told once
+                failed = true; // log only the first failure
                 LOG.log(Level.WARNING, e.getMessage() + ". The value that was read last is used until then.");
             }
         }
@@ -80,7 +80,9 @@ final class AuthorizationFile implements Supplier<String> {
         }
     }
 
-    /** @throws IllegalArgumentException without the value, if it is not fit for a header */
+    /**
+     * @throws IllegalArgumentException if the value is not valid in a header; the message does not contain the value
+     */
     static String checked(String value) {
         HttpTransport.named("check").header("Authorization", value);
         return value;

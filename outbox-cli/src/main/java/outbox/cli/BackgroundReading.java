@@ -12,19 +12,19 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Something that is read from the database again and again on a thread of its own, so that who wants to know never
- * waits for it. After each read it rests for the interval, or ten times as long as the read took if that is longer.
+ * Reads a value from the database repeatedly on its own thread, so that callers never wait for the database. After
+ * each read the thread waits for the interval, or for ten times the duration of the read if that is longer.
  * Thread-safe.
  */
 final class BackgroundReading<T> implements AutoCloseable {
 
-    /** What was read, and how long ago that was. */
+    /** A value and its age. */
     record Sample<T>(T value, Duration age) {}
 
     private record Read<T>(T value, long nanos) {}
 
     private static final Logger LOG = SafeLogger.of(BackgroundReading.class);
-    private static final int REST = 10; // times the time of a read
+    private static final int REST = 10; // a pause is at least this many times as long as the read before it
 
     private final String what;
     private final Callable<T> source;
@@ -32,7 +32,7 @@ final class BackgroundReading<T> implements AutoCloseable {
     private final long startNanos = System.nanoTime();
     private final CountDownLatch closing = new CountDownLatch(1);
     private final Thread thread;
-    private volatile @Nullable Read<T> last; // its thread writes
+    private volatile @Nullable Read<T> last; // written by the reading thread
 
     private BackgroundReading(String what, Callable<T> source, Duration interval) {
         this.what = what;
@@ -42,20 +42,19 @@ final class BackgroundReading<T> implements AutoCloseable {
         thread.setDaemon(true);
     }
 
-    /** Starts to read at once. */
     static <T> BackgroundReading<T> start(String what, Callable<T> source, Duration interval) {
         BackgroundReading<T> reading = new BackgroundReading<>(what, source, interval);
         reading.thread.start();
         return reading;
     }
 
-    /** The last that was read; empty if nothing was yet. */
+    /** The last value read; empty before the first successful read. */
     Optional<Sample<T>> last() {
         Read<T> read = last;
         return read == null ? Optional.empty() : Optional.of(new Sample<>(read.value(), since(read.nanos())));
     }
 
-    /** Since the last read that succeeded, or since the start. */
+    /** The time since the last successful read, or since the start if there was none. */
     Duration sinceSuccess() {
         Read<T> read = last;
         return since(read == null ? startNanos : read.nanos());
@@ -87,7 +86,7 @@ final class BackgroundReading<T> implements AutoCloseable {
         try {
             return closing.await(nanos, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
-            return true; // by close
+            return true; // close() interrupts the thread
         }
     }
 

@@ -1,12 +1,12 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.BlockedAggregate;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
+import outbox.order.BlockedAggregate;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 
-/** Shows the aggregates whose later events wait for one that is dead or fails. */
+/** Shows the aggregates whose later events wait for an event that is dead or fails. */
 @Command(
         name = "blocked",
         mixinStandardHelpOptions = true,
@@ -94,7 +94,7 @@ final class BlockedCommand implements Callable<Integer> {
         return ExitCode.OK;
     }
 
-    /** The first events that are to be tried again, while others of their aggregates wait. */
+    /** Adds aggregates whose first pending event waits for a retry while later events wait for it. */
     private void addFailing(OutboxAdmin admin, List<Blocked> blocked) {
         Set<String> known = new HashSet<>();
         blocked.forEach(one -> known.add(one.aggregateType() + "\n" + one.aggregateId()));

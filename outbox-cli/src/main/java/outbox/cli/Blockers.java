@@ -16,17 +16,20 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Finds who holds the lock that a session waits for, by asking on another connection while it waits. */
+/**
+ * Finds the sessions that hold the lock for which another session waits. It queries the database on a second
+ * connection while the first one waits.
+ */
 final class Blockers {
 
-    /** Binds: the process that waits. */
+    /** Binds: process id of the waiting session. */
     private static final String POSTGRES = """
             SELECT b.pid, a.usename, a.application_name, a.state, a.xact_start, LEFT(a.query, 120)
               FROM unnest(pg_blocking_pids(?)) AS b (pid)
               LEFT JOIN pg_stat_activity a ON a.pid = b.pid
             """;
 
-    /** Binds: the connection that waits. */
+    /** Binds: id of the waiting connection. */
     private static final String MARIADB = """
             SELECT b.trx_mysql_thread_id, p.user, p.host, p.command, b.trx_started, LEFT(p.info, 120)
               FROM information_schema.innodb_lock_waits w
@@ -36,17 +39,21 @@ final class Blockers {
              WHERE r.trx_mysql_thread_id = ?
             """;
 
-    /** Binds: the connection that waits. */
+    /**
+     * Binds: id of the waiting connection. "+ 0" prevents MySQL 8.0.12 from using its indexes: with them the join
+     * finds no rows.
+     */
     private static final String MYSQL = """
             SELECT b.trx_mysql_thread_id, p.user, p.host, p.command, b.trx_started, LEFT(p.info, 120)
               FROM performance_schema.data_lock_waits w
-              JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_engine_transaction_id
-              JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_engine_transaction_id
+              JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_engine_transaction_id + 0
+              JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_engine_transaction_id + 0
               LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id
              WHERE r.trx_mysql_thread_id = ?
             """;
 
-    private static final int LOOKS = 4; // within the limit; the last one is not made
+    // the limit is divided into this many intervals; the last look would come too late
+    private static final int LOOKS = 4;
 
     private static final ScheduledExecutorService TIMER = Executors.newSingleThreadScheduledExecutor(task -> {
         Thread thread = new Thread(task, "outbox-blockers");
@@ -96,17 +103,17 @@ final class Blockers {
         }
     }
 
-    /** Begins to look from time to time, until the answer is closed. */
+    /** Looks for blockers at intervals until the returned object is closed. */
     Watch watch(Duration limit) {
         return new Watch(limit);
     }
 
-    /** One statement that may wait. */
+    /** Watches one statement that may wait for a lock. */
     final class Watch implements AutoCloseable {
 
         private final long endNanos;
         private final @Nullable Future<?> looks;
-        private volatile @Nullable String found; // by the timer
+        private volatile @Nullable String found; // written by the timer
 
         private Watch(Duration limit) {
             endNanos = System.nanoTime() + limit.toNanos();
@@ -119,17 +126,17 @@ final class Blockers {
                 String now = ask();
                 found = now == null ? found : now;
             } catch (SQLException e) {
-                // then nobody is named; the statement itself fails soon
+                // No blocker is reported; the waiting statement itself fails soon.
             }
         }
 
-        /** Who was last seen to hold the lock, and what to do about it. */
+        /** The sessions that last held the lock, and how to end them. */
         @Nullable
         String found() {
             return found;
         }
 
-        /** Whether the limit has passed. */
+        /** Whether the time limit has passed. */
         boolean isOver() {
             return System.nanoTime() - endNanos >= 0;
         }

@@ -8,7 +8,7 @@ import java.net.URISyntaxException;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
 
-/** Where a broker is, and who connects to it. */
+/** The address of a broker and the user who connects to it. */
 final class BrokerAddress {
 
     private static final int CONNECT_MILLIS = (int) Duration.ofSeconds(10).toMillis();
@@ -16,9 +16,10 @@ final class BrokerAddress {
     private BrokerAddress() {}
 
     /**
-     * A factory of connections to the broker.
+     * Returns a factory of connections to the broker.
      *
-     * @param isFlag whether the URI is an argument, which others can read: then it must not hold a password
+     * @param isFlag whether the URI is a command line argument; other users can read those, so it must not contain a
+     *     password
      * @param origin where the URI was set
      * @throws IllegalArgumentException if the URI cannot be used
      */
@@ -40,7 +41,7 @@ final class BrokerAddress {
         }
     }
 
-    /** Sets what is given, and keeps the password from being shown. */
+    /** Sets user and password if they are given, and adds the password to the secrets. */
     static void authenticate(
             ConnectionFactory factory, @Nullable String user, @Nullable String password, Secrets secrets) {
         if (user != null && !user.isBlank()) {

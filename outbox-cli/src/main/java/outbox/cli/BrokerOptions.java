@@ -5,7 +5,10 @@ import org.jspecify.annotations.Nullable;
 import outbox.rabbitmq.DeadLetters;
 import picocli.CommandLine.Option;
 
-/** How the broker and its dead-letter queue are known: by flags or the environment. There is no flag for the password itself: others can read the arguments of a process. */
+/**
+ * The broker and its dead-letter queue, set by flags or by the environment. There is no flag for the password,
+ * because other users can read the arguments of a process.
+ */
 final class BrokerOptions {
 
     private static final String URI_VARIABLE = "OUTBOX_AMQP_URI";

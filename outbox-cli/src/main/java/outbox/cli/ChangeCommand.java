@@ -16,9 +16,9 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /**
- * Changes events: those that are named, or those that a filter finds, which then needs a cap. The way is that of the
- * runbook: shown first, confirmed, done once, recorded in outbox_audit. What is stopped on its way tells how far it
- * came, and how to go on.
+ * Changes events: those named by id, or those that match a filter. A filter needs a cap. The command follows the
+ * runbook: it shows the plan, asks for confirmation, makes the change once, and records it in outbox_audit. If it is
+ * interrupted, it reports how many events it changed and prints the command that continues.
  */
 abstract class ChangeCommand implements Callable<Integer> {
 
@@ -46,29 +46,29 @@ abstract class ChangeCommand implements Callable<Integer> {
     private boolean isContinuing;
 
     @Spec
-    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     ChangeCommand(Io io) {
         this.io = io;
     }
 
-    /** The events that are named; none if they are to be found. */
+    /** The ids of the named events; empty if a filter selects the events. */
     abstract List<String> eventIds();
 
-    /** Refuses what the command needs for many events and was not given. */
+    /** Refuses a bulk change if an option that it needs is missing. */
     abstract void checkBulk();
 
-    /** Whether the command itself says which events, so that no filter is needed. */
+    /** Whether the command itself selects the events, so that no filter is needed. */
     boolean isNarrow() {
         return false;
     }
 
-    /** Puts the filter into the request. */
+    /** Sets the filter of the request. */
     void choose(AdminRequest.Builder request, EventFilter chosen) {
         request.filter(chosen);
     }
 
-    /** Adds what only this command has. */
+    /** Sets the fields of the request that are specific to this command. */
     abstract void complete(AdminRequest.Builder request);
 
     abstract AdminResult run(Target target, AdminRequest request);
@@ -77,7 +77,7 @@ abstract class ChangeCommand implements Callable<Integer> {
 
     abstract String sql(ChangeSql sql, AdminRequest request);
 
-    /** Refuses a table that has no place for what is asked. */
+    /** Refuses a table whose layout does not support this change. */
     void check(Target target) {}
 
     @Override
@@ -105,7 +105,7 @@ abstract class ChangeCommand implements Callable<Integer> {
                     "There is no request " + look.requestId() + " to go on with. Leave out --continue.");
         }
         Optional<Integer> refused = wasMade && !isContinuing
-                ? Optional.<Integer>empty() // it was done before: asking again only tells
+                ? Optional.<Integer>empty() // already made: nothing to confirm, the result is only reported
                 : change.confirm(io, plan);
         if (refused.isPresent() && !(isContinuing && plan.rows() == 0)) {
             return refused.get();
@@ -152,8 +152,8 @@ abstract class ChangeCommand implements Callable<Integer> {
 
     private void requireBulk() {
         if (!filter.isNarrow() && !isNarrow()) {
-            throw new SettingsException("Name the events, or give a filter beside the status: --type, --aggregate-type,"
-                    + " --aggregate-id, --tenant, --key, --error, --from or --before.");
+            throw new SettingsException("Name the events, or give a filter other than the status: --type,"
+                    + " --aggregate-type, --aggregate-id, --tenant, --key, --error, --from or --before.");
         }
         if (cap == null) {
             throw new SettingsException("A filter needs --cap N: how many events are changed at most.");

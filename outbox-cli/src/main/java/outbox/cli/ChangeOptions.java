@@ -5,7 +5,7 @@ import picocli.CommandLine.Option;
 
 import java.util.Optional;
 
-/** Who changes something, why, and whether it is confirmed. */
+/** The actor and the reason of a change, and whether it is confirmed. */
 final class ChangeOptions {
 
     @Option(
@@ -49,7 +49,7 @@ final class ChangeOptions {
         return json;
     }
 
-    /** Shows the plan, and finds out whether to do it: empty if so, else the exit code. */
+    /** Shows the plan and asks for confirmation. Returns empty if the change may be made, else the exit code. */
     Optional<Integer> confirm(Io io, Plan plan) {
         if (!json) {
             plan.print(io.out());

@@ -15,7 +15,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** The statements of a change as a person would write them, with their values. Only shown: what runs binds its values and goes in portions. */
+/**
+ * The statements of a change with their values, as a person would write them. They are only shown: the statements
+ * that run bind their values and change a limited number of rows each.
+ */
 final class ChangeSql {
 
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS");
@@ -84,7 +87,7 @@ final class ChangeSql {
                  WHERE %s""".formatted(subject.table(), where(filter));
     }
 
-    /** The statement for the events of one group of errors; which those are no statement can tell. */
+    /** Adds a comment with the fingerprint of the error group. SQL cannot compute the fingerprint. */
     static String ofGroup(String sql, String fingerprint) {
         return sql + "\n-- of them those whose errors have the fingerprint " + fingerprint;
     }

@@ -2,10 +2,7 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.jdbc.AbstractJdbcEventStore;
-import outbox.jdbc.H2EventStore;
 import outbox.jdbc.JdbcEventStores;
-import outbox.jdbc.MySqlEventStore;
-import outbox.jdbc.PostgresEventStore;
 import outbox.jdbc.TableName;
 import outbox.spi.PrintableText;
 
@@ -23,7 +20,8 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 
 /**
- * The database that the command works on, reached by its driver without a pool: a command needs one connection at a time, and sees it as the driver and the server set it up. Thread-safe.
+ * The database of the command, reached through its JDBC driver without a pool. A command needs one connection at a
+ * time, and must see the connection as the driver and the server configure it. Thread-safe.
  */
 final class Database implements DataSource {
 
@@ -33,15 +31,15 @@ final class Database implements DataSource {
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
     private static final Duration SHORTEST = Duration.ofSeconds(1);
     private static final Duration LONGEST = Duration.ofHours(24);
-    private static final Duration SILENCE = Duration.ofMinutes(1); // longer than a relay waits for any answer
-    private static final Duration AFTER_LIMIT = Duration.ofSeconds(5); // so that a statement is cancelled first
+    private static final Duration SILENCE = Duration.ofMinutes(1); // longer than a relay waits for any statement
+    private static final Duration AFTER_LIMIT = Duration.ofSeconds(5); // so that the statement timeout comes first
 
     private final String url;
     private final @Nullable String user;
     private final @Nullable String password;
 
     private final Duration connectLimit;
-    private final @Nullable Duration limit; // of every statement; null if who uses it has limits of its own
+    private final @Nullable Duration limit; // of every statement; null if the caller has its own limits
 
     private Database(
             String url,
@@ -56,13 +54,13 @@ final class Database implements DataSource {
         this.limit = limit;
     }
 
-    /** The same database, whose every statement ends within this time. */
+    /** Returns the same database with a time limit for every statement. */
     Database within(Duration newLimit) {
         Duration connect = newLimit.compareTo(CONNECT_LIMIT) < 0 ? newLimit : CONNECT_LIMIT;
         return new Database(url, user, password, connect, newLimit);
     }
 
-    /** What is set for it; empty if nothing is. */
+    /** The configured time limit; empty if there is none. */
     static Optional<Duration> timeout(Settings settings) {
         return settings.readOptional(Setting.JDBC_TIMEOUT, text -> {
             Duration span = Durations.parse(text);
@@ -74,9 +72,9 @@ final class Database implements DataSource {
         });
     }
 
-    /** Null if the settings have problems; they have been told then. */
+    /** Returns null if the settings have problems; these have been added to the settings. */
     static @Nullable Database of(Settings settings, Secrets secrets) {
-        settings.text(Setting.JDBC_URL).ifPresent(secrets::addUrl); // also if it is refused
+        settings.text(Setting.JDBC_URL).ifPresent(secrets::addUrl); // even if it is refused below
         boolean isArgument =
                 settings.origin(Setting.JDBC_URL).equals(Setting.JDBC_URL.flag().orElse(""));
         String url = settings.read(Setting.JDBC_URL, text -> withDriver(withoutPassword(text, isArgument)));
@@ -89,7 +87,7 @@ final class Database implements DataSource {
         if (url == null) {
             return null;
         }
-        secrets.addUrl(url); // as the driver gets it
+        secrets.addUrl(url); // the URL as passed to the driver
         Duration connect = timeout(settings)
                 .filter(span -> span.compareTo(CONNECT_LIMIT) < 0)
                 .orElse(CONNECT_LIMIT);
@@ -97,9 +95,9 @@ final class Database implements DataSource {
     }
 
     /**
-     * Refuses a URL with a password before any driver sees it. The one of the user has settings of its own. One of a
-     * key store has not, and may stand in the environment or the file, but not in the arguments, which others can
-     * read.
+     * Refuses a URL with a password before any driver sees it. The password of the database user has its own
+     * settings. The password of a key store has none: it is allowed in a URL from the environment or the file, but
+     * not in an argument, because other users can read arguments.
      */
     private static String withoutPassword(String url, boolean isArgument) {
         if (UrlPasswords.hasLogin(url) || isArgument && UrlPasswords.hasAny(url)) {
@@ -113,14 +111,17 @@ final class Database implements DataSource {
         return url;
     }
 
-    /** Whether a URL has parameters, or a user, so that it may hold a password. */
+    /** Whether a URL has parameters or a user, and so may contain a password. */
     static boolean mayHoldSecret(String url) {
         return url.matches(".*[?;&].*|.*@.*");
     }
 
-    /** The URL by which one of our drivers takes it: MariaDB's serves MySQL, but not under its name. */
+    /**
+     * Returns the URL in a form that an available driver accepts. The driver of MariaDB also serves MySQL, but only
+     * under a URL of MariaDB.
+     */
     private static String withDriver(String url) {
-        JdbcEventStores.detect(url); // refuses an unknown database, with the known ones
+        JdbcEventStores.detect(url); // refuses an unknown database and lists the known ones
         if (hasDriver(url)) {
             return url;
         }
@@ -140,7 +141,7 @@ final class Database implements DataSource {
         try {
             return driver.acceptsURL(url);
         } catch (SQLException e) {
-            throw new IllegalArgumentException( // without its message, which may quote the URL
+            throw new IllegalArgumentException( // the driver's message may quote the URL
                     "the driver " + driver.getClass().getName() + " refuses the URL", e);
         }
     }
@@ -159,37 +160,28 @@ final class Database implements DataSource {
         return password;
     }
 
-    /** The name of its store: h2, mysql or postgresql. */
+    /** The name of the event store: h2, mysql, postgresql, or that of a dialect that was registered. */
     String product() {
         return JdbcEventStores.detect(url).name();
     }
 
-    /** The checked name of a table of this database. */
+    /** Checks and returns the name of a table of this database. */
     String table(String text) {
         return table(product(), text);
     }
 
-    /** The checked name of a table, as the database keeps it: PostgreSQL folds what is not in quotes, and the library's own SQL has quotes. */
+    /**
+     * Checks a table name and returns it as the database stores it. PostgreSQL folds unquoted names to lower case,
+     * but the SQL of the library quotes names.
+     */
     static String table(String product, String text) {
         String name = new TableName(text).value();
         return product.equals("postgresql") ? name.toLowerCase(Locale.ROOT) : name;
     }
 
-    /** The store for a table of this database that is of the shipped kind. */
+    /** The event store for a table of layout EVENT in this database. */
     AbstractJdbcEventStore store(String table) {
-        return store(product(), table);
-    }
-
-    /** The store with this name, for the given table. */
-    static AbstractJdbcEventStore store(String name, String table) {
-        return switch (JdbcEventStores.get(name).name()) {
-            case "h2" -> new H2EventStore(table);
-            case "mysql" -> new MySqlEventStore(table);
-            case "postgresql" -> new PostgresEventStore(table);
-            default ->
-                throw new SettingsException(
-                        "The command does not know the event store '" + name + "'; it knows h2, mysql and postgresql.");
-        };
+        return JdbcEventStores.get(product(), table);
     }
 
     @Override
@@ -209,12 +201,15 @@ final class Database implements DataSource {
                 : LimitedConnection.of(connection, product(), statements, this::unlimited);
     }
 
-    /** To look for what keeps another connection waiting. */
+    /** Opens the connection that looks for blockers. */
     private Connection unlimited() throws SQLException {
         return new Database(url, user, password, SHORTEST, null).getConnection();
     }
 
-    /** What the URL says wins. A driver that does not know a name leaves it alone. */
+    /**
+     * Sets time limits as driver properties. Values in the URL have precedence, and drivers ignore properties that
+     * they do not know.
+     */
     private void limits(Properties properties) {
         Duration silence = limit == null ? SILENCE : limit.plus(AFTER_LIMIT);
         boolean isPostgres = product().equals("postgresql");
@@ -269,10 +264,10 @@ final class Database implements DataSource {
         return false;
     }
 
-    /** The URL without what may be secret. */
+    /** The URL without the parts that may be secret. */
     @Override
     public String toString() {
-        if (url.contains("(")) { // parameters inside of the address
+        if (url.contains("(")) { // parameters inside the address
             return url.replaceAll("//.*", "//") + String.join(",", DatabaseHosts.of(url));
         }
         return url.replaceAll("[?;].*", "").replaceAll("//[^/@]*@", "//");

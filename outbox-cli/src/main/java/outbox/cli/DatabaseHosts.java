@@ -12,8 +12,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Keeps a command from changing a database on another machine by mistake. The hosts are those of the JDBC URL. No name
- * server is asked: a name other than localhost is another machine until the operator names it.
+ * Prevents accidental changes of a database on another machine. The hosts come from the JDBC URL. No name is
+ * resolved: every name except localhost counts as another machine until the operator allows it.
  */
 final class DatabaseHosts {
 
@@ -27,8 +27,8 @@ final class DatabaseHosts {
     /**
      * Refuses a database that is neither on this machine nor on an allowed host.
      *
-     * @param allowed names of hosts, by commas
-     * @throws SettingsException if it is
+     * @param allowed names of hosts, separated by commas
+     * @throws SettingsException if the database is refused
      */
     static void requireAllowed(String url, String allowed) {
         List<String> named = Arrays.stream(allowed.toLowerCase(Locale.ROOT).split(",", -1))
@@ -44,14 +44,14 @@ final class DatabaseHosts {
     }
 
     /**
-     * In lower case; none for a database in this process, in a file, or on the driver's default, which is this
-     * machine.
+     * The hosts in lower case. Empty for a database in this process, in a file, or on the default host of the driver,
+     * which is this machine.
      */
     static List<String> of(String url) {
         String lower = url.toLowerCase(Locale.ROOT);
         Matcher service = SERVICE.matcher(lower);
         if (service.matches()) {
-            return List.of(service.group(1)); // only the driver knows which host that is
+            return List.of(service.group(1)); // only the driver knows the host of a service name
         }
         Matcher server = (lower.startsWith("jdbc:h2:") ? H2_SERVER : AUTHORITY).matcher(lower);
         if (!server.matches()) {
@@ -80,7 +80,7 @@ final class DatabaseHosts {
             return false; // a name
         }
         try {
-            InetAddress address = InetAddress.getByName(host); // of a literal: nobody is asked
+            InetAddress address = InetAddress.getByName(host); // a literal address, so no name server is asked
             return address.isLoopbackAddress() || NetworkInterface.getByInetAddress(address) != null;
         } catch (UnknownHostException | SocketException e) {
             return false;

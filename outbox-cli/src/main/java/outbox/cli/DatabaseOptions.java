@@ -14,7 +14,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 
-/** How the database and its tables are known: by flags, the environment, or a file. There is no flag for the password itself: others can read the arguments of a process. */
+/**
+ * The database and its tables, set by flags, by the environment, or by a file. There is no flag for the password,
+ * because other users can read the arguments of a process.
+ */
 final class DatabaseOptions {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -89,10 +92,7 @@ final class DatabaseOptions {
         return new Settings(flags, io.environment(), config);
     }
 
-    /**
-     * The flags that were given, to be given again in a command that is printed. A URL that may hold a password is
-     * left out.
-     */
+    /** The given flags, to be repeated in a printed command. A URL that may contain a password is omitted. */
     List<String> repeated() {
         List<String> words = new ArrayList<>();
         repeat(words, "--url", url == null || Database.mayHoldSecret(url) ? null : url);
@@ -112,7 +112,7 @@ final class DatabaseOptions {
         }
     }
 
-    /** Whether a URL was given as a flag that {@link #repeated} leaves out. */
+    /** Whether the URL was given as a flag and {@link #repeated} omits it. */
     boolean hidesUrl() {
         return url != null && Database.mayHoldSecret(url);
     }
@@ -123,7 +123,7 @@ final class DatabaseOptions {
         }
     }
 
-    /** The database alone, for a command that needs no table. */
+    /** The database, for a command that needs no table. */
     Database database(Io io) {
         return database(io, TIMEOUT);
     }
@@ -136,14 +136,14 @@ final class DatabaseOptions {
         return Objects.requireNonNull(database).within(limit);
     }
 
-    /** The database, whose tables are about to be created: an index may take long. */
+    /** The database, for a command that creates tables. Building an index may take long. */
     Database schemaDatabase(Io io) {
         Database database = database(io, SCHEMA_TIMEOUT);
         requireAllowed(io, database);
         return database;
     }
 
-    /** The database, which is about to be changed. */
+    /** The database, for a command that changes it. */
     Database changedDatabase(Io io) {
         Database database = database(io);
         requireAllowed(io, database);
@@ -155,12 +155,12 @@ final class DatabaseOptions {
                 database.url(), settings(io).text(Setting.ALLOW_HOST).orElse(""));
     }
 
-    /** The table, which is about to be changed and must be there. */
+    /** An existing table, for a command that changes it. */
     Target changedTarget(Io io, String table) throws SQLException {
         return Target.of(changedDatabase(io), table, maxAttempts(io));
     }
 
-    /** The table, which must be there. */
+    /** An existing table. */
     Target target(Io io, String table) throws SQLException {
         Target target = Target.of(database(io), table, maxAttempts(io));
         if (target.assumesMaxAttempts()) {
@@ -172,7 +172,7 @@ final class DatabaseOptions {
         return target;
     }
 
-    /** From how many attempts on an event of a module's table is dead. */
+    /** The number of attempts after which an event of a module's table is dead. */
     MaxAttempts maxAttempts(Io io) {
         Settings settings = settings(io);
         String key = Setting.RELAY_MAX_ATTEMPTS.key();

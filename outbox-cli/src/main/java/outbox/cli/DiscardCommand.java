@@ -7,7 +7,7 @@ import picocli.CommandLine.Parameters;
 
 import java.util.List;
 
-/** Deletes dead events for good. */
+/** Deletes dead events permanently. */
 @Command(name = "discard", mixinStandardHelpOptions = true, description = "Deletes dead events for good.")
 final class DiscardCommand extends ChangeCommand {
 

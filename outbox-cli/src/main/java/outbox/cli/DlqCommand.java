@@ -34,7 +34,7 @@ import java.util.stream.Collectors;
 final class DlqCommand implements Runnable {
 
     @Spec
-    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     static CommandLine commandLine(Io io) {
         return new CommandLine(new DlqCommand())
@@ -73,7 +73,7 @@ final class DlqCommand implements Runnable {
         rows.print(io.out());
     }
 
-    /** Which dead letters are meant. */
+    /** Selects dead letters. */
     static final class LetterOptions {
 
         @Option(names = "--type", paramLabel = "TYPE", description = "events of this type")
@@ -209,7 +209,8 @@ final class DlqCommand implements Runnable {
             mixinStandardHelpOptions = true,
             description = {
                 "Takes dead letters back to the queues that they came from.",
-                "Each leaves the dead-letter queue after the broker has confirmed it there. Consumers must be idempotent by event id."
+                "Each leaves the dead-letter queue after the broker has confirmed it there. Consumers must be"
+                        + " idempotent by event id."
             })
     static final class ReplayLetters implements Callable<Integer> {
 

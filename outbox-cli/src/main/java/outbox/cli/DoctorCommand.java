@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 
-/** Looks for what silently breaks outboxes. */
+/** Looks for problems that break an outbox without an error. */
 @Command(
         name = "doctor",
         mixinStandardHelpOptions = true,
@@ -117,7 +117,7 @@ final class DoctorCommand implements Callable<Integer> {
         }
     }
 
-    /** Whether a command is one for a shell, and not for a database. */
+    /** Whether a printed command is for a shell; otherwise it is SQL. */
     private static boolean isCall(String command) {
         return command.startsWith("outbox ");
     }

@@ -2,12 +2,12 @@ package outbox.cli;
 
 import java.time.Duration;
 
-/** Reads spans of time such as 500ms, 1s, 1h30m or 0. */
+/** Parses durations such as 500ms, 1s, 1h30m or 0. */
 final class Durations {
 
     private Durations() {}
 
-    /** The value of a flag, which a refusal names. */
+    /** Parses the value of a flag; an error message names the flag. */
     static Duration parse(String flag, String text) {
         try {
             return parse(text);
@@ -16,7 +16,7 @@ final class Durations {
         }
     }
 
-    /** @throws IllegalArgumentException if it is anything else */
+    /** @throws IllegalArgumentException if the text is not a duration */
     static Duration parse(String text) {
         return outbox.relay.RelaySettings.parseSpan(text);
     }

@@ -14,7 +14,7 @@ import picocli.CommandLine.Parameters;
 import java.util.List;
 import java.util.concurrent.Callable;
 
-/** Dead events by their errors: a hundred dead events are usually one cause. */
+/** Groups dead events by their errors: many dead events usually have one cause. */
 @Command(
         name = "errors",
         mixinStandardHelpOptions = true,
@@ -110,7 +110,7 @@ final class ErrorsCommand implements Callable<Integer> {
         return error.length() <= SHOWN_ERROR ? error : error.substring(0, SHOWN_ERROR) + "…";
     }
 
-    /** Makes the events of a group pending again. */
+    /** Replays the events of a group. */
     @Command(
             name = "replay",
             mixinStandardHelpOptions = true,
@@ -171,7 +171,7 @@ final class ErrorsCommand implements Callable<Integer> {
         }
     }
 
-    /** Deletes the events of a group for good. */
+    /** Deletes the events of a group permanently. */
     @Command(
             name = "discard",
             mixinStandardHelpOptions = true,

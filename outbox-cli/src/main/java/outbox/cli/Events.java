@@ -2,7 +2,7 @@ package outbox.cli;
 
 import outbox.admin.EventSummary;
 
-/** Events as JSON has them. */
+/** Converts events to JSON. */
 final class Events {
 
     private Events() {}

@@ -1,12 +1,12 @@
 package outbox.cli;
 
-/** What the exit codes of the command mean; docs/cli.md tells the same. */
+/** The exit codes of the command. They are documented in docs/reference/cli.md. */
 final class ExitCode {
 
-    /** Done, or nothing wrong was found. */
+    /** The command succeeded, or found no problem. */
     static final int OK = 0;
 
-    /** Problems were found, or what was asked for is not there. */
+    /** The command found problems, or did not find the requested object. */
     static final int PROBLEM = 1;
 
     /** Arguments or settings are wrong; nothing was done. */
@@ -15,7 +15,7 @@ final class ExitCode {
     /** The change was not confirmed; nothing was changed. */
     static final int NOT_CONFIRMED = 3;
 
-    /** The database or broker could not be reached, or it or standard output failed on the way. */
+    /** The database or broker was unreachable or failed, or writing to standard output failed. */
     static final int FAILED = 4;
 
     private ExitCode() {}

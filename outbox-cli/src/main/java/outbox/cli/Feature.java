@@ -15,12 +15,16 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** What a table can do beyond the plain outbox, each by a migration of its own. */
+/** Optional features of a table. Each has its own migration. */
 enum Feature {
     /** Delivery in order per aggregate. */
     ORDER("seq"),
-    /** Keys, deadlines, priorities. */
-    CONTROL("expires_at"),
+    /** At most one unfinished event per key. */
+    KEYS("dedup_ms"),
+    /** Events that are delivered before others. */
+    PRIORITY("priority"),
+    /** Events that are not delivered after a time. */
+    DEADLINES("expires_at"),
     /** Pauses for all nodes. */
     PAUSES("outbox_pause"),
     /** The history of attempts. */
@@ -29,9 +33,9 @@ enum Feature {
     INBOX("outbox_inbox"),
     /** Reconcile jobs for all nodes, and their history. */
     RECONCILE("outbox_reconcile"),
-    /** One leader at a time on H2, which has no locks of sessions. */
+    /** One leader at a time on H2, which has no session locks. */
     LEADER("outbox_leader"),
-    /** The trace of the writer in a module's table. */
+    /** The trace context of the writer in a module's table. */
     TRACE("traceparent");
 
     private final String column;
@@ -41,25 +45,26 @@ enum Feature {
     }
 
     /**
-     * The columns, and the tables beside, by which features are known to be there, each with the name of its feature.
+     * The columns and side tables that show whether the features are installed, each with the name of its feature.
      */
     static Map<String, String> columns(Collection<Feature> features, String database) {
         Map<String, String> columns = new LinkedHashMap<>();
         features.stream()
-                .filter(feature -> feature != LEADER || database.equals("h2")) // others need none
+                // other databases need no table for the leader
+                .filter(feature -> feature != LEADER || database.equals("h2"))
                 .forEach(feature -> feature.places()
                         .forEach(place -> columns.put(place, feature.name().toLowerCase(Locale.ROOT))));
         return columns;
     }
 
     private Stream<String> places() {
-        return this == CONTROL ? Stream.of(column, "outbox_key") : Stream.of(column);
+        return this == KEYS ? Stream.of(column, "outbox_key") : Stream.of(column);
     }
 
-    /** @throws SettingsException if tables of this kind cannot have it */
+    /** @throws SettingsException if tables of this kind cannot have the feature */
     void check(TableKind kind) {
         boolean fits = switch (this) {
-            case ORDER, CONTROL, PAUSES, ATTEMPTS, INBOX, RECONCILE -> kind == TableKind.EVENT;
+            case ORDER, KEYS, PRIORITY, DEADLINES, PAUSES, ATTEMPTS, INBOX, RECONCILE -> kind == TableKind.EVENT;
             case TRACE -> kind == TableKind.MODULE;
             case LEADER -> true;
         };
@@ -69,31 +74,21 @@ enum Feature {
         }
     }
 
-    /** The statements that add it to a table whose database is the given store's. */
+    /** The statements that add the feature to the table of the store. */
     List<String> statements(AbstractJdbcEventStore store) {
         return switch (this) {
-            case ORDER -> OutboxSchema.statements(store, Capability.ORDER);
-            case CONTROL -> OutboxSchema.statements(store, Capability.CONTROL);
-            case PAUSES -> OutboxSchema.statements(store, Capability.PAUSES);
-            case ATTEMPTS -> OutboxSchema.statements(store, Capability.ATTEMPTS);
-            case INBOX -> OutboxSchema.statements(store, Capability.INBOX);
-            case RECONCILE -> OutboxSchema.statements(store, Capability.RECONCILE);
             case LEADER -> OutboxSchema.leaderStatements(store);
             case TRACE -> SchemaScript.trace(store);
+            default -> OutboxSchema.statements(store, Capability.valueOf(name()));
         };
     }
 
     void create(Database database, Subject subject) {
         AbstractJdbcEventStore store = database.store(subject.table());
         switch (this) {
-            case ORDER -> OutboxSchema.create(database, store, Capability.ORDER);
-            case CONTROL -> OutboxSchema.create(database, store, Capability.CONTROL);
-            case PAUSES -> OutboxSchema.create(database, store, Capability.PAUSES);
-            case ATTEMPTS -> OutboxSchema.create(database, store, Capability.ATTEMPTS);
-            case INBOX -> OutboxSchema.create(database, store, Capability.INBOX);
-            case RECONCILE -> OutboxSchema.create(database, store, Capability.RECONCILE);
             case LEADER -> OutboxSchema.createLeader(database, store);
             case TRACE -> LayoutSchema.addTrace(database, (LayoutEventStore) subject.store());
+            default -> OutboxSchema.create(database, store, Capability.valueOf(name()));
         }
     }
 }

@@ -10,7 +10,7 @@ import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.Arrays;
 
-/** Which events are meant. All conditions that are given must hold. */
+/** Selects events. An event must match all given conditions. */
 final class FilterOptions {
 
     @Option(
@@ -47,7 +47,7 @@ final class FilterOptions {
     @Option(names = "--before", paramLabel = "TIME", description = "stored before this time")
     private @Nullable String before;
 
-    /** Whether anything but the status is asked for. */
+    /** Whether there is a condition other than the status. */
     boolean isNarrow() {
         return type != null
                 || aggregateType != null

@@ -16,20 +16,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Serves {@code /health}, and metrics if they are on, by the JDK's small server. Where a token is set, every request
- * must have it.
+ * Serves {@code /health}, and metrics if enabled, with the HTTP server of the JDK. If a token is set, every request
+ * must contain it.
  *
- * <p>A request that has begun holds a thread until it is complete. So there are many threads, and requests have a short
- * time limit: who sends half requests gets {@value #THREADS} of them at a time. What comes beyond is closed at once.
+ * <p>An incomplete request occupies a thread until it is complete. Therefore there are many threads, and requests
+ * have a short time limit: a client that sends incomplete requests can occupy at most {@value #THREADS} threads. The
+ * server closes further connections at once.
  */
 final class HealthServer implements AutoCloseable {
 
-    /** What the process says of itself. */
+    /** The health of the process. */
     record Health(boolean isUp, String json) {}
 
     private static final Logger LOG = SafeLogger.of(HealthServer.class);
     private static final int THREADS = 256;
-    private static final int BACKLOG = 256; // connections that nobody has accepted yet
+    private static final int BACKLOG = 256; // connections that are not accepted yet
     private static final long STACK_BYTES = 256 * 1024;
 
     static {
@@ -44,7 +45,7 @@ final class HealthServer implements AutoCloseable {
             THREADS,
             10,
             TimeUnit.SECONDS,
-            new SynchronousQueue<>(), // a new thread rather than a wait behind half requests
+            new SynchronousQueue<>(), // start a thread instead of queueing behind incomplete requests
             task -> {
                 Thread thread = new Thread(null, task, "outbox-relay-http", STACK_BYTES);
                 thread.setDaemon(true);
@@ -62,7 +63,7 @@ final class HealthServer implements AutoCloseable {
         }
     }
 
-    /** @throws SettingsException if the address cannot be used */
+    /** @throws SettingsException if the server cannot listen at the address */
     static HealthServer start(RelaySettings.Server settings, Supplier<Health> health, Supplier<String> metrics) {
         HttpServer http;
         try {
@@ -92,7 +93,6 @@ final class HealthServer implements AutoCloseable {
 
     private record Reply(int status, String type, String body) {}
 
-    /** The port that it listens on. */
     int port() {
         return server.getAddress().getPort();
     }

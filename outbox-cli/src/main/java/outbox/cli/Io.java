@@ -6,13 +6,13 @@ import java.time.Clock;
 import java.util.Map;
 
 /**
- * What the command has around it.
+ * The environment of a command.
  *
- * @param out for the answer, be it a table or JSON
- * @param err for everything else: questions, progress, failures; without secrets, and printable
- * @param environment variables
- * @param terminal where a person can be asked
- * @param clock of this machine
+ * @param out for the result, as a table or JSON
+ * @param err for everything else: questions, progress, errors; hides secrets and prints only printable characters
+ * @param environment the environment variables
+ * @param terminal asks the user
+ * @param clock the clock of this machine
  */
 record Io(
         PrintWriter out,

@@ -13,24 +13,27 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Writes maps, collections, texts, numbers and truth values as JSON; anything else by its text, such as a time. The
- * data is exact, and what cannot be printed is escaped.
+ * Writes maps, collections, strings, numbers and booleans as JSON. Other values, such as times, are written as
+ * strings. Characters that are not printable are escaped; the data is not changed.
  */
 final class Json {
 
-    /** Of the format of all answers; grows when a field changes its meaning or goes, not when one is added. */
+    /**
+     * The version of the format of all results. It increases when a field changes its meaning or is removed, not when
+     * one is added.
+     */
     static final int VERSION = 1;
 
     private static final JsonFactory FACTORY = new JsonFactory();
 
     private Json() {}
 
-    /** The value on one line. */
+    /** The value as JSON on one line. */
     static String line(@Nullable Object value) {
         return text(value, false);
     }
 
-    /** The answer of a command, for people and programs alike. Its first field is the version of its format. */
+    /** The result of a command on several lines. Its first field is the version of the format. */
     static String pretty(Map<String, @Nullable Object> answer) {
         Map<String, @Nullable Object> all = new LinkedHashMap<>();
         all.put("version", VERSION);

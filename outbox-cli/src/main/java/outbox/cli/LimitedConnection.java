@@ -14,11 +14,12 @@ import java.sql.Statement;
 import java.time.Duration;
 
 /**
- * A connection whose every statement ends within a limit. When a statement is cancelled because it waited for a lock,
- * its error names who holds that lock; so it must be asked while the statement still waits, on another connection.
+ * A connection with a time limit for every statement. If a statement fails because it waited for a lock, its error
+ * names the session that holds the lock. A second connection finds that session while the statement still waits.
  *
- * <p>PostgreSQL and H2 are told to cancel by the driver, so that no setting stays in a session that a pool behind the
- * connection may hand to others. MySQL and MariaDB have limits for locks in the session; the rest is the socket's.
+ * <p>On PostgreSQL and H2 the driver cancels the statement. So no setting stays in a session that a pool behind the
+ * connection may pass to others. MySQL and MariaDB limit lock waits in the session; the socket timeout limits
+ * everything else.
  */
 final class LimitedConnection implements InvocationHandler {
 
@@ -40,7 +41,7 @@ final class LimitedConnection implements InvocationHandler {
         this.blockers = blockers;
     }
 
-    /** Closes the connection if it cannot be prepared. */
+    /** Wraps the connection, or closes it if it cannot be prepared. */
     static Connection of(Connection connection, String product, Duration limit, Opener opener) throws SQLException {
         try {
             boolean isMySql = product.equals("mysql");
@@ -105,7 +106,10 @@ final class LimitedConnection implements InvocationHandler {
         }
         String text = "The database did not answer within " + TextTable.age(limit) + " (" + e.getMessage() + "). "
                 + (blocker == null ? "Give more time by --timeout." : blocker);
-        return new SQLException(text, e.getSQLState(), e.getErrorCode(), e);
+        return isMySql
+                // with the original error code the caller would retry and wait again
+                ? new SQLException(text, "HYT00", e)
+                : new SQLException(text, e.getSQLState(), e.getErrorCode(), e);
     }
 
     private static @Nullable Object call(Method method, Object target, @Nullable Object @Nullable [] arguments)

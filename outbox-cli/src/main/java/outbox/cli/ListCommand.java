@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
 import java.sql.SQLException;
 import java.util.concurrent.Callable;
 
-/** Lists events without their payloads, a page at a time. */
+/** Lists events without their payloads, one page at a time. */
 @Command(
         name = "list",
         mixinStandardHelpOptions = true,

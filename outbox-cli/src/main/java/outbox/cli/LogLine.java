@@ -12,7 +12,7 @@ import java.util.logging.Formatter;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
 
-/** How the lines of the log look, those of drivers and the pool too: printable, and without secrets. */
+/** Formats log lines, also those of drivers and the pool. Lines are printable and contain no secrets. */
 abstract class LogLine extends Formatter {
 
     private final Secrets secrets;
@@ -25,14 +25,14 @@ abstract class LogLine extends Formatter {
         return PrintableText.of(secrets.hide(formatMessage(record)));
     }
 
-    /** The stack trace, whose lines are its own: no text of an exception begins one. */
+    /** The stack trace without secrets. */
     String trace(Throwable thrown) {
         StringWriter text = new StringWriter();
         thrown.printStackTrace(new PrintWriter(text, true));
         return secrets.hide(text.toString());
     }
 
-    /** For people: time, level, message, and the stack trace below. */
+    /** For people: time, level and message, followed by the stack trace. */
     static final class Text extends LogLine {
 
         private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSxx");

@@ -6,8 +6,8 @@ import outbox.dispatch.EventInterceptor;
 import java.util.Map;
 
 /**
- * The fields of the log line about an event that the current thread is writing. The handlers of java.util.logging
- * format a line on the thread that logs it.
+ * The fields of the event that the current thread writes a log line about. The handlers of java.util.logging format a
+ * line on the thread that logs it.
  */
 final class LoggedFields implements EventInterceptor {
 

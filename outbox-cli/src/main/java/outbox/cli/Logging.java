@@ -11,10 +11,13 @@ import java.util.logging.Level;
 import java.util.logging.LogManager;
 import java.util.logging.LogRecord;
 
-/** What the library and its pool log, a line each, on standard error; unless the user brings a configuration of java.util.logging. */
+/**
+ * Sends the log of the library and its pool to standard error, one line per record. A configuration of
+ * java.util.logging that the user provides has precedence.
+ */
 final class Logging {
 
-    /** How a line is written. */
+    /** The format of a log line. */
     enum Format {
         TEXT,
         JSON;
@@ -39,7 +42,7 @@ final class Logging {
             org.postgresql.level = WARNING
             """;
 
-    private static volatile Format current = Format.TEXT; // of the process, as the log is; the starting thread writes
+    private static volatile Format current = Format.TEXT; // one per process; written by the starting thread
 
     private Logging() {}
 
@@ -52,7 +55,7 @@ final class Logging {
             LogManager.getLogManager()
                     .readConfiguration(new ByteArrayInputStream(CONFIGURATION.getBytes(StandardCharsets.UTF_8)));
         } catch (IOException e) {
-            throw new UncheckedIOException(e); // the text is in memory
+            throw new UncheckedIOException(e); // cannot happen: the text is in memory
         }
         current = format;
         for (Handler handler : LogManager.getLogManager().getLogger("").getHandlers()) {
@@ -69,8 +72,8 @@ final class Logging {
     }
 
     /**
-     * Tells the person who runs the command. Where lines are JSON, this is one of them. Not through a logger: those
-     * are closed as soon as the process is told to stop.
+     * Prints a message for the user, as a JSON log line if the log is JSON. It does not use a logger, because the log
+     * manager closes its handlers as soon as the process is told to stop.
      */
     static void say(Io io, Level level, String text) {
         if (current == Format.JSON) {

@@ -1,6 +1,6 @@
 package outbox.cli;
 
-/** Where the archive starts. */
+/** The main class of the archive. */
 public final class Main {
 
     private Main() {}

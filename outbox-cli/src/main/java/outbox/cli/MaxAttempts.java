@@ -8,15 +8,15 @@ import java.util.OptionalInt;
 import javax.sql.DataSource;
 
 /**
- * From how many attempts on an event of a module's table is dead, as the settings have it. The database may know it
- * too, written by the relay of the table: then it must be the same, or
- * need not be given at all. Tables of other kinds have a status, and no limit in the database.
+ * The number of attempts after which an event of a module's table is dead, from the settings. The relay of the table
+ * also records this number in the database. A number in the settings must be equal to the recorded one, and is not
+ * needed if one is recorded. Tables of other kinds have a status column and record no number.
  *
- * @param origin where it was set, or how to set it
+ * @param origin where the number was set, or how to set it
  */
 record MaxAttempts(int number, boolean isGiven, String origin) {
 
-    /** Of a table that is there: what the database says, else what the settings say. */
+    /** The limit of an existing table: the recorded number if there is one, else the number from the settings. */
     int of(DataSource database, TableKind kind, String table) {
         OptionalInt recorded = recorded(database, kind, table);
         if (isGiven && recorded.isPresent() && recorded.getAsInt() != number) {
@@ -28,14 +28,14 @@ record MaxAttempts(int number, boolean isGiven, String origin) {
         return recorded.orElse(number);
     }
 
-    /** The limit in the database; empty if it is not there, or the table needs none. */
+    /** The limit recorded in the database; empty if none is recorded or the table needs none. */
     static OptionalInt recorded(DataSource database, TableKind kind, String table) {
         return kind == TableKind.MODULE
                 ? AttemptLimits.recorded(database, TableLayout.module(table))
                 : OptionalInt.empty();
     }
 
-    /** Whether dead events of the table can only be told by a limit, which the database should know and does not. */
+    /** Whether dead events of the table are defined only by a limit, and the database has not recorded it. */
     static boolean isUnknown(DataSource database, String product, TableKind kind, String table) {
         return product.equals("postgresql")
                 && kind == TableKind.MODULE

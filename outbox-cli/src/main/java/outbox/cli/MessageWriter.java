@@ -6,8 +6,8 @@ import java.io.PrintWriter;
 import java.util.stream.Collectors;
 
 /**
- * Writes messages for people: without secrets, whatever a driver has put into them, and without anything but lines of
- * printable text.
+ * Writes messages for people. It hides secrets, also those in messages of drivers, and writes only lines of printable
+ * text.
  */
 final class MessageWriter extends PrintWriter {
 

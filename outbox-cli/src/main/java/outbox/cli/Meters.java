@@ -20,8 +20,8 @@ final class Meters implements AutoCloseable {
     private final Map<String, MetricsExporter> tables = new HashMap<>(); // by label; starting thread only
 
     /**
-     * The meters of a table, one for relay and purge. Where a table is shared there is no leader to tell of: many at a
-     * time would be an alarm.
+     * The meters of a table, shared by relay and purge. A table that several nodes relay at the same time has no
+     * leader meter: several leaders would raise an alert.
      */
     MetricsExporter of(String label, OutboxAdmin admin, @Nullable Leadership leadership) {
         return tables.computeIfAbsent(label, name -> {
@@ -35,8 +35,8 @@ final class Meters implements AutoCloseable {
     }
 
     /**
-     * What is read from the tables is waited for, up to two seconds if the database is silent: of all at the same time,
-     * so that the waits do not add up.
+     * Reads the gauges of all tables in parallel, so that their waits do not add up. Each waits up to two seconds for
+     * the database.
      */
     String scrape() {
         CompletableFuture.allOf(Stream.of("outbox.pending", "outbox.dead.events")
@@ -45,7 +45,7 @@ final class Meters implements AutoCloseable {
                                 gauge::value, task -> new Thread(task, "outbox-relay-scrape").start()))
                         .toArray(CompletableFuture<?>[]::new))
                 .join();
-        return registry.scrape(); // which finds what was read just now
+        return registry.scrape(); // uses the values that were just read
     }
 
     @Override

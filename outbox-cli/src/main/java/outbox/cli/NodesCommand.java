@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
-/** Shows who delivers the events of a table. */
+/** Shows the nodes that deliver the events of a table. */
 @Command(
         name = "nodes",
         aliases = "leader",
@@ -69,7 +69,10 @@ final class NodesCommand implements Callable<Integer> {
         return ExitCode.OK;
     }
 
-    /** By the name with its schema, which the relay uses; applications may use the name alone. */
+    /**
+     * The leader under the table name with its schema, which the relay uses, or under the plain name, which
+     * applications may use.
+     */
     static Optional<LeaderInfo> leader(Target target) throws SQLException {
         String name = target.subject().table();
         String qualified = Target.qualified(target.database(), target.subject().database(), name);

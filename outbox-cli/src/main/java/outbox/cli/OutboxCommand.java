@@ -13,7 +13,7 @@ import picocli.CommandLine.Spec;
 import java.sql.SQLException;
 import java.util.logging.Level;
 
-/** The command without a subcommand: it shows what there is. */
+/** The command without a subcommand: shows the list of subcommands. */
 @Command(
         name = "outbox",
         mixinStandardHelpOptions = true,
@@ -32,11 +32,10 @@ import java.util.logging.Level;
 final class OutboxCommand implements Runnable {
 
     @Spec
-    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     static CommandLine commandLine(Io io) {
         CommandLine line = new CommandLine(new OutboxCommand())
-                .addSubcommand(new DemoCommand())
                 .addSubcommand(new StatusCommand(io))
                 .addSubcommand(new ListCommand(io))
                 .addSubcommand(new ShowCommand(io))
@@ -78,7 +77,10 @@ final class OutboxCommand implements Runnable {
         return ExitCode.USAGE;
     }
 
-    /** A refusal of the library is one of an argument: it says what is wrong with which. */
+    /**
+     * Prints the failure and returns its exit code. If the library refuses an argument, its message names the
+     * argument and the problem.
+     */
     private static int fail(Io io, Exception e) {
         String message = e.getMessage() == null ? e.toString() : e.getMessage();
         Logging.say(io, Level.SEVERE, e instanceof SettingsException ? message : PrintableText.of(message));
@@ -91,7 +93,7 @@ final class OutboxCommand implements Runnable {
         return ExitCode.FAILED;
     }
 
-    /** From the manifest of the archive. */
+    /** The version from the manifest of the archive. */
     static final class Version implements IVersionProvider {
         @Override
         public String[] getVersion() {

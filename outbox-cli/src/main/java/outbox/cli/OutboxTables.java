@@ -13,7 +13,7 @@ import java.util.Locale;
 /** Finds the outbox tables of a database by their columns. */
 final class OutboxTables {
 
-    /** Tables that inherit from another one, and partitions, are part of it. */
+    /** Excludes partitions and tables that inherit from another table: they are part of that table. */
     private static final String POSTGRES = """
             SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname || '.' END || c.relname
               FROM pg_class c
@@ -44,7 +44,7 @@ final class OutboxTables {
 
     private OutboxTables() {}
 
-    /** By name; with their schema where they are not in the one that names without a schema mean. */
+    /** The names of the tables, sorted. Tables outside the default schema are named with their schema. */
     static List<String> of(Database database) throws SQLException {
         String sql = switch (database.product()) {
             case "postgresql" -> POSTGRES;

@@ -13,7 +13,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
-/** Stops the delivery of events on all nodes, or lets it go on. */
+/** Stops the delivery of events on all nodes, or resumes it. */
 abstract class PauseCommand implements Callable<Integer> {
 
     private final Io io;
@@ -30,7 +30,7 @@ abstract class PauseCommand implements Callable<Integer> {
     @ArgGroup(multiplicity = "1")
     private Scope scope = new Scope();
 
-    /** What is meant: one of them. */
+    /** The scope of the pause: exactly one of these options. */
     static final class Scope {
 
         @Option(names = "--all", required = true, description = "all events of the table")

@@ -6,14 +6,14 @@ import java.io.PrintWriter;
 import java.util.Locale;
 
 /**
- * What a change will do, shown before it happens.
+ * The effect of a change, shown before it is made.
  *
- * @param verb what is done to the events, such as Replay
+ * @param verb the operation, such as Replay
  * @param sql the statement, with its values
  * @param rows how many rows it changes
- * @param matched how many events are meant; more if there is a cap
- * @param isNamed whether the events were named one by one
- * @param object what is changed if it is not events
+ * @param matched how many events match; more than the rows if there is a cap
+ * @param isNamed whether the events were named by id
+ * @param object what is changed, if not events
  */
 record Plan(
         String verb,
@@ -24,7 +24,7 @@ record Plan(
         boolean isNamed,
         @Nullable String object) {
 
-    /** About events. */
+    /** A plan that changes events. */
     Plan(String verb, String table, String sql, long rows, long matched, boolean isNamed) {
         this(verb, table, sql, rows, matched, isNamed, null);
     }

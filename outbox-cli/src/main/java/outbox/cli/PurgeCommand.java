@@ -3,12 +3,12 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.AdminAction;
+import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequest;
 import outbox.admin.AuditEntry;
 import outbox.cli.doctor.Queries;
 import outbox.cli.doctor.Subject;
 import outbox.model.EventStatus;
-import outbox.spi.AdminEventStore;
 import outbox.spi.LeasingEventStore;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -27,7 +27,8 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 /**
- * Deletes finished events past their retention, a batch per transaction. Each transaction adds its number to the audit record, so that the record is right wherever the process dies.
+ * Deletes finished events past their retention, one batch per transaction. Each transaction also adds the number of
+ * its rows to the audit record, so the record is correct even if the process dies.
  */
 @Command(
         name = "purge",
@@ -100,7 +101,10 @@ final class PurgeCommand implements Callable<Integer> {
         }
     }
 
-    /** Zero means "for ever" elsewhere, so here it must not mean "everything". */
+    /**
+     * Parses a duration and refuses zero. Zero means "for ever" in other settings, so here it must not mean
+     * "everything".
+     */
     private static Duration positive(String flag, String text, String instead) {
         Duration span = Durations.parse(flag, text);
         if (span.isZero()) {
@@ -130,7 +134,7 @@ final class PurgeCommand implements Callable<Integer> {
         AdminRequest.builder()
                 .actor(change.actor())
                 .reason(change.reason())
-                .requestId(requestId); // refuses what the record cannot hold
+                .requestId(requestId); // refuses values that the audit record cannot store
         connection.setAutoCommit(false);
         AuditEntry entry = new AuditEntry(
                 requestId,

@@ -2,9 +2,10 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminResult;
-import outbox.admin.OutboxAdmin;
-import outbox.admin.ReconcileRequest;
 import outbox.cli.doctor.TableKind;
+import outbox.jdbc.DataSourceConnectionProvider;
+import outbox.reconcile.ReconcileAdmin;
+import outbox.reconcile.ReconcileRequest;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
 import outbox.spi.PrintableText;
@@ -24,7 +25,10 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
 
-/** The reconcile jobs of a table. They are code of the application, so the command asks for a run, and the application makes it. */
+/**
+ * The reconcile jobs of a table. Jobs are code of the application: the command requests a run, and the application
+ * executes it.
+ */
 @Command(
         name = "reconcile",
         mixinStandardHelpOptions = true,
@@ -33,7 +37,7 @@ import java.util.concurrent.locks.LockSupport;
 final class ReconcileCommand implements Runnable {
 
     @Spec
-    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     static CommandLine commandLine(Io io) {
         return new CommandLine(new ReconcileCommand())
@@ -46,14 +50,16 @@ final class ReconcileCommand implements Runnable {
         throw new ParameterException(spec.commandLine(), "Name what to do: list or run.");
     }
 
-    private static OutboxAdmin admin(Target target, String table) {
+    private static ReconcileAdmin admin(Target target, String table) {
         if (target.subject().kind() != TableKind.EVENT) {
             throw new SettingsException("Table " + table + " has the layout "
                     + target.subject().kind()
                     + ", for which no reconcile jobs are kept in the database. Look for them in"
                     + " the log and the metrics of the application.");
         }
-        return target.admin();
+        return new ReconcileAdmin(
+                new DataSourceConnectionProvider(target.database()),
+                target.subject().store());
     }
 
     private static Answer answer(ReconcileRun run) {
@@ -121,9 +127,9 @@ final class ReconcileCommand implements Runnable {
 
         @Override
         public Integer call() throws Exception {
-            OutboxAdmin admin = admin(database.target(io, table), table);
-            List<ReconcileStatus> jobs = admin.reconcileJobs();
-            List<ReconcileRun> runs = admin.reconcileRuns(job, limit);
+            ReconcileAdmin admin = admin(database.target(io, table), table);
+            List<ReconcileStatus> jobs = admin.jobs();
+            List<ReconcileRun> runs = admin.runs(job, limit);
             if (json) {
                 io.out()
                         .println(Json.pretty(new Answer()
@@ -237,20 +243,20 @@ final class ReconcileCommand implements Runnable {
             if (yes && dryRun) {
                 throw new SettingsException("--yes and --dry-run exclude each other; leave out one of them.");
             }
-            OutboxAdmin admin = admin(database.changedTarget(io, table), table);
+            ReconcileAdmin admin = admin(database.changedTarget(io, table), table);
             if (!dryRun && !yes && (json || !asked())) {
                 io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes; or ask for a --dry-run.");
                 return ExitCode.NOT_CONFIRMED;
             }
             AdminResult result;
             try {
-                result = admin.reconcile(ReconcileRequest.job(job)
+                result = admin.request(ReconcileRequest.job(job)
                         .actor(actor)
                         .reason(reason)
                         .requestId(requestId)
                         .confirmed(!dryRun)
                         .build());
-            } catch (IllegalStateException e) { // another request waits
+            } catch (IllegalStateException e) { // another request is waiting
                 io.err().println(PrintableText.of(String.valueOf(e.getMessage())));
                 return ExitCode.PROBLEM;
             }
@@ -268,10 +274,10 @@ final class ReconcileCommand implements Runnable {
                     .isPresent();
         }
 
-        /** How far the request has come. */
+        /** The progress of the request. */
         private record Progress(boolean over, Optional<ReconcileRun> run) {}
 
-        private Progress awaitEnd(OutboxAdmin admin, Duration patience) {
+        private Progress awaitEnd(ReconcileAdmin admin, Duration patience) {
             long start = System.nanoTime();
             Progress progress = progress(admin);
             while (!progress.over() && System.nanoTime() - start < patience.toNanos() && !Thread.interrupted()) {
@@ -281,10 +287,13 @@ final class ReconcileCommand implements Runnable {
             return progress;
         }
 
-        /** A run may end before its request does, if it was cut short. Asked in this order: once the request does not wait any more, the run that is read is its last one. */
-        private Progress progress(OutboxAdmin admin) {
-            boolean waits = admin.reconcileJobs().stream().anyMatch(status -> requestId.equals(status.requestId()));
-            Optional<ReconcileRun> run = admin.reconcileRun(requestId);
+        /**
+         * Reads the request first, then the run. An interrupted run may end before its request does. When the request
+         * no longer waits, the run that is read afterwards is the last one.
+         */
+        private Progress progress(ReconcileAdmin admin) {
+            boolean waits = admin.jobs().stream().anyMatch(status -> requestId.equals(status.requestId()));
+            Optional<ReconcileRun> run = admin.run(requestId);
             return new Progress(!waits && isEnded(run), run);
         }
 

@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Level;
 
-/** The relay as a process of its own, until SIGTERM or SIGINT. */
+/** Runs the relay as its own process until SIGTERM or SIGINT. */
 @Command(
         name = "relay",
         mixinStandardHelpOptions = true,
@@ -31,10 +31,10 @@ import java.util.logging.Level;
         })
 final class RelayCommand implements Callable<Integer> {
 
-    /** Beyond the drain time: whoever waits for longer is stuck. */
+    /** How long to wait after the drain time before the process counts as stuck. */
     private static final Duration GRACE = Duration.ofSeconds(10);
 
-    /** Those that have their flags from {@link DatabaseOptions}. */
+    /** Settings whose flags are in {@link DatabaseOptions}. */
     private static final List<Setting> OF_THE_DATABASE = List.of(
             Setting.JDBC_URL,
             Setting.JDBC_USER,
@@ -50,13 +50,13 @@ final class RelayCommand implements Callable<Integer> {
     private DatabaseOptions database = new DatabaseOptions();
 
     @Spec
-    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     private RelayCommand(Io io) {
         this.io = io;
     }
 
-    /** With a flag for each setting that has one. */
+    /** The command line with one flag for each setting that has a flag. */
     static CommandLine commandLine(Io io) {
         CommandLine line = new CommandLine(new RelayCommand(io));
         for (Setting setting : Setting.values()) {
@@ -80,13 +80,14 @@ final class RelayCommand implements Callable<Integer> {
         Settings given = database.settings(io, flags());
         Logging.Format format = given.read(Setting.LOG_FORMAT, Logging.Format::parse);
         RelaySettings settings = RelaySettings.of(given, io.secrets());
-        if (format != null && format != Logging.format()) { // Main knows the environment, not flags and the file
+        if (format != null && format != Logging.format()) { // Main read only the environment, not flags and the file
             Logging.toStandardError(format, io.secrets());
         }
         CountDownLatch stop = new CountDownLatch(1);
-        AtomicReference<@Nullable String> broken = new AtomicReference<>(); // why it ends by itself
+        AtomicReference<@Nullable String> broken = new AtomicReference<>(); // why the relay ends by itself
         CompletableFuture<Integer> exitCode = new CompletableFuture<>();
-        AtomicBoolean isStarted = new AtomicBoolean(); // or told to stop before that: whichever comes first
+        // also set by a stop signal that comes before the start has finished
+        AtomicBoolean isStarted = new AtomicBoolean();
         Thread hook = new Thread(
                 () -> {
                     if (isStarted.compareAndSet(false, true)) {
@@ -131,7 +132,10 @@ final class RelayCommand implements Callable<Integer> {
         return flags;
     }
 
-    /** On the thread of the signal: waits for the clean end, and makes its code the one of the process, which would be that of the signal otherwise. */
+    /**
+     * Runs on the shutdown hook. Waits for the clean end and makes its exit code the one of the process; otherwise
+     * the process would end with the code of the signal.
+     */
     private void end(CountDownLatch stop, CompletableFuture<Integer> exitCode, Duration drainTime) {
         stop.countDown();
         int code = ExitCode.FAILED;
@@ -143,13 +147,16 @@ final class RelayCommand implements Callable<Integer> {
         Runtime.getRuntime().halt(code);
     }
 
-    /** A start that failed ends as any command does. If a signal came first, its thread waits for the code. */
+    /**
+     * Removes the shutdown hook after a failed start. If a signal came first, the hook already runs and waits for the
+     * exit code.
+     */
     private static void withdraw(Thread hook, CompletableFuture<Integer> exitCode) {
         exitCode.complete(ExitCode.FAILED);
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException e) {
-            // it runs
+            // The hook already runs.
         }
     }
 }

@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.pool.HikariPool.PoolInitializationException;
 import org.jspecify.annotations.Nullable;
+import outbox.admin.AdminEventStore;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.TableKind;
@@ -12,7 +13,6 @@ import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LeadershipRefusedException;
 import outbox.purge.OutboxPurge;
 import outbox.relay.Relay;
-import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.Leadership;
 import outbox.spi.SafeLogger;
@@ -34,15 +34,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * All that a relay process runs: a pool, a relay and a purge for each table, the transports, and the server of health and metrics.
+ * All parts of a relay process: a pool, a relay and a purge for each table, the transports, and the server of health
+ * and metrics.
  *
- * <p>Started by one thread and closed by the same. What was started before a start that failed is closed again.
+ * <p>One thread starts and closes it. If the start fails, the parts that were already started are closed.
  */
 final class RelayProcess implements AutoCloseable {
 
     private static final Logger LOG = SafeLogger.of(RelayProcess.class);
 
-    /** Connections that a table may need at a time: claim, outcomes, leases, purge, counts, the lock of the leader. */
+    /**
+     * Connections that a table may need at the same time: claim, outcomes, leases, purge, counts, the lock of the
+     * leader.
+     */
     private static final int CONNECTIONS_PER_TABLE = 6;
 
     private static final Duration ASK_EVERY = Duration.ofSeconds(1);
@@ -50,7 +54,7 @@ final class RelayProcess implements AutoCloseable {
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
     private static final Duration SHORTEST_TERM = Duration.ofMillis(100);
-    private static final Duration LONGEST_TERM = Duration.ofMinutes(1); // as JdbcLeadership has it
+    private static final Duration LONGEST_TERM = Duration.ofMinutes(1); // the same limit as in JdbcLeadership
 
     private final RelaySettings settings;
     private final HikariDataSource pool;
@@ -60,7 +64,7 @@ final class RelayProcess implements AutoCloseable {
     private final Map<String, Relay> relays = new LinkedHashMap<>(); // by table; complete before the server starts
     private final Map<String, TableHealth> tables =
             new LinkedHashMap<>(); // by label; complete before the server starts
-    private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, the last first
+    private final List<AutoCloseable> others = new ArrayList<>(); // closed after the relays, in reverse order
     private @Nullable HealthServer server; // starting thread only
 
     private RelayProcess(RelaySettings settings, Consumer<String> onBroken) throws SQLException {
@@ -77,7 +81,7 @@ final class RelayProcess implements AutoCloseable {
     /**
      * Starts everything.
      *
-     * @param onBroken told why the process can deliver nothing more, so that it should end; must not wait
+     * @param onBroken receives the reason why the process can no longer deliver and should end; must not block
      * @throws SettingsException if a setting does not fit the database, or an address is in use
      */
     static RelayProcess start(RelaySettings settings, Consumer<String> onBroken) throws SQLException {
@@ -111,7 +115,7 @@ final class RelayProcess implements AutoCloseable {
     }
 
     private void requireDifferent(List<String> tables, Setting setting) throws SQLException {
-        Map<String, String> spellings = new HashMap<>(); // by what they mean
+        Map<String, String> spellings = new HashMap<>(); // spelling by qualified name
         for (String table : tables) {
             String other = spellings.put(qualified(table), table);
             if (other != null) {
@@ -125,7 +129,7 @@ final class RelayProcess implements AutoCloseable {
         return Target.qualified(pool, settings.database().product(), table);
     }
 
-    /** Fails at once if the database cannot be reached: then there is nothing to relay. */
+    /** Opens the pool. Fails at once if the database cannot be reached. */
     private static HikariDataSource pool(RelaySettings settings) throws SQLException {
         Database database = settings.database();
         int tables = Math.max(
@@ -187,14 +191,15 @@ final class RelayProcess implements AutoCloseable {
         }
     }
 
-    /** The rest of the drain time is for writing outcomes and closing. */
+    /** The part of the drain time for running deliveries. The rest is for writing outcomes and closing. */
     private static Duration drainOfDeliveries(Duration drainTime) {
         Duration rest = Duration.ofSeconds(6);
         return drainTime.compareTo(rest.multipliedBy(2)) > 0 ? drainTime.minus(rest) : drainTime.dividedBy(2);
     }
 
     /**
-     * A term of half the poll interval lets a standby take over within two intervals. The lock goes by the name with its schema, so that two spellings are one table. Asked once here, so that what
+     * With a term of half the poll interval, a standby takes over within two intervals. The lock uses the name with
+     * its schema, so that two spellings of one table share it. The first call of lead() is here, so that a node that
      * can never lead is refused at the start.
      */
     private Leadership leadership(String table) throws SQLException {
@@ -217,7 +222,7 @@ final class RelayProcess implements AutoCloseable {
         return term.compareTo(LONGEST_TERM) > 0 ? LONGEST_TERM : term;
     }
 
-    /** H2 has no locks of sessions; its leader has a lease in a table. */
+    /** Refuses H2 without its leader table. H2 has no session locks, so its leader holds a lease in that table. */
     private void requirePlaceForLeader(String table) throws SQLException {
         if (!settings.database().product().equals("h2")) {
             return;
@@ -246,7 +251,10 @@ final class RelayProcess implements AutoCloseable {
         return LayoutEventStore.of(pool, Target.layout(kind, table, maxAttempts));
     }
 
-    /** Of a table in partitions, by rows only what a day that could not be dropped still has. */
+    /**
+     * The purge of a table. In a partitioned table it drops partitions, and deletes single rows only from partitions
+     * that could not be dropped.
+     */
     private OutboxPurge purge(String table, TableKind kind) throws SQLException {
         outbox.relay.RelaySettings.Cleaner cleaner = settings.cleaner();
         AdminEventStore store = Target.subject(
@@ -271,7 +279,7 @@ final class RelayProcess implements AutoCloseable {
         return pool::getConnection;
     }
 
-    /** Answers from memory: the database is asked in the background. */
+    /** Returns the health from memory; background threads query the database. */
     private HealthServer.Health health() {
         boolean isReached = database.sinceSuccess().compareTo(UNREACHED_AFTER) < 0;
         boolean isUp = isReached;
@@ -302,12 +310,11 @@ final class RelayProcess implements AutoCloseable {
         throw new SQLException("The database does not answer");
     }
 
-    /** Where the server listens. */
     int port() {
         return server == null ? 0 : server.port();
     }
 
-    /** Takes no more events, lets those under way finish for the drain time, and closes everything. */
+    /** Takes no more events, waits up to the drain time for running deliveries, and closes everything. */
     @Override
     public void close() {
         closeRelays();
@@ -319,7 +326,7 @@ final class RelayProcess implements AutoCloseable {
         }
     }
 
-    /** All at the same time: each may use the whole drain time, which bounds the wait. */
+    /** Closes all relays in parallel: each may use the whole drain time. */
     private void closeRelays() {
         CompletableFuture.allOf(relays.values().stream()
                         .map(relay -> CompletableFuture.runAsync(

@@ -21,11 +21,12 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * The settings of the relay as a process, checked. The names are those of the environment; {@link Setting} has all of them, with flags and defaults.
+ * The checked settings of the relay process. {@link Setting} lists their names in the environment, flags and
+ * defaults.
  */
 record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Transport transport, Server server) {
 
-    /** How events are taken and tried: what every relay has, and what a process has beyond it. */
+    /** How events are claimed and delivered: the settings of every relay, and those of the process. */
     record Delivery(
             boolean enabled,
             List<String> tables,
@@ -41,8 +42,8 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
             Duration maxSilence) {}
 
     /**
-     * Where events go: to the endpoint, to the broker, or to standard output if there is neither. The value of the
-     * header Authorization may change.
+     * The destination of events: the HTTP endpoint, the broker, or standard output if neither is set. The value of
+     * the header Authorization may change at run time.
      */
     record Transport(
             Optional<URI> endpoint,
@@ -55,10 +56,10 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         }
     }
 
-    /** Where the rabbitmq transport publishes to. */
+    /** The destination of the rabbitmq transport. */
     record Broker(ConnectionFactory factory, String exchange) {}
 
-    /** Where health and metrics are served. */
+    /** The server of health and metrics. */
     record Server(InetSocketAddress bind, Optional<String> token, Optional<String> metricsPath) {}
 
     private static final Duration SHORTEST = Duration.ofMillis(10);
@@ -67,7 +68,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     private static final Duration SHORTEST_SILENCE = Duration.ofSeconds(30);
     private static final int POLLS_OF_SILENCE = 5;
 
-    /** @throws SettingsException that tells all that is wrong */
+    /** @throws SettingsException if settings are wrong; the message lists all problems */
     static RelaySettings of(Settings settings, Secrets secrets) {
         Database database = Database.of(settings, secrets);
         String product = database == null ? "" : database.product();
@@ -99,7 +100,10 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 Objects.requireNonNull(server));
     }
 
-    /** Null if something is wrong; it has been told then, as everywhere here. */
+    /**
+     * Returns null if a setting is wrong; the problem has been added to the settings. This holds for all methods
+     * here.
+     */
     private static @Nullable Delivery delivery(
             Settings settings, String product, outbox.relay.@Nullable RelaySettings common) {
         Optional<Duration> databaseTimeout = settings.readOptional(Setting.RELAY_DATABASE_TIMEOUT, RelaySettings::span);
@@ -215,7 +219,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
     private static void checkSecret(Settings settings, String text) {
         try {
             WebhookSecret.parse(text);
-        } catch (IllegalArgumentException e) { // its message does not quote the secret
+        } catch (IllegalArgumentException e) { // the message does not quote the secret
             settings.problem(Setting.HTTP_SECRET, "cannot be used: " + e.getMessage());
         }
     }
@@ -254,7 +258,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
                 "must be " + String.join(" or ", allowed) + ", but is '" + PrintableText.of(text) + "'");
     }
 
-    /** As the database keeps their names, by which two may be one. */
+    /** The table names as the database stores them, so that two spellings of one table are equal. */
     private static List<String> tables(Settings settings, Setting setting, String product, List<String> names) {
         Set<String> kept = new LinkedHashSet<>();
         for (String name : names) {
@@ -282,7 +286,7 @@ record RelaySettings(Database database, Delivery delivery, Cleaner cleaner, Tran
         URI uri;
         try {
             uri = URI.create(text);
-        } catch (IllegalArgumentException e) { // its message quotes the URI, which may hold a token
+        } catch (IllegalArgumentException e) { // the message quotes the URI, which may contain a token
             throw new IllegalArgumentException("must be a URL, as in http://127.0.0.1:8080/events", e);
         }
         String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);

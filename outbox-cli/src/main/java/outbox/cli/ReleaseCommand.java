@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
-/** Ends the leases of a node that is gone. */
+/** Ends the leases of a node that no longer runs. */
 @Command(
         name = "release",
         mixinStandardHelpOptions = true,
@@ -69,7 +69,7 @@ final class ReleaseCommand implements Callable<Integer> {
         change.requestId().ifPresent(request::requestId);
         try {
             return run(target, request);
-        } catch (IllegalStateException e) { // the node lives
+        } catch (IllegalStateException e) { // the node is alive
             io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
             return ExitCode.PROBLEM;
         }

@@ -9,7 +9,7 @@ import picocli.CommandLine.Parameters;
 
 import java.util.List;
 
-/** Makes dead events pending again; delivered ones too if the status says so. */
+/** Makes dead events pending again, and delivered events if the status option selects them. */
 @Command(
         name = "replay",
         mixinStandardHelpOptions = true,

@@ -8,7 +8,7 @@ import picocli.CommandLine.Parameters;
 
 import java.util.List;
 
-/** Makes waiting events due. */
+/** Makes waiting events due now. */
 @Command(
         name = "run-now",
         mixinStandardHelpOptions = true,

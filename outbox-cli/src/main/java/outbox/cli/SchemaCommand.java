@@ -30,7 +30,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 
-/** The tables: their DDL, whether they are complete, and their creation. */
+/** Prints the DDL of the tables, verifies the tables, or creates them. */
 @Command(
         name = "schema",
         mixinStandardHelpOptions = true,
@@ -39,7 +39,7 @@ import java.util.concurrent.Callable;
 final class SchemaCommand implements Runnable {
 
     @Spec
-    private CommandSpec spec = CommandSpec.create(); // picocli puts the real one here
+    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     static CommandLine commandLine(Io io) {
         return new CommandLine(new SchemaCommand())
@@ -53,7 +53,7 @@ final class SchemaCommand implements Runnable {
         throw new ParameterException(spec.commandLine(), "Name what to do: print, check or apply.");
     }
 
-    /** Which table, of which kind, with what. */
+    /** The table, its kind and its features. */
     static final class TableOptions {
 
         @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
@@ -62,8 +62,8 @@ final class SchemaCommand implements Runnable {
         @Option(
                 names = "--layout",
                 paramLabel = "LAYOUT",
-                description =
-                        "${COMPLETION-CANDIDATES}; default: as the table is, or MODULE for a name that ends with _outbox")
+                description = "${COMPLETION-CANDIDATES}; default: as the table is, or MODULE for a name that ends"
+                        + " with _outbox")
         private @Nullable TableKind layout;
 
         @Option(
@@ -78,7 +78,7 @@ final class SchemaCommand implements Runnable {
                 description = "a module's table in partitions by day, whose old days are dropped; PostgreSQL only")
         private boolean partitioned;
 
-        /** Refuses partitions for what cannot have them. */
+        /** Refuses partitions for a database or kind of table that does not support them. */
         boolean isPartitioned(String product, TableKind kind) {
             if (partitioned && (!product.equals("postgresql") || kind != TableKind.MODULE)) {
                 throw new SettingsException("Only a table of layout MODULE on PostgreSQL can have partitions. Leave out"
@@ -91,14 +91,14 @@ final class SchemaCommand implements Runnable {
             return Database.table(product, table);
         }
 
-        /** Refuses what does not fit the kind of table. */
+        /** Refuses features that do not fit the kind of table. */
         List<Feature> features(TableKind kind) {
             List<Feature> all = List.of(features);
             all.forEach(feature -> feature.check(kind));
             return all;
         }
 
-        /** Without a database to ask. */
+        /** The kind of table, without a query to the database. */
         TableKind kind() {
             return layout != null ? layout : TableKind.named(table);
         }
@@ -151,7 +151,7 @@ final class SchemaCommand implements Runnable {
                                             "Name the database by --store postgresql, mysql or h2, or by --url.")))
                             .name();
             TableKind kind = table.kind();
-            AbstractJdbcEventStore eventStore = Database.store(name, table.table(name));
+            AbstractJdbcEventStore eventStore = JdbcEventStores.get(name, table.table(name));
             List<Feature> features = table.features(kind);
             boolean partitioned = table.isPartitioned(name, kind);
             io.out()
@@ -201,7 +201,7 @@ final class SchemaCommand implements Runnable {
             description = "Creates what is missing, after showing the DDL and asking.")
     static final class Apply implements Callable<Integer> {
 
-        private static final int DAYS_AHEAD = 7; // as many as a purge keeps
+        private static final int DAYS_AHEAD = 7; // the same number that a purge keeps
 
         private final Io io;
 
@@ -229,7 +229,16 @@ final class SchemaCommand implements Runnable {
             if (isPartitioned) {
                 requireRoomForPartitions(db, subject);
             }
-            io.out().println(SchemaScript.of(db.store(subject.table()), subject.kind(), features, isPartitioned));
+            AbstractJdbcEventStore store = db.store(subject.table());
+            boolean mergesTables = subject.kind() == TableKind.EVENT && OutboxSchema.hasControlTable(db, store);
+            io.out().println(SchemaScript.of(store, subject.kind(), features, isPartitioned));
+            if (mergesTables) {
+                io.out()
+                        .println("-- and moves the rows of " + subject.table()
+                                + "_control, a table of an earlier version,"
+                                + " to " + subject.table() + ". Stop all nodes of the earlier version first:\n"
+                                + String.join(";\n", OutboxSchema.controlTableStatements(store)) + ";");
+            }
             if (isPartitioned) {
                 io.out()
                         .println("-- and a partition for today and each of the " + DAYS_AHEAD
@@ -248,9 +257,13 @@ final class SchemaCommand implements Runnable {
             } else if (subject.store() instanceof LayoutEventStore layout) {
                 LayoutSchema.create(db, layout);
             } else {
-                OutboxSchema.create(db, db.store(subject.table()), Capability.PAUSES); // so that it can be paused
+                // so that delivery can be paused
+                OutboxSchema.create(db, store, Capability.PAUSES);
             }
             features.forEach(feature -> feature.create(db, subject));
+            if (mergesTables) {
+                OutboxSchema.mergeControlTable(db, store);
+            }
             if (changesLimit) {
                 AttemptLimits.change(db, TableLayout.module(subject.table()).withMaxAttempts(maxAttempts.number()));
             }
@@ -271,11 +284,11 @@ final class SchemaCommand implements Runnable {
             return before.isEmpty() || before.getAsInt() == subject.maxAttempts()
                     ? limit
                     : limit + "; until now " + before.getAsInt()
-                            + ". Dead events stay dead and pending ones pending. Stop the relays of the table first, and"
-                            + " start them with this limit.";
+                            + ". Dead events stay dead and pending ones pending. Stop the relays of the table"
+                            + " first, and start them with this limit.";
         }
 
-        /** A table is made in partitions, or never has them. */
+        /** Refuses partitions for an existing table without them: a table cannot be partitioned later. */
         private static void requireRoomForPartitions(Database db, Subject subject) throws SQLException {
             try (Connection connection = db.getConnection()) {
                 if (Doctor.hasTable(connection, subject.table())

@@ -6,7 +6,10 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.regex.Pattern;
 
-/** Texts that must never be shown. Whatever the command prints about a failure goes through here: messages of drivers may quote URLs. Thread-safe. */
+/**
+ * Texts that must never be printed. All messages about failures pass through here, because messages of drivers may
+ * quote URLs. Thread-safe.
+ */
 final class Secrets {
 
     private static final String HIDDEN = "***";
@@ -19,12 +22,15 @@ final class Secrets {
         }
     }
 
-    /** For one that is no longer used. */
+    /** Removes a secret that is no longer used. */
     void remove(String text) {
         texts.remove(text);
     }
 
-    /** The passwords in a URL, and the URL as a whole if it has parameters: drivers know more of them than we do. */
+    /**
+     * Adds the passwords in a URL, and the whole URL if it has parameters: drivers accept secrets that we do not
+     * know.
+     */
     void addUrl(String url) {
         UrlPasswords.values(url).forEach(this::add);
         if (url.matches(".*[?;&(@].*")) {
@@ -35,13 +41,14 @@ final class Secrets {
     String hide(String message) {
         String hidden = message;
         for (String text : longestFirst()) {
-            hidden = hidden.replaceAll("(?i)" + Pattern.quote(text), HIDDEN); // H2 shows URLs in capitals
+            // ignore case: H2 prints URLs in capitals
+            hidden = hidden.replaceAll("(?i)" + Pattern.quote(text), HIDDEN);
         }
         return hidden.replaceAll("(?i)(password\\d*\\s*=\\s*)[^&;,)\\s\"']+", "$1" + HIDDEN)
                 .replaceAll("(//[^/:@\\s]*:)[^/@\\s\"']+@", "$1" + HIDDEN + "@");
     }
 
-    /** One may contain another. */
+    /** One secret may contain another, so the longest is replaced first. */
     private List<String> longestFirst() {
         return texts.stream()
                 .sorted(Comparator.comparingInt(String::length).reversed())

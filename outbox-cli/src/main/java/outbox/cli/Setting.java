@@ -5,7 +5,9 @@ import org.jspecify.annotations.Nullable;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Everything that can be set, by one name in the environment and in the file, and by a flag. The names without OUTBOX_JDBC, OUTBOX_HTTP and OUTBOX_SERVER are those of the toolchain's plan. */
+/**
+ * All settings. A setting has one name, used in the environment and in the file, and a flag unless it is a secret.
+ */
 enum Setting {
     JDBC_URL("OUTBOX_JDBC_URL", "--url", "URL", null, "JDBC URL of the database"),
     JDBC_USER("OUTBOX_JDBC_USER", "--user", "NAME", null, "user of the database"),
@@ -115,12 +117,12 @@ enum Setting {
         this.meaning = meaning;
     }
 
-    /** Its name in the environment and in the file. */
+    /** The name in the environment and in the file. */
     String key() {
         return key;
     }
 
-    /** Empty for secrets: the arguments of a process can be read by others. */
+    /** The flag; empty for secrets, because other users can read the arguments of a process. */
     Optional<String> flag() {
         return Optional.ofNullable(flag);
     }

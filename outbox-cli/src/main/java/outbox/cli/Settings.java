@@ -16,12 +16,13 @@ import java.util.Properties;
 import java.util.function.Function;
 
 /**
- * The values of settings: of a flag first, then of the environment, then of the file, then the default. A blank value is none. What is wrong is collected, so that it can be told all at
- * once, with the place where it was set. Used by one thread.
+ * The values of settings. A flag has precedence over the environment, the environment over the file, and the file
+ * over the default. A blank value counts as absent. Problems are collected and reported together, each with the place
+ * where the value was set. Used by one thread.
  */
 final class Settings {
 
-    /** A value and where it comes from. */
+    /** A value and its origin. */
     private record Value(String text, String origin) {}
 
     private static final String DEFAULT = "the default";
@@ -41,7 +42,7 @@ final class Settings {
 
     private void put(Setting setting, @Nullable String text, String origin) {
         if (text != null && !text.isBlank()) {
-            boolean isSecret = setting.flag().isEmpty(); // may begin or end with a blank
+            boolean isSecret = setting.flag().isEmpty(); // a secret may begin or end with a blank
             values.put(setting, new Value(isSecret ? text : text.strip(), origin));
         }
     }
@@ -60,14 +61,14 @@ final class Settings {
                 .toList();
         if (!unknown.isEmpty()) {
             throw new SettingsException(file + " has settings that are not known: " + String.join(", ", unknown)
-                    + ". The names are those of the environment; see docs/cli.md.");
+                    + ". The names are those of the environment; see docs/reference/cli.md.");
         }
         Map<String, String> found = new HashMap<>();
         properties.stringPropertyNames().forEach(key -> found.put(key, properties.getProperty(key)));
         return found;
     }
 
-    /** All values, by the names of the environment. */
+    /** All values, by the names in the environment. */
     Map<String, String> texts() {
         Map<String, String> texts = new HashMap<>();
         values.forEach((setting, value) -> texts.put(setting.key(), value.text()));
@@ -78,7 +79,10 @@ final class Settings {
         return Optional.ofNullable(values.get(setting)).map(Value::text);
     }
 
-    /** Reads a value that is there or has a default. What the reader refuses is a problem, and the answer is then null; {@link #check} must follow. */
+    /**
+     * Reads a required value or its default. If the value is missing or the reader refuses it, a problem is recorded
+     * and the method returns null; call {@link #check} afterwards.
+     */
     <T> @Nullable T read(Setting setting, Function<String, T> reader) {
         Value value = values.get(setting);
         if (value == null) {
@@ -98,7 +102,7 @@ final class Settings {
         return values.containsKey(setting) ? Optional.ofNullable(read(setting, reader)) : Optional.empty();
     }
 
-    /** A secret, given as such or in a file; the file may end with a line break. */
+    /** A secret, given directly or in a file. Only the first line of the file is read. */
     Optional<String> secret(Setting direct, Setting file) {
         if (values.containsKey(direct) && values.containsKey(file)) {
             Value value = values.get(file);
@@ -122,19 +126,19 @@ final class Settings {
         }
     }
 
-    /** Where a setting was set, or how to set it. */
+    /** The place where a setting was set, or how to set it. */
     String origin(Setting setting) {
         Value value = values.get(setting);
         return value == null ? setting.flag().map(flag -> flag + " or ").orElse("") + setting.key() : value.origin();
     }
 
-    /** What the settings say of attempts, read by who knows its limits, and whether it is more than the default. */
+    /** The limit of attempts from the settings, and whether the user set it. The caller has validated the number. */
     MaxAttempts maxAttempts(int number) {
         boolean isGiven = !origin(Setting.RELAY_MAX_ATTEMPTS).equals(DEFAULT);
         return new MaxAttempts(number, isGiven, origin(Setting.RELAY_MAX_ATTEMPTS));
     }
 
-    /** A problem with the setting that has this name in the environment. */
+    /** Records a problem of the setting with this name in the environment. */
     void problem(String key, String what) {
         problems.add(Setting.of(key).map(this::origin).orElse(key) + ": " + what);
     }
@@ -143,7 +147,7 @@ final class Settings {
         problems.add(origin(setting) + " " + what);
     }
 
-    /** @throws SettingsException if anything was wrong */
+    /** @throws SettingsException if there are problems */
     void check() {
         if (!problems.isEmpty()) {
             throw new SettingsException(problems);

@@ -2,7 +2,7 @@ package outbox.cli;
 
 import java.util.List;
 
-/** Settings that cannot be used. Its message has a line for each, which says what to change. */
+/** The settings cannot be used. The message has one line for each problem, which says what to change. */
 final class SettingsException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** The words of a command line, as a shell takes them. */
+/** Quotes the words of a command line for a shell. */
 final class ShellWords {
 
     private ShellWords() {}
@@ -13,7 +13,7 @@ final class ShellWords {
         return word.matches("[A-Za-z0-9_./:=,@%+-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 
-    /** The command that goes on with a request that was not finished. A URL that must not be shown is left out. */
+    /** The command that continues an unfinished request. A URL that must not be printed is omitted. */
     static String continuing(List<String> arguments, String requestId, Secrets secrets) {
         List<String> words = new ArrayList<>(List.of("outbox"));
         boolean hasHidden = false;

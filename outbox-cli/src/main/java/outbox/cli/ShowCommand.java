@@ -14,7 +14,7 @@ import java.util.Base64;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
-/** Shows one event. Its payload and headers may be confidential, so they are shown only when asked for. */
+/** Shows one event. Its payload and headers may be confidential, so they are shown only on request. */
 @Command(
         name = "show",
         mixinStandardHelpOptions = true,

@@ -7,7 +7,7 @@ import picocli.CommandLine.Parameters;
 
 import java.util.List;
 
-/** Lets the aggregate of a dead event go on without it. */
+/** Takes a dead event out of the order of its aggregate, so that later events are delivered. */
 @Command(
         name = "skip",
         mixinStandardHelpOptions = true,

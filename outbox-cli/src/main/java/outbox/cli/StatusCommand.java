@@ -5,11 +5,11 @@ import outbox.OutboxException;
 import outbox.admin.Backlog;
 import outbox.admin.OutboxStatistics;
 import outbox.admin.Pause;
+import outbox.admin.PausingEventStore;
 import outbox.admin.TypeCount;
 import outbox.jdbc.LeaderInfo;
 import outbox.model.EventStatus;
 import outbox.spi.PrintableText;
-import outbox.spi.WithholdingEventStore;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
 
-/** Counts events by status and type, of one table or of all that the database has. */
+/** Counts events by status and type, in one table or in all outbox tables of the database. */
 @Command(
         name = "status",
         mixinStandardHelpOptions = true,
@@ -157,7 +157,7 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     private static List<Pause> pauses(Target target) {
-        return target.subject().store() instanceof WithholdingEventStore
+        return target.subject().store() instanceof PausingEventStore
                 ? target.admin().pauses()
                 : List.of();
     }

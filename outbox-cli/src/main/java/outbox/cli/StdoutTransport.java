@@ -19,9 +19,11 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Writes each event as a line of JSON. It is delivered when the line is written and flushed. One for the whole process, so that no line is torn by that of another table.
+ * Writes each event as a line of JSON. An event is delivered when its line is written and flushed. All tables of the
+ * process share one instance, so that lines do not mix.
  *
- * <p>A stream that failed once is not written to again, and its reader is told by the end of the process: no event is to blame, so no attempt counts. Thread-safe.
+ * <p>After the first failure the transport does not write to the stream again, and the process ends. The failure is
+ * not caused by an event, so it consumes no attempt. Thread-safe.
  */
 final class StdoutTransport implements EventListener {
 
@@ -29,12 +31,13 @@ final class StdoutTransport implements EventListener {
 
     private final OutputStream out;
     private final Consumer<String> onBroken;
-    private boolean broken; // guarded by this, as the stream
+    private boolean broken; // guarded by this, like the stream
 
     /**
-     * On the stream, which must tell failures, as a PrintStream does not.
+     * Creates the transport.
      *
-     * @param onBroken told once why the stream can no longer be written to; must not wait
+     * @param out must throw on failure, which a PrintStream does not
+     * @param onBroken receives the reason once when the stream fails; must not block
      */
     StdoutTransport(OutputStream out, Consumer<String> onBroken) {
         this.out = out;
@@ -59,7 +62,7 @@ final class StdoutTransport implements EventListener {
             out.write(line);
             out.flush();
         } catch (IOException e) {
-            broken = true; // part of the line may be out
+            broken = true; // a part of the line may have been written
             onBroken.accept("Cannot write to standard output: " + e.getMessage());
             throw later("Cannot write to standard output", e);
         }
@@ -88,7 +91,8 @@ final class StdoutTransport implements EventListener {
                 json.writeStringField("payloadBase64", Base64.getEncoder().encodeToString(event.payloadBytes()));
             } else if (isJson(event.payloadJson())) {
                 json.writeFieldName("payload");
-                json.writeRawValue(event.payloadJson().replaceAll("[\\r\\n]", " ")); // in JSON they are only space
+                // line breaks in JSON are white space
+                json.writeRawValue(event.payloadJson().replaceAll("[\\r\\n]", " "));
             } else {
                 json.writeStringField("payloadText", event.payloadJson());
             }
@@ -103,7 +107,7 @@ final class StdoutTransport implements EventListener {
         }
     }
 
-    /** Whether the text is one value of JSON. */
+    /** Whether the text is a single JSON value. */
     private static boolean isJson(String text) throws IOException {
         try (JsonParser parser = JSON.createParser(text)) {
             if (parser.nextToken() == null) {

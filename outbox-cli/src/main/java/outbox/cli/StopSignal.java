@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Lets a command end between two batches when the process is told to stop by SIGINT or SIGTERM. The end of the process
- * waits until the command has told what it did, which is when this is closed.
+ * Lets a command end between two batches after SIGINT or SIGTERM. The shutdown of the process waits until this object
+ * is closed, so that the command can report its result first.
  */
 final class StopSignal implements BooleanSupplier, AutoCloseable {
 
@@ -15,7 +15,7 @@ final class StopSignal implements BooleanSupplier, AutoCloseable {
 
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Thread hook = new Thread(this::stop, "outbox-stop");
-    private volatile boolean told; // by the hook
+    private volatile boolean told; // written by the shutdown hook
 
     StopSignal() {
         Runtime.getRuntime().addShutdownHook(hook);
@@ -44,7 +44,7 @@ final class StopSignal implements BooleanSupplier, AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException e) {
-            // it runs
+            // The hook already runs.
         }
     }
 }

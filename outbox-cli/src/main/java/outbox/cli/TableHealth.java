@@ -15,7 +15,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 
-/** What {@code /health} says of a table that this process relays. Its counts come from the background. */
+/**
+ * The health of a table that this process relays, as shown at {@code /health}. Background threads read the counts.
+ */
 final class TableHealth implements AutoCloseable {
 
     private static final Duration COUNT_EVERY = Duration.ofSeconds(10);
@@ -38,7 +40,7 @@ final class TableHealth implements AutoCloseable {
         return BackgroundReading.start(what + "-" + relay.table(), source, every);
     }
 
-    /** One answer: whether the table is relayed, and what is known about it. */
+    /** Whether the relay of the table works, and the fields to show. */
     record Report(boolean isUp, Map<String, @Nullable Object> fields) {}
 
     Report report() {
@@ -81,7 +83,7 @@ final class TableHealth implements AutoCloseable {
         return states;
     }
 
-    /** The relay has taken the payload out of it. */
+    /** Makes the error printable and shortens it. The relay has already removed the payload from it. */
     private static @Nullable String shown(@Nullable String error) {
         if (error == null) {
             return null;

@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import outbox.admin.AdminEventStore;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.Subject;
@@ -8,7 +9,6 @@ import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.TableLayout;
 import outbox.jdbc.TableName;
-import outbox.spi.AdminEventStore;
 import outbox.spi.Leadership;
 
 import java.sql.Connection;
@@ -21,7 +21,7 @@ import javax.sql.DataSource;
 /** The table that a command works on. */
 record Target(Database database, Subject subject, OutboxAdmin admin) {
 
-    /** Of somebody who only administers a table that needs a leader to be relayed. */
+    /** Never leads: the commands administer a table, they do not relay it. */
     private static final Leadership NEVER = new Leadership() {
         @Override
         public boolean lead() {
@@ -35,13 +35,13 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
 
         @Override
         public void close() {
-            // there is nothing to give up
+            // Nothing to release.
         }
     };
 
     /**
-     * @throws SettingsException if there is no such table, it is no outbox that we know, or its events are dead after
-     *     another number of attempts
+     * @throws SettingsException if the table does not exist, is not a known outbox table, or its events are dead
+     *     after another number of attempts
      */
     static Target of(Database database, String text, MaxAttempts maxAttempts) throws SQLException {
         String table = database.table(text);
@@ -51,26 +51,26 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
                 database, subject, new OutboxAdmin(new DataSourceConnectionProvider(database), subject.store()));
     }
 
-    /** Whether the number of attempts that tells dead events is only an assumption. */
+    /** Whether the limit of attempts is only assumed, because the database has not recorded it. */
     boolean assumesMaxAttempts() {
         return MaxAttempts.isUnknown(database, database.product(), subject.kind(), subject.table());
     }
 
-    /** @throws SettingsException if it is not sure which events are dead */
+    /** @throws SettingsException if the limit of attempts is only assumed */
     void requireMaxAttempts() {
         if (assumesMaxAttempts()) {
             throw new SettingsException(MaxAttempts.unknown(subject.table()));
         }
     }
 
-    /** The database's clock. */
+    /** The time of the database. */
     Instant now() throws SQLException {
         try (Connection connection = database.getConnection()) {
             return subject.store().now(connection);
         }
     }
 
-    /** Refuses a table of another kind than ours, which has no place for what is asked. */
+    /** Refuses a table whose layout is not EVENT. */
     void requireEventTable(String what) {
         if (subject.kind() != TableKind.EVENT) {
             throw new SettingsException("Table " + subject.table() + " has the layout " + subject.kind() + ", which has"
@@ -78,7 +78,7 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         }
     }
 
-    /** The subject of a table that need not be there. */
+    /** The subject for a table that need not exist. */
     static Subject subject(Database database, String table, TableKind kind, int maxAttempts) {
         AdminEventStore store = switch (kind) {
             case EVENT -> database.store(table);
@@ -96,7 +96,7 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         return layout.withMaxAttempts(maxAttempts);
     }
 
-    /** The table by its schema and name, however it was spelled: on PostgreSQL the search path finds the schema. The table is there. */
+    /** The schema and name of an existing table. On PostgreSQL the search path supplies a missing schema. */
     static String qualified(DataSource database, String product, String table) throws SQLException {
         if (!product.equals("postgresql")) {
             return table;
@@ -104,14 +104,14 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         return label(database, table);
     }
 
-    /** The table as metrics and health call it: one name however it was spelled. */
+    /** The name of the table in metrics and health, the same for every spelling. */
     static String label(DataSource database, String table) throws SQLException {
         try (Connection connection = database.getConnection()) {
             return new TableName(table).qualified(connection);
         }
     }
 
-    /** Whether a table that is there is one in partitions. */
+    /** Whether an existing table is partitioned. */
     static boolean isPartitioned(DataSource database, String product, String table) throws SQLException {
         if (!product.equals("postgresql")) {
             return false;
@@ -126,18 +126,18 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
         }
     }
 
-    /** What the columns of a table say that it is. Its name is checked. */
+    /** The kind of a table by its columns. The name has been checked. */
     static TableKind kind(DataSource database, String table) throws SQLException {
         try (Connection connection = database.getConnection()) {
             if (!Doctor.hasTable(connection, table)) {
                 throw new SettingsException("There is no table " + table
-                        + " in this database. Name another one by its schema and name, or create it: outbox schema apply"
-                        + " --table " + table);
+                        + " in this database. Name another one by its schema and name, or create it: outbox"
+                        + " schema apply --table " + table);
             }
             return Doctor.kindOf(connection, table)
                     .orElseThrow(() -> new SettingsException("Table " + table
-                            + " is none of the outbox tables that are known. Name another one, or compare it with outbox"
-                            + " schema print --layout EVENT, MODULE or TEXT_STATUS."));
+                            + " is none of the outbox tables that are known. Name another one, or compare it"
+                            + " with outbox schema print --layout EVENT, MODULE or TEXT_STATUS."));
         }
     }
 }

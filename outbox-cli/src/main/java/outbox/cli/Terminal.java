@@ -3,14 +3,14 @@ package outbox.cli;
 import java.io.Console;
 import java.util.Optional;
 
-/** Where a person can be asked. */
+/** Asks the user a question. */
 @FunctionalInterface
 interface Terminal {
 
-    /** Asks, and waits for a line; empty if there is nobody to ask. */
+    /** Asks and waits for a line. Returns empty if there is no terminal. */
     Optional<String> ask(String question);
 
-    @SuppressWarnings("SystemConsoleNull") // asked below
+    @SuppressWarnings("SystemConsoleNull") // isTerminal is checked below
     static Terminal system() {
         return question -> {
             Console console = System.console();
@@ -21,7 +21,10 @@ interface Terminal {
         };
     }
 
-    /** From Java 22 on there is always a console, and it must be asked; before, there was none without a terminal. */
+    /**
+     * From Java 22 on there is always a console, and isTerminal() must be called. Before, there was no console
+     * without a terminal.
+     */
     private static boolean isTerminal(Console console) {
         try {
             return (boolean) Console.class.getMethod("isTerminal").invoke(console);

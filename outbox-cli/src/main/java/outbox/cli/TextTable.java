@@ -9,9 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Rows of text in columns. What comes from the database cannot break out of its cell: it is printable, and cut at
- * {@value #MAX_WIDTH} characters, in the last column, which widens no line but its own, at {@value #MAX_LAST}. JSON
- * output has it in full.
+ * Rows of text in columns. Values from the database are made printable and shortened to {@value #MAX_WIDTH}
+ * characters, so that they cannot break the layout. The last column widens only its own line, so its limit is {@value
+ * #MAX_LAST}. JSON output contains the full values.
  */
 final class TextTable {
 

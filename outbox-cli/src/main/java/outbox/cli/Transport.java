@@ -11,7 +11,10 @@ import outbox.rabbitmq.RabbitTransport;
 import java.net.URI;
 import java.time.Duration;
 
-/** Where the events of one table go, and what keeps them away while nobody is there. */
+/**
+ * The listener that delivers the events of one table, and the circuit breaker that stops deliveries while the
+ * destination is unavailable.
+ */
 record Transport(EventListener listener, boolean isAsync, Protection protection) implements AutoCloseable {
 
     private static final String HTTP = "http";
@@ -20,9 +23,9 @@ record Transport(EventListener listener, boolean isAsync, Protection protection)
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(5);
     private static final Duration LONGEST_REQUEST = Duration.ofMinutes(10);
     private static final Duration AFTER_DRAIN =
-            Duration.ofSeconds(1); // the dispatcher has waited for what is in flight
+            Duration.ofSeconds(1); // the dispatcher has already waited for running deliveries
 
-    /** The settings are checked. Standard output is one for all tables. */
+    /** Creates the transport from checked settings. All tables share the transport to standard output. */
     static Transport to(RelaySettings settings, String table, StdoutTransport stdout) {
         RelaySettings.Transport transport = settings.transport();
         if (transport.broker().isPresent()) {
@@ -67,7 +70,7 @@ record Transport(EventListener listener, boolean isAsync, Protection protection)
                 Protection.builder().breakerForListener(RABBITMQ, breaker).build());
     }
 
-    /** The time limit of the dispatcher: later than that of a transport that has its own. */
+    /** The time limit of the dispatcher, longer than the transport's own limit if it has one. */
     Duration timeLimit(Duration dispatchTimeout) {
         return isAsync ? dispatchTimeout.plusSeconds(5) : dispatchTimeout;
     }

@@ -8,30 +8,31 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Finds passwords in a JDBC URL, in all the forms that drivers take: {@code ?password=}, {@code ;PASSWORD=} of H2,
- * {@code (password=…)} and {@code user:password@host} of MySQL, and each of them percent-encoded. Drivers quote URLs,
- * or parts of them, in their messages; so a URL must not hold one.
+ * Finds passwords in a JDBC URL in all forms that drivers accept: {@code ?password=}, {@code ;PASSWORD=} of H2,
+ * {@code (password=…)} and {@code user:password@host} of MySQL, and each of them percent-encoded. Drivers quote URLs
+ * or parts of them in messages, so a URL must not contain a password.
  */
 final class UrlPasswords {
 
     private static final String NAME = "[\\w.-]*(?:password|passwd|pwd)\\d*";
     private static final Pattern PARAMETER = Pattern.compile("(?i)[?&;,(\\s](" + NAME + ")\\s*=\\s*([^&;,)]*)");
     private static final Pattern LOGIN_NAME = Pattern.compile("(?i)(?:password|passwd|pwd)\\d*");
-    private static final String NO_PARAMETER = "(?:(?![?&;(][\\w.-]+=).)*"; // an @ in a parameter is no user info
+    // an @ in a parameter does not end user info
+    private static final String NO_PARAMETER = "(?:(?![?&;(][\\w.-]+=).)*";
     private static final Pattern USER_INFO = Pattern.compile("//" + NO_PARAMETER + "?:(" + NO_PARAMETER + ")@");
 
-    private static final int SHORTEST_PART = 3; // hiding less would make a message unreadable
+    private static final int SHORTEST_PART = 3; // hiding shorter texts would make messages unreadable
 
     private UrlPasswords() {}
 
-    /** Whether the URL holds a password of any kind, be it that of a user or of a key store. */
+    /** Whether the URL contains a password of a user or of a key store. */
     static boolean hasAny(String url) {
         return hasLogin(url)
                 || readings(url).stream()
                         .anyMatch(text -> PARAMETER.matcher(text).find());
     }
 
-    /** Whether the URL holds the password of a database user. */
+    /** Whether the URL contains the password of a database user. */
     static boolean hasLogin(String url) {
         for (String text : readings(url)) {
             if (USER_INFO.matcher(text).find()
@@ -46,7 +47,7 @@ final class UrlPasswords {
         return false;
     }
 
-    /** The passwords in it, as they stand there and decoded. */
+    /** The passwords in the URL, as written and decoded. */
     static Set<String> values(String url) {
         Set<String> values = new LinkedHashSet<>();
         for (String text : readings(url)) {
@@ -57,7 +58,7 @@ final class UrlPasswords {
         return values;
     }
 
-    /** With the parts into which a driver may have split it. */
+    /** Adds the password and the parts into which a driver may split it. */
     private static void addParts(Set<String> values, String userInfo) {
         values.addAll(readings(userInfo));
         Arrays.stream(userInfo.split("[/?#:@,;&=]", -1))
@@ -65,7 +66,7 @@ final class UrlPasswords {
                 .forEach(values::add);
     }
 
-    /** The text, and what it is percent-decoded, once and twice. */
+    /** The text as it is, percent-decoded once, and percent-decoded twice. */
     private static Set<String> readings(String text) {
         Set<String> readings = new LinkedHashSet<>();
         String reading = text;
@@ -79,7 +80,7 @@ final class UrlPasswords {
         try {
             return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
         } catch (IllegalArgumentException e) {
-            return text; // a percent sign that is itself
+            return text; // the percent sign is literal
         }
     }
 }

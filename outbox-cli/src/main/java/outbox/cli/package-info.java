@@ -1,4 +1,4 @@
-/** The {@code outbox} command: a thin shell over the library. */
+/** The {@code outbox} command: a thin command line over the library. */
 @NullMarked
 package outbox.cli;
 

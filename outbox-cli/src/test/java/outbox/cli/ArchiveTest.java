@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,23 +31,26 @@ import java.util.stream.Collectors;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The archive as it is given away: what is in it, what it says about that, and that it runs. The build runs this test
- * after it made the archive.
+ * Tests the released archive: its content, its list of libraries, and that it runs. The build runs this test after
+ * packaging.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("process")
+@Tag("rabbitmq")
 class ArchiveTest {
 
     private static final Path ARCHIVE = Path.of(System.getProperty("outbox.archive", "target/outbox.jar"));
 
-    /** One of its licences is enough: a library with several may be used under any of them. */
+    /** A library needs one of these licences: if it has several, it may be used under any of them. */
     private static final List<String> ALLOWED =
             List.of("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "EPL-", "MPL-2.0");
 
-    /** Passed on under the LGPL: the archive has its text and says how to replace the library (ADR 28). */
+    /** Distributed under the LGPL: the archive contains its text and explains how to replace the library (ADR 28). */
     private static final Map<String, String> EXCEPTIONS =
             Map.of("org.mariadb.jdbc:mariadb-java-client", "LGPL-2.1-or-later");
 
-    /** Whose classes are in the archive, by package. */
+    /** The library of each package in the archive. */
     private static final Map<String, String> OWNERS = Map.ofEntries(
             Map.entry("outbox/", "io.outbox"),
             Map.entry("com/rabbitmq/", "com.rabbitmq:amqp-client"),
@@ -62,7 +66,7 @@ class ArchiveTest {
             Map.entry("org/slf4j/", "org.slf4j:slf4j-api"),
             Map.entry("picocli/", "info.picocli:picocli"));
 
-    /** What libraries bring under packages of theirs, and what the list calls it. */
+    /** Code that libraries contain under their own packages, and its name in the list. */
     private static final Map<String, String> INSIDE = Map.of(
             "com/fasterxml/jackson/core/internal/shaded/fdp/", "FastDoubleParser",
             "com/fasterxml/jackson/core/io/schubfach/", "Schubfach",
@@ -82,7 +86,7 @@ class ArchiveTest {
         }
     }
 
-    /** The licences of each library, by group and name, as the list in the archive has them. */
+    /** The licences of each library, by group and name, from the list in the archive. */
     private static Map<String, List<String>> thirdParty() throws IOException {
         Map<String, List<String>> libraries = new LinkedHashMap<>();
         List<String> licences = new ArrayList<>();

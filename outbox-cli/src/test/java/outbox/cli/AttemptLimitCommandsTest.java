@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.ChildJvm;
@@ -14,8 +15,9 @@ import java.util.UUID;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The commands know from the database which events of a module's table are dead. */
+/** The commands read from the database when events of a module's table are dead. */
 @Timeout(180)
+@Tag("process")
 class AttemptLimitCommandsTest {
 
     private static final Duration START = Duration.ofSeconds(60);
@@ -142,7 +144,7 @@ class AttemptLimitCommandsTest {
     @Test
     void a_table_whose_limit_is_not_known_is_shown_but_not_changed_and_says_what_to_run() throws Exception {
         String id = insert(25);
-        shop.execute("DROP TABLE outbox_attempt_limit"); // as it was before
+        shop.execute("DROP TABLE outbox_attempt_limit"); // as in a database without this table
 
         Run status = Run.of(on("status"));
         Run discard = Run.of(and(on("discard", id, "--max-attempts", "5"), SURE));
@@ -187,7 +189,7 @@ class AttemptLimitCommandsTest {
         limit(2);
 
         assertThat(Run.of(on("status")).out()).contains("1 to retry, 1 dead");
-        assertThat(Run.of(on("schema", "apply", "--yes")).exitCode()).isEqualTo(ExitCode.OK); // without a limit
+        assertThat(Run.of(on("schema", "apply", "--yes")).exitCode()).isEqualTo(ExitCode.OK); // records no limit
         assertThat(shop.ask("SELECT max_attempts FROM outbox_attempt_limit")).isEqualTo("2");
     }
 }

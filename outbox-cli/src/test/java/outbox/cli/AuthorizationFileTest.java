@@ -26,7 +26,7 @@ class AuthorizationFileTest {
         AuthorizationFile authorization = new AuthorizationFile(file.toString(), secrets, nanos::get);
         assertThat(authorization.get()).isEqualTo("Bearer first");
 
-        Files.writeString(file, "Bearer other\n"); // of the same size, perhaps in the same moment
+        Files.writeString(file, "Bearer other\n"); // same size, perhaps the same time stamp
 
         assertThat(authorization.get()).isEqualTo("Bearer first");
         assertThat(afterASecond(authorization)).isEqualTo("Bearer other");

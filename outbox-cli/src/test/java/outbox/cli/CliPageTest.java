@@ -11,10 +11,10 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** docs/cli.md tells what the command has. */
+/** The page docs/reference/cli.md lists every setting, command, check and exit code. */
 class CliPageTest {
 
-    private static final Path PAGE = Path.of("..", "docs", "cli.md");
+    private static final Path PAGE = Path.of("..", "docs", "reference", "cli.md");
 
     private static List<String> rows() throws IOException {
         return Files.readAllLines(PAGE).stream()

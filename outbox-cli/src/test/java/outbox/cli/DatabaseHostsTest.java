@@ -69,6 +69,13 @@ class DatabaseHostsTest {
                 Run.of(with(who, "replay", "e-1")),
                 Run.of(with(who, "discard", "e-1")),
                 Run.of(with(who, "purge", "--retention", "1h")),
+                Run.of(with(who, "skip", "e-1")),
+                Run.of(with(who, "run-now", "e-1")),
+                Run.of(with(who, "errors", "replay", "0123456789ab", "--cap", "1", "--rate", "1")),
+                Run.of(with(who, "errors", "discard", "0123456789ab", "--cap", "1")),
+                Run.of(with(who, "pause", "--all")),
+                Run.of(with(who, "resume", "--all")),
+                Run.of(with(who, "release", "node-1")),
                 Run.of(with(who, "reconcile", "run", "orders")),
                 Run.of("schema", "apply", "--yes", "--url", ELSEWHERE));
 
@@ -96,7 +103,7 @@ class DatabaseHostsTest {
                 "--url",
                 url);
 
-        assertThat(run.exitCode()).isEqualTo(ExitCode.FAILED); // it got as far as to connect
+        assertThat(run.exitCode()).isEqualTo(ExitCode.FAILED); // the host was accepted; only the connection failed
         assertThat(run.err()).doesNotContain("--allow-host");
     }
 

@@ -3,11 +3,11 @@ package outbox.cli;
 import java.util.List;
 
 /**
- * Something that is planted into a healthy outbox.
+ * A fault to plant into a healthy outbox.
  *
- * @param statements what plants it
- * @param check the check that must find it, alone
- * @param words what the finding must say
+ * @param statements the SQL that plants it
+ * @param check the only check that must report it
+ * @param words the text that the finding must contain
  */
 record Fault(String title, List<String> statements, String check, String words) {
 
@@ -15,7 +15,7 @@ record Fault(String title, List<String> statements, String check, String words) 
         return new Fault(title, List.of(statements), check, words);
     }
 
-    /** The same for another table, whose names are put in. */
+    /** The same fault for another table, with its names filled in. */
     Fault at(FaultTable table) {
         return new Fault(
                 title + " in " + table.name(),

@@ -2,7 +2,7 @@ package outbox.cli;
 
 import outbox.cli.doctor.TableKind;
 
-/** A table of each kind, and how plain SQL of PostgreSQL writes into it. */
+/** One table of each kind, with the PostgreSQL statements that write to it. */
 enum FaultTable {
     EVENT(
             "outbox_event",
@@ -70,7 +70,7 @@ enum FaultTable {
         return table;
     }
 
-    /** The names of this table in a text. */
+    /** Replaces the placeholders in a text by the names of this table. */
     String fill(String text) {
         return text.replace("$table", table)
                 .replace("$due", kind.due())
@@ -81,7 +81,7 @@ enum FaultTable {
                 .replace("$dead", dead);
     }
 
-    /** Creates the table with a few events: some delivered, some new. */
+    /** Creates the table with a few delivered and a few new events. */
     Shop create(String url) throws Exception {
         Shop shop;
         if (this == EVENT) {

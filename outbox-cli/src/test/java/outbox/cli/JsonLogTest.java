@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import com.sun.net.httpserver.HttpServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.spi.PrintableText;
@@ -24,6 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /** The log of the command as JSON lines. */
 @Timeout(180)
+@Tag("process")
 class JsonLogTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);

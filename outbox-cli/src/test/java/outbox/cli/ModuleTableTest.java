@@ -109,7 +109,7 @@ class ModuleTableTest {
     void the_doctor_is_silent_about_a_healthy_one_and_names_faults() throws Exception {
         insert("");
         insert("published_at = now()");
-        Run healthy = run("doctor", "--without", "durability"); // the servers of tests do without it
+        Run healthy = run("doctor", "--without", "durability"); // test servers run without durability
         shop.execute("DROP INDEX org_outbox_pending_by_available");
         insert("locked_at = now() - INTERVAL '1 hour'");
 
@@ -165,7 +165,7 @@ class ModuleTableTest {
         assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
         assertThat(again.exitCode()).as(again.err()).isEqualTo(ExitCode.OK);
         assertThat(shop.ask("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'hrm_outbox'::regclass"))
-                .isEqualTo("9"); // today, seven days, the rest
+                .isEqualTo("9"); // today, the next seven days, and the default partition
         assertThat(checked.exitCode()).as(checked.out()).isEqualTo(ExitCode.OK);
     }
 

@@ -186,7 +186,7 @@ class OperatorCommandsTest {
         assertThat(released.exitCode()).as(released.err()).isEqualTo(ExitCode.OK);
         assertThat(shop.ask("SELECT locked_at < '1972-01-01' AND locked_by IS NOT NULL FROM outbox_event"
                         + " WHERE event_id = '" + held + "'"))
-                .isEqualTo("t"); // as a suspect
+                .isEqualTo("t"); // reported as a suspect
         assertThat(alive.exitCode()).isEqualTo(ExitCode.PROBLEM);
         assertThat(alive.err()).contains("it is not gone");
         assertThat(shop.ask("SELECT action || ' ' || affected FROM outbox_audit"))

@@ -1,23 +1,56 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.ChildJvm;
+import outbox.testing.MariaDbServer;
 import outbox.testing.PostgresServer;
 
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What a new operator does about the usual troubles, from the runbook, with the command alone. */
+/** The steps of the runbook against common problems, with the command alone. */
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("process")
 class OperatorScriptsTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);
+
+    /** Inserted in the order of their ids, so that the pages of the table are full. */
+    private static final String MARIADB_EVENTS = """
+            INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)
+            SELECT LPAD(seq, 26, '0'), 'order.paid', '{}', 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)
+              FROM seq_1_to_2000
+            """;
+
+    /** Each fills a page of its own, so that even the claim of one event needs another page. */
+    private static final String POSTGRES_EVENTS = """
+            INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)
+            SELECT LPAD(i::text, 26, '0'), 'order.paid', REPEAT('x', 7900), 0, now(), now()
+              FROM generate_series(1, 200) i
+            """;
+
+    private static final String ANOTHER_EVENT = """
+            INSERT INTO outbox_event (event_id, event_type, payload, status, available_at, created_at)
+            SELECT CONCAT('x', COUNT(*)), 'order.paid', MAX(payload), 0, MAX(available_at), MAX(created_at)
+              FROM outbox_event
+            """;
 
     private final Shop shop = Shop.at(PostgresServer.shared().createDatabase());
     private final List<ChildJvm> relays = new ArrayList<>();
@@ -32,10 +65,14 @@ class OperatorScriptsTest {
     }
 
     private ChildJvm relay(String... more) {
+        return relay(shop, more);
+    }
+
+    private ChildJvm relay(Shop of, String... more) {
         List<String> arguments = new ArrayList<>(List.of(
                 "relay",
                 "--url",
-                shop.url(),
+                of.url(),
                 "--tables",
                 "outbox_event",
                 "--bind",
@@ -53,7 +90,13 @@ class OperatorScriptsTest {
     }
 
     private void awaitStatus(String text) {
-        await().atMost(LONG).untilAsserted(() -> assertThat(run("status").out()).contains(text));
+        awaitStatus(shop, text);
+    }
+
+    private static void awaitStatus(Shop of, String text) {
+        await().atMost(LONG)
+                .untilAsserted(
+                        () -> assertThat(Shop.run(of.url(), "status").out()).contains(text));
     }
 
     @Test
@@ -171,5 +214,102 @@ class OperatorScriptsTest {
         assertThat(doctor.out()).contains("relay:");
         assertThat(nodes.out()).contains("No session leads outbox_event", "Nobody holds claims");
         assertThat(run("nodes").out()).contains("Led by session");
+    }
+
+    /** The tables of this server are on a small disk, and another table fills it. */
+    @Test
+    void on_postgresql_a_full_disk_that_has_room_again_needs_no_restart_and_no_replay() throws Exception {
+        try (PostgresServer server = PostgresServer.startWithSmallDisk(16)) {
+            Shop full = Shop.at(server.createDatabase());
+            full.execute("ALTER TABLE outbox_event ALTER payload SET STORAGE PLAIN");
+            full.execute("CREATE TABLE photos (content TEXT STORAGE PLAIN)");
+
+            assertOutlivesFullDisk(
+                    full, POSTGRES_EVENTS, e -> e.getSQLState().equals("53100"), "No space left on device");
+        }
+    }
+
+    /** The storage of this server is limited, like a disk, and another table fills all of it. */
+    @Test
+    void on_mariadb_a_full_disk_that_has_room_again_needs_no_restart_and_no_replay() throws Exception {
+        try (MariaDbServer server = MariaDbServer.start(
+                Map.of("innodb-file-per-table", "0", "innodb-data-file-path", "ibdata1:12M:autoextend:max:16M"))) {
+            Shop full = Shop.at(server.createDatabase());
+            full.execute("CREATE TABLE photos (content VARCHAR(6000))");
+
+            assertOutlivesFullDisk(full, MARIADB_EVENTS, e -> e.getErrorCode() == 1114, "outbox_event' is full");
+        }
+    }
+
+    private void assertOutlivesFullDisk(Shop full, String events, Predicate<SQLException> isFull, String error)
+            throws Exception {
+        try (Receiver receiver = Receiver.answering()) {
+            // without a leader: one that loses the lead on a busy machine counts attempts of what it had begun
+            ChildJvm relay = relay(
+                    full, "--single-active", "false", "--http-endpoint", receiver.url(), "--health-max-silence", "2s");
+            String health = healthUrl(relay);
+            awaitHealth(health, 200, "\"status\":\"UP\"");
+            try (Connection order = full.connect();
+                    Statement statement = order.createStatement()) {
+                order.setAutoCommit(false);
+                statement.execute(events); // the relay must not see them before the disk is full
+                insertUntilFull(full, "INSERT INTO photos VALUES (REPEAT('x', 6000))", isFull);
+                order.commit();
+            }
+            insertUntilFull(full, ANOTHER_EVENT, isFull);
+            String count = full.ask("SELECT COUNT(*) FROM outbox_event");
+
+            awaitHealth(health, 503, "has not looked at the table", error);
+            Run status = Shop.run(full.url(), "status");
+            String harmed = full.ask("SELECT COUNT(*) FROM outbox_event WHERE attempts > 0 OR status = 3");
+            full.execute("DROP TABLE photos");
+
+            awaitStatus(full, "0 new, 0 to retry, 0 dead, " + count + " done");
+            awaitHealth(health, 200, "\"lastError\":null");
+            assertThat(status.exitCode()).as(status.err()).isEqualTo(ExitCode.OK);
+            assertThat(status.out()).contains(" new, 0 to retry, 0 dead");
+            assertThat(harmed).isEqualTo("0");
+            assertThat(full.ask("SELECT COUNT(*) FROM outbox_event WHERE attempts > 0"))
+                    .isEqualTo("0");
+            assertThat(receiver.posts().stream().map(Receiver.Post::id).distinct())
+                    .hasSize(Integer.parseInt(count));
+            assertThat(relay.lines()).anyMatch(line -> line.contains(error));
+            assertThat(relay.isAlive()).isTrue();
+        }
+    }
+
+    /** The rows must be small, because MariaDB does not survive the failure of a large one. */
+    private static void insertUntilFull(Shop shop, String sql, Predicate<SQLException> isFull) throws SQLException {
+        try (Connection connection = shop.connect();
+                Statement statement = connection.createStatement()) {
+            int refusals = 0;
+            while (refusals < 20) { // in a row
+                try {
+                    statement.execute(sql);
+                    refusals = 0;
+                } catch (SQLException e) {
+                    assertThat(isFull.test(e)).as(e.getMessage()).isTrue();
+                    refusals++;
+                }
+            }
+        }
+    }
+
+    private static String healthUrl(ChildJvm relay) {
+        String line = relay.lines().stream()
+                .filter(printed -> printed.contains("health at http://"))
+                .findFirst()
+                .orElseThrow();
+        return line.substring(line.indexOf("http://"));
+    }
+
+    private static void awaitHealth(String url, int status, String... words) {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(url)).build();
+        await().atMost(LONG).untilAsserted(() -> {
+            HttpResponse<String> health =
+                    HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+            assertThat(health.body()).contains(words);
+            assertThat(health.statusCode()).as(health.body()).isEqualTo(status);
+        });
     }
 }

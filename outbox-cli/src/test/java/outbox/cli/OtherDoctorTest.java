@@ -1,11 +1,16 @@
 package outbox.cli;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import outbox.testing.DatabaseServer;
 import outbox.testing.MariaDbServer;
+import outbox.testing.MySqlServer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What all databases have in common is enough here; each fault is planted in PostgresDoctorTest. */
+/** Tests only the checks that all databases have in common; PostgresDoctorTest plants each fault. */
+@Tag("mariadb")
+@Tag("mysql")
 class OtherDoctorTest {
 
     @Test
@@ -18,7 +23,14 @@ class OtherDoctorTest {
         assertHealthy(Shop.at(MariaDbServer.shared().createDatabase()));
     }
 
-    private static void assertHealthy(Shop shop) throws Exception {
+    @Test
+    void a_healthy_mysql_gets_no_word() throws Exception {
+        Run run = assertHealthy(Shop.at(MySqlServer.shared().createDatabase()));
+
+        assertThat(run.err()).contains("were not looked for: performance_schema is off");
+    }
+
+    private static Run assertHealthy(Shop shop) throws Exception {
         shop.write("order.placed");
         shop.writeDone("order.placed");
 
@@ -29,13 +41,14 @@ class OtherDoctorTest {
                 "--types",
                 "order.placed",
                 "--expect",
-                "order,control,pauses,attempts",
+                "order,keys,priority,deadlines,pauses,attempts",
                 "--without",
-                "durability"); // the servers of tests do without it
+                "durability"); // test servers run without durability
 
         assertThat(run.out()).isEmpty();
         assertThat(run.err()).contains("No problem found").doesNotContain("not checked");
         assertThat(run.exitCode()).isEqualTo(ExitCode.OK);
+        return run;
     }
 
     @Test
@@ -62,7 +75,16 @@ class OtherDoctorTest {
 
     @Test
     void faults_of_mariadb_are_named() throws Exception {
-        Shop shop = Shop.at(MariaDbServer.shared().createDatabase());
+        assertFaultsAreNamed(MariaDbServer.shared());
+    }
+
+    @Test
+    void faults_of_mysql_are_named() throws Exception {
+        assertFaultsAreNamed(MySqlServer.shared());
+    }
+
+    private static void assertFaultsAreNamed(DatabaseServer server) throws Exception {
+        Shop shop = Shop.at(server.createDatabase());
         shop.execute("DROP INDEX outbox_event_due ON outbox_event");
         String id = shop.write("order.lost");
         shop.execute(

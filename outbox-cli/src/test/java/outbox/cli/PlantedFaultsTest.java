@@ -2,6 +2,7 @@ package outbox.cli;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,9 +28,13 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static outbox.cli.Findings.assertFound;
+import static outbox.cli.Findings.assertSilent;
+import static outbox.cli.Findings.checks;
 
-/** Faults that are planted into a healthy outbox on a PostgreSQL that keeps what it is given, one by one. */
+/** Plants faults one by one into a healthy outbox on a durable PostgreSQL server. */
 @Timeout(300)
+@Tag("process")
 class PlantedFaultsTest {
 
     private static final Duration LONG = Duration.ofSeconds(90);
@@ -60,29 +65,7 @@ class PlantedFaultsTest {
         return Run.of(arguments.toArray(String[]::new));
     }
 
-    /** The checks that found something. */
-    private static List<String> checks(Run run) {
-        return run.out()
-                .lines()
-                .filter(line -> !line.startsWith(" "))
-                .map(line -> line.substring(0, line.indexOf(':')))
-                .toList();
-    }
-
-    private static void assertFound(Run run, String check, String words) {
-        assertThat(run.exitCode()).as(run.out() + run.err()).isEqualTo(ExitCode.PROBLEM);
-        assertThat(checks(run)).as(run.out()).isNotEmpty().containsOnly(check);
-        assertThat(run.out()).contains(words);
-        assertThat(run.err()).doesNotContain("not checked");
-    }
-
-    private static void assertSilent(Run run) {
-        assertThat(run.out()).isEmpty();
-        assertThat(run.err()).contains("No problem found").doesNotContain("not checked");
-        assertThat(run.exitCode()).isEqualTo(ExitCode.OK);
-    }
-
-    /** Those that any table can have. */
+    /** Faults that any table can have. */
     static Stream<Fault> faultsOfAnyTable() {
         Fault[] faults = {
             Fault.of("dead events", "dead", "5,000 or more events of ", "$many", "UPDATE $table SET $dead"),
@@ -162,7 +145,10 @@ class PlantedFaultsTest {
         plantAndRepair(fault, table);
     }
 
-    /** Plants it, finds it, runs what is printed, and finds nothing then if that was all SQL. */
+    /**
+     * Plants a fault, finds it, and runs the printed commands. If all of them were SQL, the fault must be gone
+     * afterwards.
+     */
     private static void plantAndRepair(Fault fault, FaultTable table) throws Exception {
         Shop shop = table.create(server.createDatabase());
         shop.execute(fault.statements().toArray(String[]::new));
@@ -175,7 +161,7 @@ class PlantedFaultsTest {
         }
     }
 
-    /** Those that need what only one kind of table has. */
+    /** Faults that only one kind of table can have. */
     static Stream<Fault> faultsOfEvents() {
         return Stream.of(
                 Fault.of(
@@ -196,9 +182,10 @@ class PlantedFaultsTest {
                 Fault.of(
                         "a part of the table that belongs to somebody else",
                         "owner",
-                        "Table outbox_event_control belongs to",
+                        "Table outbox_event_part belongs to",
                         "DO $$ BEGIN CREATE ROLE \"some body\"; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
-                        "ALTER TABLE outbox_event_control OWNER TO \"some body\""),
+                        "CREATE TABLE outbox_event_part () INHERITS (outbox_event)",
+                        "ALTER TABLE outbox_event_part OWNER TO \"some body\""),
                 Fault.of(
                         "a sequence that starts again",
                         "sequence",
@@ -234,7 +221,7 @@ class PlantedFaultsTest {
         Shop shop = FaultTable.TEXT_STATUS.create(server.createDatabase());
         shop.execute("ALTER TABLE outbox_events ALTER COLUMN create_time SET DEFAULT now()");
         TimeZone before = TimeZone.getDefault();
-        TimeZone.setDefault(TimeZone.getTimeZone("Asia/Shanghai")); // the driver gives it to its sessions
+        TimeZone.setDefault(TimeZone.getTimeZone("Asia/Shanghai")); // the driver sets it in its sessions
         try {
             Run run = doctor(shop, "outbox_events");
             PrintedCommands.run(shop, run);

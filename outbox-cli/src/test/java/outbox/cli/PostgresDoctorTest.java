@@ -14,7 +14,7 @@ import java.util.Optional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Each fault is planted by itself into a healthy database, and must be the one that is named. */
+/** Plants each fault alone into a healthy database; the doctor must report this fault. */
 class PostgresDoctorTest {
 
     private Shop shop = Shop.inMemory(); // replaced before each test
@@ -44,9 +44,9 @@ class PostgresDoctorTest {
             "--stalled",
             "10s",
             "--expect",
-            "order,control,pauses,attempts",
+            "order,keys,priority,deadlines,pauses,attempts",
             "--without",
-            "durability" // the servers of tests do without it
+            "durability" // test servers run without durability
         };
         String[] all = new String[fixed.length + more.length];
         System.arraycopy(fixed, 0, all, 0, fixed.length);
@@ -86,15 +86,31 @@ class PostgresDoctorTest {
 
     @Test
     void an_invalid_index_is_named() throws Exception {
-        shop.execute(
-                "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'outbox_event_control_expiry'::regclass");
+        shop.execute("UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'outbox_event_expiry'::regclass");
 
         Run run = doctor();
 
         assertThat(run.out())
                 .contains(
-                        "Index outbox_event_control_expiry of outbox_event_control is invalid",
-                        "Table outbox_event_control has no index for deadlines");
+                        "Index outbox_event_expiry of outbox_event is invalid",
+                        "Table outbox_event has no index for deadlines");
+    }
+
+    @Test
+    void a_second_table_of_an_earlier_version_is_named_and_schema_apply_moves_its_rows() throws Exception {
+        shop.execute(
+                "CREATE TABLE outbox_event_control (PRIMARY KEY (event_id)) INHERITS (outbox_event)",
+                "INSERT INTO outbox_event_control"
+                        + " (event_id, event_type, payload, status, available_at, created_at, done_at) VALUES ('urgent', 'order.placed', '{}', 1, now(), now(), now())");
+        assertFound(doctor(), "migration", "Table outbox_event_control of an earlier version");
+
+        Run applied = Run.of("schema", "apply", "--yes", "--url", shop.url());
+
+        assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
+        assertThat(applied.out()).contains("Stop all nodes of the earlier version", "DROP TABLE outbox_event_control");
+        assertThat(shop.ask("SELECT COUNT(*) FROM ONLY outbox_event WHERE event_id = 'urgent'"))
+                .isEqualTo("1");
+        assertThat(doctor().exitCode()).isEqualTo(ExitCode.OK);
     }
 
     @Test

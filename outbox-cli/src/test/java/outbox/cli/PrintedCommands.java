@@ -7,7 +7,10 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The commands that the doctor prints, taken as they stand: by bash and the command's parser, or by the database. */
+/**
+ * Runs the commands that the doctor prints, unchanged: bash and the parser of the command read the calls, the
+ * database runs the SQL.
+ */
 final class PrintedCommands {
 
     private static final String RUN = "    run: ";
@@ -23,8 +26,7 @@ final class PrintedCommands {
     }
 
     /**
-     * Runs all SQL that ends nobody's session, and lets the parser take the calls. Whether there were only
-     * statements.
+     * Runs all SQL except statements that end a session, and parses the calls. Returns whether all commands were SQL.
      */
     static boolean run(Shop shop, Run doctor) throws Exception {
         boolean isAllSql = true;
@@ -42,7 +44,7 @@ final class PrintedCommands {
         return isAllSql;
     }
 
-    /** The arguments that bash hands over. */
+    /** The arguments that bash passes to a program. */
     static List<String> words(String command) throws IOException, InterruptedException {
         assertThat(command).startsWith("outbox ");
         String script = "outbox() { printf '%s\\0' \"$@\"; }; " + command;

@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.ChildJvm;
@@ -20,8 +21,9 @@ import java.util.regex.Pattern;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The three commands of the README, as they stand there: only the database and the endpoint are the test's. */
+/** Runs the three commands of the README; the test replaces only the database and the endpoint. */
 @Timeout(180)
+@Tag("process")
 class ReadmeTest {
 
     private static final Duration START = Duration.ofSeconds(60);
@@ -29,7 +31,7 @@ class ReadmeTest {
 
     private final String url = PostgresServer.shared().createDatabase();
 
-    /** The one line that begins so, without a comment at its end. */
+    /** The only line that begins with the text, without a comment at its end. */
     private static String line(String page, String start) throws IOException {
         List<String> lines = Files.readAllLines(Path.of("..", page)).stream()
                 .filter(line -> line.startsWith(start))
@@ -44,7 +46,7 @@ class ReadmeTest {
         return words;
     }
 
-    /** What a shell hands over in double quotes. */
+    /** The text in double quotes, as a shell passes it. */
     private static String sql(String psql) {
         Matcher quoted = Pattern.compile(" -c \"((?:[^\"\\\\]|\\\\.)*)\"").matcher(psql);
         assertThat(quoted.find()).isTrue();

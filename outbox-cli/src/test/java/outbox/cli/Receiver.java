@@ -14,20 +14,22 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
-/** A local HTTP endpoint that keeps what is posted to it. */
+/** A local HTTP endpoint that keeps the requests it receives. */
 final class Receiver implements AutoCloseable {
 
-    /** What came with one request. */
+    /** The content of one request. */
     record Post(String id, String type, String body) {}
 
     private final HttpServer server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<Post> posts = new CopyOnWriteArrayList<>();
-    private volatile String poison = ""; // the type that is refused
-    private final CountDownLatch open = new CountDownLatch(1); // answers wait for it
+    private volatile String poison = ""; // the refused event type
+    private final CountDownLatch open = new CountDownLatch(1); // responses wait for it
     private volatile int status = 204;
-    private volatile @Nullable String credentials; // what the header Authorization must be, if anything
+    private volatile Predicate<Post> failing = post -> false;
+    private volatile @Nullable String credentials; // the required header Authorization, if any
 
     private Receiver(int port, boolean answers) throws IOException {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
@@ -47,17 +49,22 @@ final class Receiver implements AutoCloseable {
         return new Receiver(port, true);
     }
 
-    /** Answers with this status from now on. */
+    /** Responds with this status from now on. */
     void answer(int newStatus) {
         status = newStatus;
     }
 
-    /** Answers 401 to requests whose header Authorization is another, and quotes it. */
+    /** Responds with 500 to requests that match the condition. The condition runs once per request, on arrival. */
+    void failIf(Predicate<Post> condition) {
+        failing = condition;
+    }
+
+    /** Responds with 401 to requests with another header Authorization, and quotes that header. */
     void require(String authorization) {
         credentials = authorization;
     }
 
-    /** Takes requests, and answers none before its close. */
+    /** Accepts requests, and responds to none until it is closed. */
     static Receiver hanging() throws IOException {
         return new Receiver(0, false);
     }
@@ -70,10 +77,11 @@ final class Receiver implements AutoCloseable {
                     String.valueOf(exchange.getRequestHeaders().getFirst("ce-type")),
                     body);
             posts.add(post);
+            boolean fails = failing.test(post);
             String given = exchange.getRequestHeaders().getFirst("Authorization");
             if (open.await(60, TimeUnit.SECONDS)) {
                 if (credentials == null || credentials.equals(given)) {
-                    exchange.sendResponseHeaders(post.type().equals(poison) ? 422 : status, -1);
+                    exchange.sendResponseHeaders(fails ? 500 : post.type().equals(poison) ? 422 : status, -1);
                 } else {
                     byte[] answer = ("Not for you: " + given).getBytes(StandardCharsets.UTF_8);
                     exchange.sendResponseHeaders(401, answer.length);
@@ -85,7 +93,7 @@ final class Receiver implements AutoCloseable {
         }
     }
 
-    /** Refuses events of this type from now on, for good; none if it is empty. */
+    /** Refuses events of this type permanently from now on; an empty type refuses none. */
     void refuse(String type) {
         poison = type;
     }

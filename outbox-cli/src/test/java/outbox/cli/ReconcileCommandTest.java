@@ -95,7 +95,7 @@ class ReconcileCommandTest {
 
     @Test
     void a_request_that_nobody_serves_waits_and_a_second_one_is_refused() {
-        application.jobs(); // makes the job known, but does not run it
+        application.jobs(); // registers the job, but does not run it
 
         Run first = command("run", "orders", "--reason", "x", "--dry-run", "--wait", "300ms", "--request-id", "r-1");
         Run repeated = command("run", "orders", "--reason", "x", "--dry-run", "--wait", "0s", "--request-id", "r-1");

@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,14 +31,15 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The relay as a process, on a table that plain SQL writes into. */
+/** The relay as a process, on a table that plain SQL writes to. */
 @Timeout(180)
+@Tag("process")
 class RelayCommandTest {
 
     private static final Duration START = Duration.ofSeconds(60);
     private static final String LISTENING = "health at http://";
 
-    /** 64-bit FNV-1a of outbox:public.org_outbox, as docs/leader.md has it. */
+    /** 64-bit FNV-1a of outbox:public.org_outbox, as described in docs/reference/leader.md. */
     private static final long LOCK_OF_PUBLIC_ORG_OUTBOX = -385503054640916523L;
 
     private final String url = PostgresServer.shared().createDatabase();
@@ -168,7 +170,8 @@ class RelayCommandTest {
                         file.toString(),
                         "--max-attempts",
                         "1",
-                        "--single-active", // no leadership that a slow machine could lose, with what is under way
+                        // no leadership: a slow machine could lose it together with running deliveries
+                        "--single-active",
                         "false",
                         "--metrics-enabled",
                         "true")) {
@@ -315,7 +318,7 @@ class RelayCommandTest {
                         "--http-endpoint",
                         receiver.url(),
                         "--cleaner-interval",
-                        "1s")) { // a purge that finds the table locked leaves it to the next
+                        "1s")) { // a purge that finds the table locked leaves the work to the next one
             relay.awaitLine(LISTENING, START);
             insert("org.organization.created.v1", "{}");
 
@@ -323,7 +326,7 @@ class RelayCommandTest {
                 assertThat(number("SELECT COUNT(*) FROM pg_class WHERE relname = 'org_outbox_p20200101'"))
                         .isZero();
                 assertThat(number("SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'org_outbox'::regclass"))
-                        .isEqualTo(9); // today, seven days, the rest
+                        .isEqualTo(9); // today, the next seven days, and the default partition
                 assertThat(published()).isEqualTo(1);
             });
         }

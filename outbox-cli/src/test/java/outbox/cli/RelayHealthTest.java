@@ -2,6 +2,8 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import outbox.testing.PostgresServer;
 
 import java.net.InetAddress;
@@ -12,21 +14,44 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** {@code /health} says what the relay does, whatever is wrong. */
+/** {@code /health} reports the state of the relay under all kinds of faults. */
 @Timeout(180)
 class RelayHealthTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(90);
+    private static final int HOSTILE_ROWS = 60;
+    private static final List<String> STRANGE_VALUES = List.of(
+            "topic = repeat('t', 10000)",
+            "topic = E'a\\u202e\\u001b[31m\\n'",
+            "payload = '[1e30000]'",
+            "payload = to_jsonb(repeat('p', 60000))",
+            "created_at = '0001-01-01'",
+            "available_at = '0001-01-01'");
+    private static final List<String> BAD_VALUES = List.of(
+            "created_at = '-infinity'",
+            "created_at = 'infinity'",
+            "created_at = '294276-12-31'",
+            "available_at = '-infinity'",
+            "available_at = 'infinity'",
+            "available_at = '0001-01-01 BC'",
+            "locked_at = 'infinity'",
+            "payload = to_jsonb(repeat('p', 2200000))");
 
     private final String url = PostgresServer.shared().createDatabase();
 
@@ -111,6 +136,81 @@ class RelayHealthTest {
     }
 
     @Test
+    void rows_that_cannot_be_delivered_are_counted_as_dead_and_leave_it_up_while_others_flow() throws Exception {
+        long seed = Long.getLong("outbox.hostile.seed", new Random().nextLong());
+        createTable();
+        try (Receiver receiver = Receiver.answering()) {
+            HostileRows rows;
+            try (RelayProcess relay = relay(receiver.url(), "OUTBOX_HEALTH_MAX_SILENCE", "60s")) {
+                awaitHealth(relay, 200, "\"role\":\"leader\"");
+                rows = insertHostile(new Random(seed));
+                await().atMost(LIMIT).until(() -> {
+                    HttpResponse<String> health = get(relay, "/health");
+                    assertThat(health.statusCode())
+                            .as("seed " + seed + health.body())
+                            .isEqualTo(200);
+                    return ask("SELECT COUNT(*) FROM org_outbox WHERE published_at IS NULL AND attempts < 25") == 0;
+                });
+            }
+
+            int bad = (int) ask("SELECT COUNT(*) FROM org_outbox WHERE published_at IS NULL");
+            assertThat(bad).as("seed " + seed).isBetween(rows.bad() - rows.locked(), rows.bad());
+            try (RelayProcess relay = relay(receiver.url())) { // it counts dead events at its start
+                awaitHealth(relay, 200, "\"pending\":0", "\"dead\":" + bad + ",");
+                assertThat(ids(receiver)).as("seed " + seed).hasSize(HOSTILE_ROWS - bad);
+                execute("ALTER TABLE org_outbox RENAME TO org_outbox_moved");
+                awaitHealth(relay, 503, "has not looked at the table", "\"dead\":" + bad + ",");
+                execute("ALTER TABLE org_outbox_moved RENAME TO org_outbox");
+                insert("0");
+                await().atMost(LIMIT).until(() -> ids(receiver).size() == HOSTILE_ROWS - bad + 1);
+                awaitHealth(relay, 200, "\"lastError\":null");
+            }
+        }
+    }
+
+    /**
+     * The ids of received events without duplicates: a relay that loses leadership on a slow machine delivers again.
+     */
+    private static Set<String> ids(Receiver receiver) {
+        return receiver.posts().stream().map(Receiver.Post::id).collect(Collectors.toSet());
+    }
+
+    /**
+     * The number of rows with a bad column, and how many of them have a bad lock time. A claim replaces that time. If
+     * the connection breaks before the relay reads what it claimed, the next claim finds a good row and delivers it.
+     */
+    private record HostileRows(int bad, int locked) {}
+
+    /** Inserts rows with strange values that can be delivered, and rows with one bad column. */
+    private HostileRows insertHostile(Random random) throws SQLException {
+        int bad = 0;
+        int locked = 0;
+        for (int i = 0; i < HOSTILE_ROWS; i++) {
+            boolean isBad = random.nextInt(3) == 0;
+            List<String> values = isBad ? BAD_VALUES : STRANGE_VALUES;
+            String strange = values.get(random.nextInt(values.size()));
+            Map<String, String> row = new TreeMap<>(Map.of("topic", "'org.created.v1'", "payload", "'{}'"));
+            row.put("tenant_id", "gen_random_uuid()");
+            row.put("event_id", "gen_random_uuid()");
+            row.put(strange.substring(0, strange.indexOf(' ')), strange.substring(strange.indexOf('=') + 1));
+            execute("INSERT INTO org_outbox (" + String.join(", ", row.keySet()) + ") VALUES ("
+                    + String.join(", ", row.values()) + ")");
+            bad += isBad ? 1 : 0;
+            locked += strange.startsWith("locked_at") ? 1 : 0;
+        }
+        return new HostileRows(bad, locked);
+    }
+
+    private long ask(String sql) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    @Test
     void a_relay_that_cannot_look_at_its_table_is_down_and_says_why_until_it_can() throws Exception {
         createTable();
         try (Receiver receiver = Receiver.answering();
@@ -132,14 +232,16 @@ class RelayHealthTest {
         }
     }
 
-    @Test
-    void a_relay_that_cannot_write_outcomes_is_down_and_shows_no_row() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"P0001, not today", "53100, could not extend file: No space left on device"})
+    void a_relay_that_cannot_write_outcomes_is_down_says_why_and_shows_no_row(String state, String why)
+            throws Exception {
         createTable();
         execute("""
                 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN
-                    RAISE EXCEPTION 'not today' USING DETAIL = NEW.payload::text;
-                END $$""");
+                    RAISE EXCEPTION '%s' USING ERRCODE = '%s', DETAIL = NEW.payload::text;
+                END $$""".formatted(why, state));
         execute("CREATE TRIGGER refuse BEFORE UPDATE ON org_outbox FOR EACH ROW"
                 + " WHEN (NEW.published_at IS NOT NULL) EXECUTE FUNCTION refuse()");
         try (Receiver receiver = Receiver.answering();
@@ -147,11 +249,14 @@ class RelayHealthTest {
             awaitHealth(relay, 200, "\"marksFailingSeconds\":null");
             insert("0");
 
-            awaitHealth(relay, 503, "\"reason\":\"Outcomes of events cannot be written for");
+            awaitHealth(relay, 503, "\"reason\":\"Outcomes of events cannot be written for", why + "\"");
             assertThat(get(relay, "/health").body()).doesNotContain("of the customer");
             execute("DROP TRIGGER refuse ON org_outbox");
 
             awaitHealth(relay, 200, "\"marksFailingSeconds\":null");
+            await().atMost(LIMIT)
+                    .until(() -> ask("SELECT COUNT(*) FROM org_outbox WHERE published_at IS NOT NULL AND attempts = 0")
+                            == 1);
         }
     }
 

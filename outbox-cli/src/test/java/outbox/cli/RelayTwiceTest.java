@@ -1,6 +1,7 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.ChildJvm;
@@ -19,14 +20,18 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Two processes of the command on one module's table, of which one at a time delivers, whatever is done to the one that leads. Each spells the table in its own way. */
+/**
+ * Two processes of the command on one module's table. Only one of them delivers at a time, even if the leader is
+ * stopped or killed. Each process spells the table name differently.
+ */
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 class RelayTwiceTest {
 
     private static final Duration START = Duration.ofSeconds(60);
     private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
     private static final Duration TAKE_OVER =
-            POLL_INTERVAL.multipliedBy(2).plusSeconds(3); // its lines, and a slow machine
+            POLL_INTERVAL.multipliedBy(2).plusSeconds(3); // time for output, and for a slow machine
     private static final int EVENTS = 20; // of each step
     private static final Pattern EVENT = Pattern.compile("\"payload\":\\{\"n\": ?(\\d+)}");
     private static final String ADVISORY = "FROM pg_locks WHERE locktype = 'advisory'"
@@ -89,7 +94,7 @@ class RelayTwiceTest {
                         "--poll-interval",
                         POLL_INTERVAL.toMillis() + "ms",
                         "--lock-ttl",
-                        "5m", // a leader does not wait for the claims of the one before it
+                        "5m", // a new leader does not wait for the claims of the previous one
                         "--bind",
                         "127.0.0.1:0")
                 .start();
@@ -98,7 +103,7 @@ class RelayTwiceTest {
         return relay;
     }
 
-    /** Writes events and waits until they are delivered, no longer than a take-over may last. */
+    /** Writes events and waits for their delivery, at most for the duration of a take-over. */
     private void deliver() throws Exception {
         for (int i = 0; i < EVENTS; i++) {
             written++;
@@ -112,7 +117,7 @@ class RelayTwiceTest {
                 .until(() -> relays.stream().anyMatch(relay -> numbers(relay).contains(written)));
     }
 
-    /** Who delivered the latest event. */
+    /** The process that delivered the latest event. */
     private ChildJvm leader() {
         return relays.stream()
                 .max(Comparator.comparing(relay ->
@@ -120,7 +125,7 @@ class RelayTwiceTest {
                 .orElseThrow();
     }
 
-    /** What a relay delivered, as it came. */
+    /** The numbers that a relay delivered, in order. */
     private static List<Integer> numbers(ChildJvm relay) {
         return relay.lines().stream()
                 .map(EVENT::matcher)
@@ -133,7 +138,10 @@ class RelayTwiceTest {
         return IntStream.rangeClosed(written - EVENTS + 1, written).boxed().toArray(Integer[]::new);
     }
 
-    /** Beyond the given number: each relay by itself, and what only one of them delivered is before or after all of the other's. */
+    /**
+     * Checks the numbers above the given one. Each relay delivers in order, and the events that only one relay
+     * delivered come before or after all events of the other.
+     */
     private void assertInOrderOfFirstAppearance(int beyond) {
         List<Set<Integer>> firsts = new ArrayList<>();
         for (ChildJvm relay : relays) {
@@ -147,7 +155,7 @@ class RelayTwiceTest {
         assertThat(follows(one, two) || follows(two, one)).isTrue();
     }
 
-    /** Whether what is only in the later set is beyond all of the earlier one. */
+    /** Whether all numbers that are only in the later set are larger than those of the earlier set. */
     private static boolean follows(Set<Integer> earlier, Set<Integer> later) {
         int end = earlier.stream().mapToInt(number -> number).max().orElse(0);
         return later.stream().filter(number -> !earlier.contains(number)).allMatch(number -> number > end);

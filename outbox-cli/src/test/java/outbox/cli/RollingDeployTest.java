@@ -18,7 +18,7 @@ import java.time.Duration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What an older node leaves to a newer one during a deployment, and that the doctor sees it. */
+/** During a deployment an older node leaves events to a newer one, and the doctor reports it. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RollingDeployTest {
 
@@ -85,7 +85,7 @@ class RollingDeployTest {
         assertThat(doctor()).contains("route: 1 events of the type order.placed have a newer version");
     }
 
-    /** A text is its own payload. */
+    /** A codec for strings; the payload is the string itself. */
     private static final class Texts implements PayloadCodec {
 
         @Override
@@ -108,7 +108,7 @@ class RollingDeployTest {
         return Run.of(arguments).out();
     }
 
-    /** Closing waits for the runs and their marks. */
+    /** Polls once. Closing waits for listeners and their marks. */
     private void pollOnce(Duration untakenLimit, DefaultListenerRegistry listeners) {
         try (OutboxDispatcher dispatcher = OutboxDispatcher.builder()
                         .connectionProvider(shop.dataSource()::getConnection)

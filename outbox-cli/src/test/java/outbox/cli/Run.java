@@ -6,15 +6,15 @@ import java.time.Clock;
 import java.util.Map;
 import java.util.Optional;
 
-/** One run of the command inside this JVM, and what came of it. */
+/** The result of one run of the command in this JVM. */
 record Run(int exitCode, String out, String err) {
 
-    /** Without a terminal, and with nothing in the environment. */
+    /** Runs without a terminal and with an empty environment. */
     static Run of(String... arguments) {
         return with(Map.of(), question -> Optional.empty(), Clock.systemUTC(), arguments);
     }
 
-    /** With somebody at a terminal who gives this answer. */
+    /** Runs with a terminal on which the user types this answer. */
     static Run answering(String answer, String... arguments) {
         return with(Map.of(), question -> Optional.of(answer), Clock.systemUTC(), arguments);
     }

@@ -18,9 +18,7 @@ import java.util.regex.Pattern;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-/**
- * The pages for operators name only commands that exist, with options that exist; those that change nothing are run.
- */
+/** The pages for operators contain only existing commands and options; the test runs those that change nothing. */
 class RunbookTest {
 
     private static final Pattern INLINE = Pattern.compile("`(outbox [^`]+)`");
@@ -28,11 +26,11 @@ class RunbookTest {
     private static final Set<String> READ =
             Set.of("status", "list", "show", "nodes", "blocked", "errors", "audit", "doctor");
 
-    /** Lines of code blocks and code in texts that begin with the command. */
+    /** Lines of code blocks, and inline code, that begin with the command. */
     private static List<String> commands(String page) throws IOException {
         List<String> found = new ArrayList<>();
         boolean isCode = false;
-        for (String line : Files.readAllLines(Path.of("..", "docs", page))) {
+        for (String line : Files.readAllLines(Path.of("..", "docs", "reference", page))) {
             if (line.startsWith("```")) {
                 isCode = !isCode;
             } else if (isCode && line.replaceFirst("^\\$ ", "").startsWith("outbox ")) {
@@ -44,7 +42,7 @@ class RunbookTest {
         return found;
     }
 
-    /** Without the name of the command; what stands for something is a word. */
+    /** The arguments without the name of the command; a placeholder becomes a word. */
     private static String[] words(String command) {
         List<String> words = new ArrayList<>();
         Matcher matcher = WORD.matcher(command.replace("--table …", "--table org_outbox")
@@ -74,7 +72,7 @@ class RunbookTest {
         }
     }
 
-    /** A name alone, as in a sentence, need not have what the command requires. */
+    /** Whether the command is complete. A name alone, as in a sentence, may lack required options. */
     private static boolean isWhole(String command) {
         return command.contains(" -");
     }

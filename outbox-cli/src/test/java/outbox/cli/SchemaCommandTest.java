@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -11,6 +12,7 @@ import java.util.UUID;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("mariadb")
 class SchemaCommandTest {
 
     private final String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
@@ -24,11 +26,24 @@ class SchemaCommandTest {
                 .contains("CREATE TABLE IF NOT EXISTS billing.orders (", "billing.outbox_audit", "orders_order");
     }
 
+    @Test
+    void a_dialect_that_is_registered_as_a_service_is_used() {
+        String acme = "jdbc:h2:mem:acme" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
+
+        Run printed = Run.of("schema", "print", "--store", "acme", "--table", "orders");
+        Run applied = Run.of("schema", "apply", "--yes", "--url", acme);
+        Run checked = Run.of("schema", "check", "--url", acme);
+
+        assertThat(printed.out()).contains("CREATE TABLE IF NOT EXISTS orders (");
+        assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
+        assertThat(checked.exitCode()).as(checked.out()).isEqualTo(ExitCode.OK);
+    }
+
     @ParameterizedTest
     @EnumSource(Server.class)
     void what_is_printed_for_the_way_down_takes_back_what_was_applied(Server server) throws Exception {
         Shop shop = Shop.bare(server.url());
-        String[] features = {"--with", "order,control,attempts", "--url", shop.url()};
+        String[] features = {"--with", "order,keys,priority,deadlines,attempts", "--url", shop.url()};
         Run applied = Run.of(all(features, "schema", "apply", "--yes"));
         assertThat(applied.exitCode()).as(applied.err()).isEqualTo(ExitCode.OK);
 
@@ -42,7 +57,7 @@ class SchemaCommandTest {
         }
         Run missing = Run.of("schema", "check", "--url", shop.url());
         assertThat(missing.out()).contains("There is no table outbox_event");
-        assertThat(shop.ask("SELECT COUNT(*) FROM outbox_audit")).isEqualTo("0"); // others may use it
+        assertThat(shop.ask("SELECT COUNT(*) FROM outbox_audit")).isEqualTo("0"); // other tables may use it
         Run again = Run.of(all(features, "schema", "apply", "--yes"));
         assertThat(again.exitCode()).as(again.err()).isEqualTo(ExitCode.OK);
     }
@@ -58,10 +73,10 @@ class SchemaCommandTest {
                 .containsExactly("DROP TABLE IF EXISTS org_outbox;");
         shop.execute("DROP TABLE IF EXISTS org_outbox");
         assertThat(shop.ask("SELECT COUNT(*) FROM pg_class WHERE relname LIKE 'org_outbox%'"))
-                .isEqualTo("0"); // indexes and sequence are gone with it
+                .isEqualTo("0"); // indexes and sequence are dropped with the table
     }
 
-    /** Where the way down is tried. */
+    /** The databases on which the down script runs. */
     enum Server {
         H2,
         POSTGRES,
@@ -88,7 +103,7 @@ class SchemaCommandTest {
         Run missing = Run.of("schema", "check", "--url", url);
         Run applied = Run.answering("yes", "schema", "apply", "--with", "pauses", "--url", url);
         Run complete = Run.of("schema", "check", "--with", "pauses", "--url", url);
-        Run more = Run.of("schema", "check", "--with", "attempts,control", "--url", url);
+        Run more = Run.of("schema", "check", "--with", "attempts,keys,deadlines", "--url", url);
 
         assertThat(unconfirmed.exitCode()).isEqualTo(ExitCode.NOT_CONFIRMED);
         assertThat(missing.exitCode()).isEqualTo(ExitCode.PROBLEM);
@@ -96,6 +111,6 @@ class SchemaCommandTest {
         assertThat(applied.exitCode()).isEqualTo(ExitCode.OK);
         assertThat(complete.exitCode()).isEqualTo(ExitCode.OK);
         assertThat(more.exitCode()).isEqualTo(ExitCode.PROBLEM);
-        assertThat(more.out()).contains("outbox_attempt", "expires_at");
+        assertThat(more.out()).contains("outbox_attempt", "expires_at", "outbox_key");
     }
 }

@@ -43,14 +43,14 @@ final class Shop {
         return at("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
     }
 
-    /** Creates the tables there. */
+    /** Creates the tables in the database at this URL. */
     static Shop at(String url) {
         Shop shop = new Shop(url);
         OutboxSchema.create(shop.database, shop.store, Capability.values());
         return shop;
     }
 
-    /** Without any table. */
+    /** A database without tables. */
     static Shop bare(String url) {
         return new Shop(url);
     }

@@ -75,7 +75,7 @@ class StdoutTransportTest {
         }
 
         assertThat(told).containsExactly("Cannot write to standard output: Broken pipe");
-        assertThat(writes).hasValue(1); // nothing follows a line that may be torn
+        assertThat(writes).hasValue(1); // no write after a line that may be incomplete
     }
 
     @Test

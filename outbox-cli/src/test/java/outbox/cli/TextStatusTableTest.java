@@ -6,7 +6,7 @@ import java.util.UUID;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The commands on a table with texts for the status, which has no place for claims and errors. */
+/** The commands on a table with text statuses, which has no columns for claims and errors. */
 class TextStatusTableTest {
 
     private final Shop shop = Shop.bare("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");

@@ -1,8 +1,10 @@
 package outbox.cli;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.ChildJvm;
+import outbox.testing.DatabaseServer;
 import outbox.testing.FaultProxy;
 import outbox.testing.FaultProxy.Direction;
 import outbox.testing.MariaDbServer;
@@ -13,13 +15,20 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** No command waits for ever. */
+/** Every command has a time limit. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("process")
 class TimeLimitTest {
+
+    private static final Executor THREADS = task -> new Thread(task, "outbox-test-command").start();
 
     @Test
     void who_holds_the_lock_is_named_on_postgresql() throws Exception {
@@ -28,7 +37,7 @@ class TimeLimitTest {
                 Statement statement = other.createStatement()) {
             other.setAutoCommit(false);
             statement.execute("SET application_name = 'forgotten'");
-            String pid = pidOf(statement);
+            String pid = ask(statement, "SELECT pg_backend_pid() AS locker");
             statement.execute("LOCK TABLE outbox_event IN ACCESS EXCLUSIVE MODE");
 
             Run run = Shop.run(shop.url(), "list", "--timeout", "4s");
@@ -36,12 +45,13 @@ class TimeLimitTest {
             assertThat(run.exitCode()).as(run.err()).isEqualTo(ExitCode.FAILED);
             assertThat(run.err())
                     .contains("did not answer within 4s", "session " + pid, "forgotten", "LOCK TABLE outbox_event")
-                    .contains("SELECT pg_terminate_backend(" + pid + ")");
+                    .contains("SELECT pg_terminate_backend(" + pid + ")")
+                    .contains("canceling statement"); // the statement timeout, not the socket timeout
         }
     }
 
-    private static String pidOf(Statement statement) throws SQLException {
-        try (ResultSet row = statement.executeQuery("SELECT pg_backend_pid() AS locker")) {
+    private static String ask(Statement statement, String sql) throws SQLException {
+        try (ResultSet row = statement.executeQuery(sql)) {
             row.next();
             return row.getString(1);
         }
@@ -49,12 +59,19 @@ class TimeLimitTest {
 
     @Test
     void who_holds_the_lock_is_named_on_mariadb() throws Exception {
-        Shop shop = Shop.at(MariaDbServer.shared().createDatabase());
+        assertHolderIsNamed(MariaDbServer.shared());
+    }
+
+    /** No other session may wait for locks on this server during the test. */
+    static void assertHolderIsNamed(DatabaseServer server) throws Exception {
+        Shop shop = Shop.at(server.createDatabase());
         String dead = shop.writeDead("order.paid", "x");
         try (Connection other = shop.connect();
                 Statement statement = other.createStatement()) {
+            String session = ask(statement, "SELECT CONNECTION_ID()");
             other.setAutoCommit(false);
             statement.execute("SELECT * FROM outbox_event FOR UPDATE");
+            long before = lockWaits(statement);
 
             Run run = Shop.run(
                     shop.url(),
@@ -69,13 +86,22 @@ class TimeLimitTest {
                     "4s");
 
             assertThat(run.exitCode()).as(run.err()).isEqualTo(ExitCode.FAILED);
-            assertThat(run.err()).contains("It waits for a lock of session", "KILL ");
+            assertThat(run.err()).contains("It waits for a lock of session " + session + " ", "KILL " + session + ".");
+            assertThat(run.err()).contains("Lock wait timeout exceeded"); // the lock timeout, not the socket timeout
+            assertThat(lockWaits(statement) - before).as("It waits once").isEqualTo(1);
+        }
+    }
+
+    private static long lockWaits(Statement statement) throws SQLException {
+        try (ResultSet row = statement.executeQuery("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'")) {
+            row.next();
+            return row.getLong(2);
         }
     }
 
     @Test
     void a_database_that_takes_connections_and_stays_silent_ends_the_command() {
-        for (var server : new outbox.testing.DatabaseServer[] {PostgresServer.shared(), MariaDbServer.shared()}) {
+        for (DatabaseServer server : List.of(PostgresServer.shared(), MariaDbServer.shared())) {
             String url = server.createDatabase();
             try (FaultProxy proxy = FaultProxy.to(server)) {
                 proxy.blackhole(Direction.TO_CLIENT);
@@ -89,15 +115,39 @@ class TimeLimitTest {
 
     @Test
     void a_database_that_falls_silent_ends_the_command() {
-        for (var server : new outbox.testing.DatabaseServer[] {PostgresServer.shared(), MariaDbServer.shared()}) {
-            Shop shop = Shop.at(server.createDatabase());
-            try (FaultProxy proxy = FaultProxy.to(server)) {
-                proxy.swallowReplyAfter("last_error");
+        CompletableFuture<Run> onPostgres = CompletableFuture.supplyAsync(
+                () -> listOfSilent(
+                        PostgresServer.shared(),
+                        "LOCK TABLE outbox_event IN ACCESS EXCLUSIVE MODE",
+                        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
+                                + " AND wait_event_type = 'Lock'"),
+                THREADS);
+        Run onMariaDb = listOfSilent(
+                MariaDbServer.shared(),
+                "LOCK TABLES outbox_event WRITE",
+                "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE()"
+                        + " AND state = 'Waiting for table metadata lock'");
 
-                Run run = Shop.run(proxy.through(shop.url()), "list", "--timeout", "2s");
+        assertThat(onMariaDb.exitCode()).as(onMariaDb.err()).isEqualTo(ExitCode.FAILED);
+        assertThat(onPostgres.join().exitCode()).as(onPostgres.join().err()).isEqualTo(ExitCode.FAILED);
+    }
 
-                assertThat(run.exitCode()).as(run.err()).isEqualTo(ExitCode.FAILED);
-            }
+    /** The responses to the statement and to its cancellation are lost, so only the socket timeout remains. */
+    private static Run listOfSilent(DatabaseServer server, String lock, String waiting) {
+        Shop shop = Shop.at(server.createDatabase());
+        try (FaultProxy proxy = FaultProxy.to(server);
+                Connection other = shop.connect();
+                Statement statement = other.createStatement()) {
+            other.setAutoCommit(false);
+            statement.execute(lock);
+            CompletableFuture<Run> run = CompletableFuture.supplyAsync(
+                    () -> Shop.run(proxy.through(shop.url()), "list", "--timeout", "2s"), THREADS);
+            await().atMost(Duration.ofSeconds(60))
+                    .until(() -> run.isDone() || !shop.ask(waiting).equals("0"));
+            proxy.blackhole(Direction.TO_CLIENT);
+            return run.join();
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
         }
     }
 

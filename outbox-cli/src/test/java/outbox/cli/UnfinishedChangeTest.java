@@ -1,5 +1,6 @@
 package outbox.cli;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,8 +19,9 @@ import java.util.Optional;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A bulk request that does not come to its end says so, and goes on with the command that it prints. */
+/** An interrupted bulk request reports that it is unfinished, and continues with the command that it prints. */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 class UnfinishedChangeTest {
 
     private final Shop shop = Shop.at(PostgresServer.shared().createDatabase());
@@ -42,7 +44,7 @@ class UnfinishedChangeTest {
         return shop.ask("SELECT string_agg(affected || ' ' || (finished_at IS NOT NULL), ',') FROM outbox_audit");
     }
 
-    /** The command as it stands; where the database is stands in the environment. */
+    /** Runs the command unchanged; the environment names the database. */
     private Run run(String command) {
         String[] words = command.split(" ", -1);
         return run(Arrays.copyOfRange(words, 1, words.length));
@@ -88,7 +90,7 @@ class UnfinishedChangeTest {
         assertThat(goneOn.exitCode()).as(goneOn.out() + goneOn.err()).isEqualTo(ExitCode.OK);
         assertThat(audit()).isEqualTo("1200 true");
         assertThat(shop.ask("SELECT string_agg(event_id, ',') FROM outbox_event WHERE status = 3"))
-                .isEqualTo("e000001"); // it was replayed once, and died again
+                .isEqualTo("e000001"); // it was replayed once and died again
     }
 
     @Test

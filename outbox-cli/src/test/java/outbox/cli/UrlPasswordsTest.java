@@ -16,8 +16,8 @@ import java.util.Optional;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A password in a URL is refused wherever the URL is set, and none is shown whatever a driver says. Nothing listens
- * on port 1.
+ * A password in a URL is refused wherever the URL is set, and messages of drivers never show it. No server listens on
+ * port 1.
  */
 class UrlPasswordsTest {
 
@@ -78,7 +78,7 @@ class UrlPasswordsTest {
         assertThat(run.out()).isEmpty();
     }
 
-    /** All that the real driver tells when it is given the URL, causes included. */
+    /** The messages of the real driver for this URL, including causes. */
     private static String driverSays(String url) {
         StringBuilder said = new StringBuilder();
         try {

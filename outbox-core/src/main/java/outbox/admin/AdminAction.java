@@ -1,23 +1,29 @@
 package outbox.admin;
 
-/** What a person may do: to many events at once, or to what is delivered at all. */
+/** An operation of a person on many events at once or on the delivery itself. */
 public enum AdminAction {
-    /** Makes dead or delivered events pending again, with all their attempts before them. */
+    /** Makes dead or delivered events pending again, with zero attempts. */
     REPLAY,
-    /** Deletes dead events for good. */
+    /** Deletes dead events permanently. */
     DISCARD,
-    /** Takes dead events out of the order of their aggregate for good, so that later ones go on; they stay dead. */
+    /**
+     * Permanently removes dead events from the order of their aggregate, so that later events continue. The events
+     * stay dead.
+     */
     SKIP,
     /** Stops the delivery of some or all events on all nodes. */
     PAUSE,
     /** Ends a pause. */
     RESUME,
-    /** Deletes finished events past their retention. Recorded by who purges by hand, not by {@link outbox.purge.OutboxPurge}. */
+    /**
+     * Deletes finished events past their retention. Recorded for purges that a person starts, not for
+     * {@link outbox.purge.OutboxPurge}.
+     */
     PURGE,
-    /** Asks for a run of a reconcile job. */
+    /** Requests a run of a reconcile job. */
     RECONCILE,
-    /** Ends the leases of a node that is gone, so that others may claim its events at once. */
+    /** Ends the leases of a node that is gone, so that other nodes may claim its events immediately. */
     RELEASE,
-    /** Makes events that wait for their time due now. */
+    /** Makes events that wait for their due time due now. */
     RUN_NOW
 }

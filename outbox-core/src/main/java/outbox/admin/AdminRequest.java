@@ -1,6 +1,7 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.Checks;
 import outbox.internal.EventRules;
 import outbox.internal.Ulid;
 import outbox.model.EventStatus;
@@ -16,23 +17,24 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /**
- * A wish to change dead events, to replay delivered ones, or to deliver waiting ones sooner: which ones, who wants
- * it, and why. Only looks until it is confirmed. Immutable.
+ * A request to change dead events, to replay delivered events, or to deliver waiting events sooner. It states which
+ * events, who requests it, and why. Without confirmation it is a dry run. Immutable.
  *
- * <p>The request id makes it happen once. To do what a dry run showed, build the same request again with {@link Builder#confirmed}; to ask again after a failure, keep the id.
+ * <p>A request with a given id is executed only once. To execute what a dry run showed, build the same request again
+ * with {@link Builder#confirmed}. To repeat the request after a failure, keep the id.
  */
 public final class AdminRequest {
 
-    /** How many events a request changes if no cap is given. */
+    /** The number of events that a request may change if no cap is set. */
     public static final int DEFAULT_CAP = 1000;
 
-    /** Largest cap. */
+    /** The largest cap. */
     public static final int MAX_CAP = 100_000;
 
     public static final int MAX_ACTOR_LENGTH = 128;
     public static final int MAX_REASON_LENGTH = 1000;
 
-    /** Largest rate of a replay. */
+    /** The highest rate of a replay. */
     public static final int MAX_EVENTS_PER_SECOND = 100_000;
 
     private static final long MICROS_PER_SECOND = 1_000_000;
@@ -74,12 +76,12 @@ public final class AdminRequest {
         return new Builder();
     }
 
-    /** Dead events only, unless it names DONE. */
+    /** Selects only dead events, unless it includes other statuses. */
     public EventFilter filter() {
         return filter;
     }
 
-    /** Those of them that the action can change. */
+    /** Restricts the filter to events that the action can change. */
     EventFilter filter(AdminAction action) {
         return action == AdminAction.SKIP ? filter.inOrder() : filter;
     }
@@ -104,22 +106,22 @@ public final class AdminRequest {
         return confirmed;
     }
 
-    /** The group of errors that the events must belong to, as {@link ErrorGroup#fingerprint} names it. */
+    /** The fingerprint of the error group that the events must belong to; see {@link ErrorGroup#fingerprint}. */
     public @Nullable String errorFingerprint() {
         return errorFingerprint;
     }
 
-    /** Whether it goes on with an earlier request of the same id that was not finished. */
+    /** Whether to continue an earlier unfinished request with the same id. */
     boolean isContinuing() {
         return continuing;
     }
 
-    /** Whether it must not begin another batch. */
+    /** Whether no further batch may start. */
     boolean isStopped() {
         return stopWhen.getAsBoolean();
     }
 
-    /** Refuses what only a replay can do. */
+    /** Rejects settings that the action does not support. */
     void checkFor(AdminAction action) {
         boolean isUnfinished = !filter.statuses().stream().allMatch(EventStatus::isTerminal);
         if (action == AdminAction.REPLAY) {
@@ -157,7 +159,11 @@ public final class AdminRequest {
         }
     }
 
-    /** How a replay goes that starts then, from the event with the given index on. */
+    /**
+     * Returns the settings for the part of a replay that begins with the event at the given index.
+     *
+     * @param startedAt when the replay started
+     */
     Replay replay(Instant startedAt, int index) {
         Duration step = eventsPerSecond == 0
                 ? Replay.NO_PAUSE
@@ -166,7 +172,7 @@ public final class AdminRequest {
         return new Replay(requestId, filter.statuses(), listener, due, step);
     }
 
-    /** Which events are meant, in words, and how they are replayed. */
+    /** Describes in words which events are selected and how they are replayed. */
     String selection() {
         return filter
                 + (errorFingerprint == null ? "" : " with errors of group " + errorFingerprint) + ", at most " + cap
@@ -174,7 +180,7 @@ public final class AdminRequest {
                 + (eventsPerSecond == 0 ? "" : ", " + eventsPerSecond + " per second");
     }
 
-    /** Collects the parts of a request; every setter refuses a wrong value. Not thread-safe. */
+    /** Builds a request; every setter rejects invalid values. Not thread-safe. */
     public static final class Builder {
 
         private @Nullable EventFilter filter;
@@ -192,10 +198,10 @@ public final class AdminRequest {
         private Builder() {}
 
         /**
-         * Required: which of the dead events; of the delivered ones too if it names DONE, which only a replay allows.
-         * A replay also resets events of status RETRY if the filter names that status and the ids of the events: they
-         * are due at once with no attempt made. One that is claimed is left alone. Any other filter for an unfinished
-         * status is refused.
+         * Required. Selects dead events. For a replay, it may include DONE to select delivered events too. A replay
+         * also resets events with status RETRY if the filter includes that status and the ids of the events: they
+         * become due immediately with zero attempts. Claimed events are not changed. Any other filter for an
+         * unfinished status is rejected.
          */
         public Builder filter(EventFilter filter) {
             boolean named = !filter.eventIds().isEmpty();
@@ -210,8 +216,8 @@ public final class AdminRequest {
         }
 
         /**
-         * Instead of {@link #filter}, of {@link OutboxAdmin#runNow} and {@link OutboxAdmin#release}: which of the NEW
-         * and RETRY events.
+         * Replaces {@link #filter} for {@link OutboxAdmin#runNow} and {@link OutboxAdmin#release}. Selects NEW and
+         * RETRY events.
          */
         public Builder unfinished(EventFilter filter) {
             this.filter = filter.statuses().isEmpty() ? filter.unfinished() : filter;
@@ -219,8 +225,8 @@ public final class AdminRequest {
         }
 
         /**
-         * Of a replay or discard: only events whose last error is of this group, as {@link OutboxAdmin#errors} names
-         * it; default: whatever the error.
+         * For a replay or discard: selects only events whose last error belongs to this group, see
+         * {@link OutboxAdmin#errors}. Default: any error.
          */
         public Builder errorFingerprint(String fingerprint) {
             this.errorFingerprint = ErrorFingerprint.check(fingerprint);
@@ -228,9 +234,9 @@ public final class AdminRequest {
         }
 
         /**
-         * Goes on with the request of the same id that was stopped or failed: its record stays, events that it
-         * changed already are left alone. Default false: a repetition changes nothing. A request that is finished, or
-         * was never made, is not changed by this.
+         * Continues the request with the same id that was stopped or failed. Its audit record is kept, and events
+         * that it already changed are not changed again. Default: false; a repeated request changes nothing. This
+         * setting has no effect on a request that is finished or was never made.
          */
         public Builder continuing(boolean continuing) {
             this.continuing = continuing;
@@ -238,59 +244,71 @@ public final class AdminRequest {
         }
 
         /**
-         * Asked between two batches: once it answers true, the request ends with {@link AdminResult#complete} false.
-         * Default: never.
+         * Called between two batches. When it returns true, the request ends with {@link AdminResult#complete}
+         * false. Default: never.
          */
         public Builder stopWhen(BooleanSupplier stopWhen) {
             this.stopWhen = Objects.requireNonNull(stopWhen, "stopWhen");
             return this;
         }
 
-        /** Instead of {@link #filter}: the dead ones among these events, at most {@value EventFilter#MAX_IDS}. */
+        /**
+         * Replaces {@link #filter}: selects the dead events among these ids, at most {@value EventFilter#MAX_IDS}.
+         */
         public Builder eventIds(Collection<String> eventIds) {
             return filter(EventFilter.ids(eventIds));
         }
 
-        /** Required: who wants it. */
+        /** Required: the person or program that makes the request. */
         public Builder actor(String actor) {
             this.actor = Checks.text("actor", actor, MAX_ACTOR_LENGTH);
             return this;
         }
 
-        /** Required: why. */
+        /** Required: the reason for the request. */
         public Builder reason(String reason) {
             this.reason = Checks.text("reason", reason, MAX_REASON_LENGTH);
             return this;
         }
 
-        /** Makes repetitions of this request harmless; default: a new ULID. 1 to 64 letters, digits or any of {@code . _ : -}. */
+        /**
+         * Identifies the request, so that a repetition has no effect. Default: a new ULID. 1 to 64 letters, digits
+         * or any of {@code . _ : -}.
+         */
         public Builder requestId(String requestId) {
             this.requestId = Checks.requestId(requestId);
             return this;
         }
 
-        /** How many events are changed at most, the oldest first: 1 to {@value AdminRequest#MAX_CAP}; default {@value AdminRequest#DEFAULT_CAP}. */
+        /**
+         * The maximum number of events to change, oldest first: 1 to {@value AdminRequest#MAX_CAP}; default
+         * {@value AdminRequest#DEFAULT_CAP}.
+         */
         public Builder cap(int cap) {
             this.cap = Checks.range("cap", cap, 1, MAX_CAP);
             return this;
         }
 
-        /** Whether to do it; default false: a dry run that changes nothing. */
+        /** Whether to execute the request. Default: false, a dry run that changes nothing. */
         public Builder confirmed(boolean confirmed) {
             this.confirmed = confirmed;
             return this;
         }
 
         /**
-         * Of a replay: the name of the only listener that may receive the events, as in {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}; default: the
-         * listener of their route, whatever its name. An event whose route has another listener ends DEAD, with that reason.
+         * For a replay: the name of the only listener that may receive the events, see
+         * {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}. Default: the listener of
+         * their route, whatever its name. An event whose route has another listener becomes DEAD with that reason.
          */
         public Builder toListener(String listener) {
             this.listener = Checks.text("toListener", listener, Pause.MAX_NAME_LENGTH);
             return this;
         }
 
-        /** Of a replay: how many events become due per second, 1 to {@value AdminRequest#MAX_EVENTS_PER_SECOND}; default: all at once. */
+        /**
+         * For a replay: the number of events that become due per second, 1 to
+         * {@value AdminRequest#MAX_EVENTS_PER_SECOND}. Default: all at once.
+         */
         public Builder eventsPerSecond(int eventsPerSecond) {
             this.eventsPerSecond = Checks.range("eventsPerSecond", eventsPerSecond, 1, MAX_EVENTS_PER_SECOND);
             return this;

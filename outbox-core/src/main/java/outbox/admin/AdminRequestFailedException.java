@@ -3,8 +3,8 @@ package outbox.admin;
 import outbox.OutboxException;
 
 /**
- * A request failed on its way; part of it may be done, and its audit record says how much. The same request asked again changes nothing and answers that number; a new request
- * does the rest.
+ * A request failed and may have been executed in part; its audit record contains the number of changed events. The
+ * same request, repeated, changes nothing and returns that number. A new request does the rest.
  */
 public final class AdminRequestFailedException extends OutboxException {
 
@@ -13,7 +13,7 @@ public final class AdminRequestFailedException extends OutboxException {
     private final String requestId;
     private final long affected;
 
-    AdminRequestFailedException(AdminAction action, String requestId, long affected, Throwable cause) {
+    public AdminRequestFailedException(AdminAction action, String requestId, long affected, Throwable cause) {
         super(
                 "Request " + requestId + " (" + action + ") failed after " + affected
                         + " events were changed and recorded in outbox_audit: " + cause.getMessage()
@@ -27,7 +27,10 @@ public final class AdminRequestFailedException extends OutboxException {
         return requestId;
     }
 
-    /** How many events were certainly changed; the transaction that failed may have changed up to 500 more if its commit was lost. */
+    /**
+     * The number of events that were certainly changed. If the commit of the failed transaction took effect but its
+     * response was lost, up to 500 more events were changed.
+     */
     public long affected() {
         return affected;
     }

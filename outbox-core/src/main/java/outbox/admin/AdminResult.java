@@ -1,13 +1,15 @@
 package outbox.admin;
 
 /**
- * What a request did, or would do.
+ * What a request did, or what a dry run would do.
  *
- * @param dryRun whether it only looked
- * @param matched how many events it meant when it looked; more than {@code affected} if the cap, a failure or another operator left some
- * @param affected how many events it changed, or would change
- * @param complete whether it worked through all it may change; false if it failed midway, or is still at work elsewhere
- * @param repeated whether an earlier request with this id did it, and this one changed nothing
+ * @param dryRun whether nothing was changed because the request was not confirmed
+ * @param matched the number of events that the request selected; higher than {@code affected} if the cap, a failure
+ * or another operator excluded some
+ * @param affected the number of events that were changed, or that would be changed
+ * @param complete whether all selected events were processed; false if the request failed midway or is still
+ * running elsewhere
+ * @param repeated whether an earlier request with this id made the changes and this one changed nothing
  */
 public record AdminResult(
         String requestId,
@@ -18,7 +20,8 @@ public record AdminResult(
         boolean complete,
         boolean repeated) {
 
-    static AdminResult of(AuditEntry entry, boolean repeated) {
+    /** Creates the result of a request from its audit record. */
+    public static AdminResult of(AuditEntry entry, boolean repeated) {
         return new AdminResult(
                 entry.requestId(),
                 entry.action(),

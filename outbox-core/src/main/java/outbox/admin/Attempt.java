@@ -7,13 +7,15 @@ import java.time.Instant;
 import java.util.Objects;
 
 /**
- * One run of a listener, from the history of an event. The history has the last runs that failed, and the success after them; an event that succeeds at once has none.
+ * One delivery attempt from the history of an event. The history contains the last failed attempts and the success
+ * after them. It is empty for an event that succeeds at the first attempt.
  *
- * @param number which attempt of the event it was, counted from 1 and anew after a replay; one that was not counted has the number of the next
- * @param startedAt by the database's clock
+ * @param number the number of the attempt, counted from 1 and again from 1 after a replay; an attempt that was not
+ * counted has the same number as the next one
+ * @param startedAt the start of the attempt by the database clock
  * @param took how long the listener ran, in milliseconds
- * @param node which node ran it
- * @param error why it failed; null for a success
+ * @param node the node that ran the listener
+ * @param error why the attempt failed; null for a success
  */
 public record Attempt(
         String eventId,

@@ -6,13 +6,15 @@ import java.time.Instant;
 import java.util.Objects;
 
 /**
- * The record of a confirmed request: who did what to which events, why and when. It is written in the same transactions as the changes.
+ * The audit record of a confirmed request: who changed which events, how, why and when. It is written in the same
+ * transactions as the changes.
  *
- * @param selection which events were meant, in words; cut to {@value #MAX_SELECTION_LENGTH} characters
- * @param matched how many events that were at the start
- * @param affected how many of them are changed by now
- * @param startedAt by the database's clock, as is {@code finishedAt}
- * @param finishedAt null while it is at work, and for ever if it failed midway
+ * @param selection a description of the selected events; truncated to {@value #MAX_SELECTION_LENGTH} characters
+ * @param matched the number of selected events at the start
+ * @param affected the number of events changed so far
+ * @param startedAt the start by the database clock
+ * @param finishedAt the end by the database clock; null while the request runs, and permanently null if it
+ * failed midway
  */
 public record AuditEntry(
         String requestId,
@@ -25,7 +27,7 @@ public record AuditEntry(
         Instant startedAt,
         @Nullable Instant finishedAt) {
 
-    /** Size of the column {@code selection}. */
+    /** The size of column {@code selection}. */
     public static final int MAX_SELECTION_LENGTH = 2000;
 
     public AuditEntry {
@@ -40,7 +42,7 @@ public record AuditEntry(
                 requestId, action, actor, reason, selection, matched, affected + more, startedAt, finished);
     }
 
-    /** Filters in words hold no surrogates, so any character may be the last. */
+    /** Truncates a description. Descriptions contain no surrogates, so the cut may be after any character. */
     static String cut(String selection) {
         return selection.length() <= MAX_SELECTION_LENGTH
                 ? selection

@@ -7,15 +7,17 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * What waits in the table.
+ * The events that wait in the table.
  *
- * @param at when, by the database's clock
- * @param pending how many events are NEW or RETRY
- * @param locked how many events that are not delivered are claimed, be the lease over or not
- * @param oldestPendingAge since when the oldest of them is stored; null if none is pending
- * @param unpublished how many rows are not delivered. In a table that tells this by the time of delivery, dead events
- *     are among them; elsewhere these are the pending ones, since dead ones could be counted only by reading the table
- * @param longestOverdue how long the one of them that is due longest waits past its time, claimed or not; null if none is due
+ * @param at the time of the count by the database clock
+ * @param pending the number of NEW and RETRY events
+ * @param locked the number of undelivered events that are claimed, including expired leases
+ * @param oldestPendingAge the age of the oldest pending event since it was stored; null if none is pending
+ * @param unpublished the number of rows that are not delivered. If the table stores only the time of delivery, this
+ * includes dead events. Otherwise it equals the number of pending events, because counting dead events would require
+ * reading the whole table
+ * @param longestOverdue how long the pending event with the earliest due time is overdue, claimed or not; null if no
+ * event is due
  */
 public record Backlog(
         Instant at,
@@ -33,16 +35,16 @@ public record Backlog(
     }
 
     /**
-     * From the times of the oldest events; one that has not come yet is no age.
+     * Creates a backlog from the times of the oldest events. A time in the future gives no overdue time.
      *
      * @param oldest when the oldest pending event was stored
-     * @param due when the first of them became due, be it yet to come
+     * @param due the earliest due time of a pending event; may be in the future
      */
     public static Backlog of(Instant now, long pending, long locked, @Nullable Instant oldest, @Nullable Instant due) {
         return of(now, pending, locked, oldest, due, pending);
     }
 
-    /** The same for a table that tells how many rows are not delivered. */
+    /** Like the other method, for a table in which undelivered rows can be counted. */
     public static Backlog of(
             Instant now, long pending, long locked, @Nullable Instant oldest, @Nullable Instant due, long unpublished) {
         Duration overdue = due == null || due.isAfter(now) ? null : Ages.between(due, now);
@@ -50,7 +52,7 @@ public record Backlog(
                 now, pending, locked, oldest == null ? null : Ages.between(oldest, now), overdue, unpublished);
     }
 
-    /** Of a store that does not look at due times: what is stored counts as due. */
+    /** Creates the backlog of a store without due times: every stored event counts as due. */
     public Backlog(Instant at, long pending, long locked, @Nullable Duration oldestPendingAge) {
         this(at, pending, locked, oldestPendingAge, oldestPendingAge, pending);
     }

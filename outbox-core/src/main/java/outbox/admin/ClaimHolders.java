@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Puts the claims of one node together: a token names its node by what comes before its last slash. */
+/** Combines the claims of one node. The part of a token before its last slash names the node. */
 final class ClaimHolders {
 
     private ClaimHolders() {}
 
-    /** Sorted by name. */
+    /** Returns one holder per node, sorted by name. */
     static List<ClaimHolder> byNode(List<ClaimHolder> byToken) {
         Map<String, ClaimHolder> nodes = new TreeMap<>();
         for (ClaimHolder holder : byToken) {

@@ -10,8 +10,9 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * A short name of an error without what differs from event to event: identifiers, numbers and quoted values. Errors of
- * one cause have one fingerprint, as far as their texts allow. Only the start that a list shows is looked at.
+ * A short hash of an error without the parts that differ between events: identifiers, numbers and quoted values.
+ * Errors with the same cause have the same fingerprint, as far as their texts allow. Only the start of the error
+ * that a list shows is used.
  */
 final class ErrorFingerprint {
 
@@ -32,12 +33,13 @@ final class ErrorFingerprint {
                     .digest(pattern(errorStart).getBytes(StandardCharsets.UTF_8));
             return HexFormat.of().formatHex(hash, 0, BYTES);
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException(e); // every Java has it
+            throw new IllegalStateException(e); // every Java platform supports SHA-256
         }
     }
 
     /**
-     * The error with its variable parts replaced, and cut: the end of a text that was cut before differs by accident.
+     * Replaces the variable parts of the error and truncates it, because the end of an already truncated
+     * text varies.
      */
     static String pattern(@Nullable String errorStart) {
         String text = errorStart == null ? "" : errorStart.strip();

@@ -4,15 +4,16 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Dead events whose last errors differ in identifiers, numbers and quoted values only: usually those of one cause.
+ * Dead events whose last errors differ only in identifiers, numbers and quoted values. Such errors usually have the
+ * same cause.
  *
- * @param fingerprint names the group, in {@link AdminRequest.Builder#errorFingerprint}
- * @param error the last error of one of them, as a list shows it; empty if they have none
- * @param count how many events
- * @param eventTypes their types, sorted
- * @param oldest when the first of them ended; that it was stored if the table does not tell
- * @param newest when the last of them ended
- * @param exampleId one of them: the one that was stored last
+ * @param fingerprint identifies the group in {@link AdminRequest.Builder#errorFingerprint}
+ * @param error the last error of one event, as a list shows it; empty if the events have no error
+ * @param count the number of events
+ * @param eventTypes the types of the events, sorted
+ * @param oldest when the first of the events ended, or when it was stored if the table does not contain that time
+ * @param newest when the last of the events ended
+ * @param exampleId the id of the event that was stored last
  */
 public record ErrorGroup(
         String fingerprint,

@@ -1,7 +1,6 @@
 package outbox.admin;
 
 import outbox.model.EventStatus;
-import outbox.spi.AdminEventStore;
 
 import java.sql.Connection;
 import java.time.Instant;
@@ -13,7 +12,10 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 
-/** Dead events by the fingerprints of their errors. Read a page at a time, because no database can compute them. */
+/**
+ * Groups dead events by the fingerprints of their errors. The events are read page by page, because databases cannot
+ * compute the fingerprints.
+ */
 final class ErrorGroups {
 
     private static final class Group {
@@ -45,7 +47,7 @@ final class ErrorGroups {
 
     private ErrorGroups() {}
 
-    /** The largest group first. */
+    /** Returns the groups, largest first. */
     static List<ErrorGroup> read(AdminEventStore store, Connection connection, EventFilter filter) {
         Map<String, Group> groups = new LinkedHashMap<>();
         forEach(
@@ -71,7 +73,7 @@ final class ErrorGroups {
         return List.copyOf(found);
     }
 
-    /** The events of one group, the oldest first. */
+    /** Returns the ids of the events of one group, oldest first. */
     static List<String> ids(AdminEventStore store, Connection connection, EventFilter filter, String fingerprint) {
         if (filter.statuses().contains(EventStatus.DONE)) {
             throw new IllegalArgumentException("errorFingerprint is for dead events; delivered ones have no error");

@@ -1,11 +1,15 @@
 package outbox.admin;
 
+import outbox.internal.Checks;
 import outbox.internal.EventRules;
 
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 
-/** The place of an event in the order of a search: the page after it starts behind this event, whatever was inserted or deleted meanwhile. */
+/**
+ * The position of an event in the order of a search. The next page starts after this event, even if events were
+ * inserted or deleted meanwhile.
+ */
 public record EventCursor(Instant createdAt, String eventId) {
 
     public EventCursor {
@@ -15,12 +19,12 @@ public record EventCursor(Instant createdAt, String eventId) {
         }
     }
 
-    /** The cursor as text, for a link or a command line; {@link #parse} reads it. */
+    /** Returns the cursor as text, for a link or a command line; {@link #parse} reads it. */
     public String text() {
         return createdAt + "/" + eventId;
     }
 
-    /** Reads what {@link #text} wrote; anything else is refused. */
+    /** Parses the result of {@link #text}; rejects any other text. */
     public static EventCursor parse(String text) {
         int slash = text.indexOf('/');
         try {

@@ -9,11 +9,13 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Everything that the table knows about one event.
+ * All data that the table stores about one event.
  *
- * @param event the row as a poller reads it, with payload and headers; not decoded, since what cannot be decoded must be seen as well
- * @param lastError in full
- * @param history the last attempts that failed, and the success after them, the oldest first; empty where the store keeps none
+ * @param event the row as a poller reads it, with payload and headers; not decoded, because an operator must also
+ * see content that cannot be decoded
+ * @param lastError the complete last error
+ * @param history the last failed attempts and the success after them, oldest first; empty if the store keeps
+ * no history
  */
 public record EventDetails(
         EventSummary summary, OutboxEvent event, @Nullable String lastError, List<Attempt> history) {
@@ -25,15 +27,15 @@ public record EventDetails(
     }
 
     /**
-     * The headers.
+     * Returns the headers.
      *
-     * @throws IllegalArgumentException if the column does not hold a JSON object of strings
+     * @throws IllegalArgumentException if the column does not contain a JSON object of strings
      */
     public Map<String, String> headers() {
         return JsonCodec.parseObject(event.headersJson());
     }
 
-    /** Names the event without its payload, which may be confidential. */
+    /** Describes the event without its payload, which may be confidential. */
     @Override
     public String toString() {
         return "EventDetails[" + summary + "]";

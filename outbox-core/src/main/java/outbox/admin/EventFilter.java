@@ -2,6 +2,7 @@ package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.internal.Checks;
 import outbox.internal.EventRules;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
@@ -17,16 +18,17 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Says which events are meant; all conditions that are given must hold. Immutable.
+ * Selects events. An event must match all given conditions. Immutable.
  *
- * <p>A filter without any condition comes from {@link #all()} only, so that a condition that was forgotten never means everything.
+ * <p>Only {@link #all()} creates a filter without conditions, so that a forgotten condition never selects
+ * all events.
  */
 public final class EventFilter {
 
-    /** How many ids a filter may name. */
+    /** The maximum number of ids in a filter. */
     public static final int MAX_IDS = 1000;
 
-    /** How long a text that an error contains may be. */
+    /** The maximum length of the text for {@link #errorContains}. */
     public static final int MAX_ERROR_LENGTH = 80;
 
     private static final EventFilter ALL = new EventFilter(new Builder());
@@ -65,12 +67,12 @@ public final class EventFilter {
         endedBefore = builder.endedBefore;
     }
 
-    /** Every event. */
+    /** Matches every event. */
     public static EventFilter all() {
         return ALL;
     }
 
-    /** The events with these ids, 1 to {@value #MAX_IDS}. */
+    /** Matches the events with these ids, 1 to {@value #MAX_IDS}. */
     public static EventFilter ids(Collection<String> eventIds) {
         return builder().eventIds(eventIds).build();
     }
@@ -79,12 +81,12 @@ public final class EventFilter {
         return new Builder();
     }
 
-    /** Empty if events are not chosen by id. */
+    /** Empty if events are not selected by id. */
     public Set<String> eventIds() {
         return eventIds;
     }
 
-    /** Empty if the status does not matter. */
+    /** Empty if events are not selected by status. */
     public Set<EventStatus> statuses() {
         return statuses;
     }
@@ -105,17 +107,17 @@ public final class EventFilter {
         return dedupKey;
     }
 
-    /** What the last error contains. */
+    /** A text that the last error contains. */
     public @Nullable String errorContains() {
         return errorContains;
     }
 
-    /** The earliest time of storage, inclusive. */
+    /** The start of the range of storage times, inclusive. */
     public @Nullable Instant createdFrom() {
         return createdFrom;
     }
 
-    /** The end of the time of storage, exclusive. */
+    /** The end of the range of storage times, exclusive. */
     public @Nullable Instant createdBefore() {
         return createdBefore;
     }
@@ -124,7 +126,7 @@ public final class EventFilter {
         return tenantId;
     }
 
-    /** The end of the due time, exclusive. */
+    /** The end of the range of due times, exclusive. */
     public @Nullable Instant dueBefore() {
         return dueBefore;
     }
@@ -134,43 +136,49 @@ public final class EventFilter {
         return claimedBy;
     }
 
-    /** The end of the time at which the lease began or was last renewed, exclusive. */
+    /** The end of the range of times at which the lease began or was last renewed, exclusive. */
     public @Nullable Instant claimedBefore() {
         return claimedBefore;
     }
 
-    /** The end of the time at which an event became DONE or DEAD, exclusive; an event without that time passes. */
+    /**
+     * The end of the range of times at which an event became DONE or DEAD, exclusive. An event without such a
+     * time matches.
+     */
     public @Nullable Instant endedBefore() {
         return endedBefore;
     }
 
-    /** Whether only events are meant that have a place in the order of an aggregate; asked of an {@link outbox.spi.OrderedEventStore} only. */
+    /**
+     * Whether only events match that have a position in the order of an aggregate. Used only with an
+     * {@link outbox.spi.OrderedEventStore}.
+     */
     public boolean isInOrder() {
         return inOrder;
     }
 
-    /** The same conditions, for dead events only. */
+    /** Returns a copy that matches only dead events. */
     EventFilter dead() {
         Builder builder = copy();
         builder.statuses = EnumSet.of(EventStatus.DEAD);
         return new EventFilter(builder);
     }
 
-    /** The same conditions, for events only that ended before the given time. */
+    /** Returns a copy that matches only events that ended before the given time. */
     EventFilter endedBefore(Instant time) {
         Builder builder = copy();
         builder.endedBefore = time;
         return new EventFilter(builder);
     }
 
-    /** The same conditions, for unfinished events only. */
+    /** Returns a copy that matches only unfinished events. */
     EventFilter unfinished() {
         Builder builder = copy();
         builder.statuses = EnumSet.of(EventStatus.NEW, EventStatus.RETRY);
         return new EventFilter(builder);
     }
 
-    /** The same conditions, for events only that have a place in the order of an aggregate. */
+    /** Returns a copy that matches only events with a position in the order of an aggregate. */
     EventFilter inOrder() {
         Builder builder = copy();
         builder.inOrder = true;
@@ -197,7 +205,10 @@ public final class EventFilter {
         return builder;
     }
 
-    /** The filter in words, the same for equal filters, such as {@code DEAD events of type 'order.placed' created from 2026-01-01T00:00:00Z}. */
+    /**
+     * Describes the filter in words, such as {@code DEAD events of type 'order.placed' created from
+     * 2026-01-01T00:00:00Z}. Equal filters have equal descriptions.
+     */
     @Override
     public String toString() {
         String which = statuses.isEmpty() ? "all" : join(statuses.stream().sorted(), " or ");
@@ -261,7 +272,7 @@ public final class EventFilter {
         return parts.map(Object::toString).collect(Collectors.joining(between));
     }
 
-    /** Collects conditions; every setter refuses a wrong value. Not thread-safe. */
+    /** Builds a filter; every setter rejects invalid values. Not thread-safe. */
     public static final class Builder {
 
         private Set<String> eventIds = new LinkedHashSet<>();
@@ -286,7 +297,7 @@ public final class EventFilter {
             return eventIds(List.of(eventId));
         }
 
-        /** Any of these ids, 1 to {@value EventFilter#MAX_IDS}. */
+        /** Matches any of these ids, 1 to {@value EventFilter#MAX_IDS}. */
         public Builder eventIds(Collection<String> eventIds) {
             Set<String> ids = new LinkedHashSet<>(eventIds);
             Checks.range("number of eventIds", ids.size(), 1, MAX_IDS);
@@ -295,7 +306,7 @@ public final class EventFilter {
             return this;
         }
 
-        /** Any of these statuses. */
+        /** Matches any of these statuses. */
         public Builder status(EventStatus first, EventStatus... more) {
             this.statuses = EnumSet.of(first, more);
             return this;
@@ -323,8 +334,8 @@ public final class EventFilter {
         }
 
         /**
-         * Due before this time, by the database's clock. In microseconds. Add NEW and RETRY for those that still
-         * wait.
+         * Matches events due before this time of the database clock, in microseconds. Add statuses NEW and RETRY to
+         * select only events that are still waiting.
          */
         public Builder dueBefore(Instant dueBefore) {
             this.dueBefore = Checks.time("dueBefore", dueBefore);
@@ -332,38 +343,45 @@ public final class EventFilter {
         }
 
         /**
-         * Claimed by this node: its name, or the start of its tokens up to a slash. Needs a table that keeps tokens.
+         * Matches events claimed by this node: its name, or the start of its tokens up to a slash. The table must
+         * store tokens.
          */
         public Builder claimedBy(String node) {
             this.claimedBy = Checks.text("claimedBy", node, Claim.MAX_TOKEN_LENGTH);
             return this;
         }
 
-        /** Claimed, or the claim last renewed, before this time by the database's clock. In microseconds. */
+        /**
+         * Matches events whose claim began or was last renewed before this time of the database clock,
+         * in microseconds.
+         */
         public Builder claimedBefore(Instant claimedBefore) {
             this.claimedBefore = Checks.time("claimedBefore", claimedBefore);
             return this;
         }
 
-        /** Written with this key, whether the event still has it or not. Needs a table that keeps keys. */
+        /** Matches events written with this key, whether they still have it or not. The table must store keys. */
         public Builder dedupKey(String dedupKey) {
             this.dedupKey = EventRules.checkDedupKey(dedupKey);
             return this;
         }
 
-        /** Its last error contains this text, of at most {@value EventFilter#MAX_ERROR_LENGTH} characters. Reads every event that the other conditions leave. */
+        /**
+         * Matches events whose last error contains this text of at most {@value EventFilter#MAX_ERROR_LENGTH}
+         * characters. Reads every event that matches the other conditions.
+         */
         public Builder errorContains(String text) {
             this.errorContains = Checks.text("errorContains", text, MAX_ERROR_LENGTH);
             return this;
         }
 
-        /** Stored at this time or later, by the database's clock. In microseconds. */
+        /** Matches events stored at or after this time of the database clock, in microseconds. */
         public Builder createdFrom(Instant createdFrom) {
             this.createdFrom = Checks.time("createdFrom", createdFrom);
             return this;
         }
 
-        /** Stored before this time, by the database's clock. In microseconds. */
+        /** Matches events stored before this time of the database clock, in microseconds. */
         public Builder createdBefore(Instant createdBefore) {
             this.createdBefore = Checks.time("createdBefore", createdBefore);
             return this;

@@ -1,16 +1,17 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.Checks;
 
 import java.util.Objects;
 
-/** One page of a search. Immutable. */
+/** A query for one page of a search. Immutable. */
 public final class EventQuery {
 
-    /** Largest page. */
+    /** The largest page size. */
     public static final int MAX_PAGE_SIZE = 1000;
 
-    /** The order of the answer: by time of storage, then by id. */
+    /** The order of the result: by time of storage, then by id. */
     public enum Order {
         NEWEST_FIRST,
         OLDEST_FIRST
@@ -28,7 +29,7 @@ public final class EventQuery {
         after = builder.after;
     }
 
-    /** The newest events that pass the filter, 100 of them. */
+    /** Returns a query for the 100 newest events that match the filter. */
     public static EventQuery of(EventFilter filter) {
         return builder().filter(filter).build();
     }
@@ -49,12 +50,12 @@ public final class EventQuery {
         return pageSize;
     }
 
-    /** Behind which event the page starts; null for the first page. */
+    /** The event after which the page starts; null for the first page. */
     public @Nullable EventCursor after() {
         return after;
     }
 
-    /** The same search, behind the given event. */
+    /** Returns the same query, starting after the given event. */
     public EventQuery after(EventCursor cursor) {
         return builder()
                 .filter(filter)
@@ -64,7 +65,7 @@ public final class EventQuery {
                 .build();
     }
 
-    /** Collects the settings of a search; every setter refuses a wrong value. Not thread-safe. */
+    /** Builds a query; every setter rejects invalid values. Not thread-safe. */
     public static final class Builder {
 
         private EventFilter filter = EventFilter.all();
@@ -86,13 +87,13 @@ public final class EventQuery {
             return this;
         }
 
-        /** How many events at most, 1 to {@value EventQuery#MAX_PAGE_SIZE}; default 100. */
+        /** The maximum number of events, 1 to {@value EventQuery#MAX_PAGE_SIZE}; default 100. */
         public Builder pageSize(int pageSize) {
             this.pageSize = Checks.range("pageSize", pageSize, 1, MAX_PAGE_SIZE);
             return this;
         }
 
-        /** Default: from the start. A cursor is meant for the order and filter of the search that gave it. */
+        /** Default: the first page. Use a cursor only with the order and filter of the search that returned it. */
         public Builder after(EventCursor after) {
             this.after = Objects.requireNonNull(after, "after");
             return this;

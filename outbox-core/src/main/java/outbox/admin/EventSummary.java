@@ -10,16 +10,16 @@ import java.util.Optional;
 /**
  * An event as a list shows it, without its payload.
  *
- * @param statusCode what stands in the status column; a foreign writer may have put there what is no status
- * @param availableAt due from then on
+ * @param statusCode the value of the status column; another program may have written a value that is not a status
+ * @param availableAt the due time
  * @param createdAt when the database stored the event
- * @param doneAt when it became DONE or DEAD
- * @param lockedBy token of the claim that holds the event
+ * @param doneAt when the event became DONE or DEAD
+ * @param lockedBy the token of the claim that holds the event
  * @param lockedAt when the lease of that claim began
- * @param errorStart the first {@value #MAX_ERROR_LENGTH} characters of the last error, which a replay keeps
- * @param dedupKey the key that it was written with
- * @param priority 0 to 9, larger first
- * @param expiresAt not started by then, it is dead
+ * @param errorStart the first {@value #MAX_ERROR_LENGTH} characters of the last error; a replay keeps the error
+ * @param dedupKey the key with which the event was written
+ * @param priority 0 to 9, higher first
+ * @param expiresAt the event becomes dead if its delivery has not started by this time
  */
 public record EventSummary(
         String eventId,
@@ -39,7 +39,7 @@ public record EventSummary(
         int priority,
         @Nullable Instant expiresAt) {
 
-    /** How much of the last error a list shows. */
+    /** The number of characters of the last error that a list shows. */
     public static final int MAX_ERROR_LENGTH = 200;
 
     public EventSummary {
@@ -50,19 +50,19 @@ public record EventSummary(
         errorStart = errorStart == null ? null : cut(errorStart);
     }
 
-    /** The text may have been cut already, by a database that counts halves of characters. */
+    /** Truncates the text. A database that counts UTF-16 units may already have cut it inside a surrogate pair. */
     private static String cut(String error) {
         int end = Math.min(error.length(), MAX_ERROR_LENGTH);
         boolean half = end > 0 && Character.isHighSurrogate(error.charAt(end - 1));
         return error.substring(0, half ? end - 1 : end);
     }
 
-    /** The status; empty if the code in the table is of none. */
+    /** Returns the status; empty if the code in the table is not a status. */
     public Optional<EventStatus> status() {
         return OutboxStatistics.statusOf(statusCode);
     }
 
-    /** The place of this event in a search. */
+    /** Returns the position of this event in a search. */
     public EventCursor cursor() {
         return new EventCursor(createdAt, eventId);
     }

@@ -1,72 +1,50 @@
 package outbox.admin;
 
-import org.jspecify.annotations.Nullable;
-import outbox.dispatch.ProtectionStatus;
 import outbox.internal.Ages;
+import outbox.internal.Checks;
 import outbox.internal.EventRules;
 import outbox.internal.StoreAccess;
-import outbox.reconcile.ReconcileRun;
-import outbox.reconcile.ReconcileStatus;
-import outbox.spi.AdminEventStore;
+import outbox.order.BlockedAggregate;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.OrderedEventStore;
-import outbox.spi.ReconcilingEventStore;
-import outbox.spi.WithholdingEventStore;
 
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Supplier;
 
 /**
- * What an operator may ask and do. Every call uses transactions of its own, one connection at a time, and the database's clock. Thread-safe.
+ * The operations for administrators. Every call uses its own transactions, one connection at a time, and the
+ * database clock. Thread-safe.
  *
- * <p>A failure of the database is always thrown, as an {@link outbox.OutboxException}; no number is ever made up for it. Who may call this is for the program around it to decide.
+ * <p>A database failure is always thrown as an {@link outbox.OutboxException}; no result is estimated. The calling
+ * program must check who may use these operations.
  */
 public final class OutboxAdmin {
 
-    /** How many blocked aggregates are shown at most. */
+    /** The maximum number of blocked aggregates to return. */
     public static final int MAX_BLOCKED = 1000;
 
-    /** How many runs of reconcile jobs are shown at most. */
-    public static final int MAX_RUNS = 1000;
-
-    /** How many audit records are shown at most. */
+    /** The maximum number of audit records to return. */
     public static final int MAX_AUDITS = 1000;
 
     private final StoreAccess access;
     private final AdminEventStore store;
-    private final Supplier<@Nullable ProtectionStatus> protection;
 
     /**
-     * Administers the events of a store.
+     * Creates an administration object for a store.
      *
      * @throws IllegalArgumentException if the store is not an {@link AdminEventStore}
      */
     public OutboxAdmin(ConnectionProvider connectionProvider, EventStore eventStore) {
-        this(connectionProvider, eventStore, () -> null);
-    }
-
-    /**
-     * Administers the events of a store, and knows the dispatcher that delivers them in this process.
-     *
-     * @param protection {@code dispatcher::protectionStatus}; null is answered while there is no dispatcher
-     * @throws IllegalArgumentException if the store is not an {@link AdminEventStore}
-     */
-    public OutboxAdmin(
-            ConnectionProvider connectionProvider,
-            EventStore eventStore,
-            Supplier<@Nullable ProtectionStatus> protection) {
         Objects.requireNonNull(connectionProvider, "connectionProvider");
-        this.protection = Objects.requireNonNull(protection, "protection");
         this.store = AdminEventStore.require(eventStore);
         this.access = new StoreAccess(connectionProvider, eventStore);
     }
 
-    /** Counts the events, and tells how long the oldest pending one has been waiting. Reads the whole table. */
+    /** Counts the events and determines the age of the oldest pending event. Reads the whole table. */
     public OutboxStatistics statistics() {
         return access.inTransaction("read statistics", connection -> {
             List<TypeCount> counts = store.countByType(connection);
@@ -81,27 +59,33 @@ public final class OutboxAdmin {
         return Ages.between(stored, now);
     }
 
-    /** Counts the events that wait, and tells how long the oldest one has. Reads what is pending only, so it is quick however many events are done; meant to be asked every few seconds. */
+    /**
+     * Counts the pending events and determines the age of the oldest one. Reads only pending events, so it is fast
+     * even if many events are done. Suitable for a call every few seconds.
+     */
     public Backlog backlog() {
         return access.inTransaction("read the backlog", store::backlog);
     }
 
     /**
-     * Counts dead events. Meant to be asked every minute or so: on PostgreSQL, {@code outbox_event} has no index for
-     * them, so that it reads the whole table there unless an index was added.
+     * Counts dead events. Suitable for a call about once a minute: on PostgreSQL, {@code outbox_event} has no index
+     * for dead events, so the count reads the whole table unless an index was added.
      *
-     * @throws outbox.OutboxException if the count took longer than a few seconds, among others
+     * @throws outbox.OutboxException for example if the count took longer than a few seconds
      */
     public long deadEvents() {
         return access.inTransaction("count dead events", store::countDead);
     }
 
-    /** Reads everything about one event; empty if there is none with this id. */
+    /** Reads all data of one event; empty if no event has this id. */
     public Optional<EventDetails> find(String eventId) {
         return access.inTransaction("read an event", connection -> store.find(connection, eventId));
     }
 
-    /** Searches events, a page at a time. Events that come or go between two pages neither repeat nor hide others. */
+    /**
+     * Searches events page by page. Events that are inserted or deleted between two pages do not cause other events
+     * to be repeated or missed.
+     */
     public EventPage find(EventQuery query) {
         List<EventSummary> events = access.inTransaction("search events", connection -> store.find(connection, query));
         boolean full = events.size() == query.pageSize();
@@ -109,34 +93,41 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Makes dead events pending again, as new ones that keep their last error; delivered ones too if the filter names DONE. A request that is not confirmed only answers how many events
-     * it would replay.
+     * Makes dead events pending again as NEW; they keep their last error. If the filter includes DONE, delivered
+     * events are replayed too. A request that is not confirmed only returns how many events it would replay.
      *
-     * <p>Replayed events bear the header {@link outbox.spi.Replay#HEADER}. They become due in the order in which they were written, at the rate that the request allows; an aggregate
-     * whose events are delivered in order waits for those of them that were written before. One whose key another event has by now stays as it is.
+     * <p>Replayed events have the header {@link outbox.EventHeaders#REPLAY}. They become due in the order in which
+     * they were written, at the rate that the request allows. If the events of an aggregate are delivered in order,
+     * later events wait for replayed events that were written before them. An event whose key another event now has
+     * is not changed.
      *
-     * <p>A confirmed request happens once: asked again with its id, it changes nothing and answers what was done the first time. It replays each event at most once, in
-     * transactions of at most 500 events, each with its audit record.
+     * <p>A confirmed request is executed once. Repeated with the same id, it changes nothing and returns the result
+     * of the first call. It replays each event at most once, in transactions of at most 500 events, and each
+     * transaction also updates the audit record.
      *
-     * @throws AdminRequestFailedException if it failed on its way; it says how many events were replayed before
-     * @throws IllegalArgumentException if the request id was used for something else
-     * @throws outbox.OutboxException if there is no table for audit records, or the database failed before anything was changed
+     * @throws AdminRequestFailedException if it failed midway; the exception contains the number of events
+     * replayed before
+     * @throws IllegalArgumentException if the request id was used for a different request
+     * @throws outbox.OutboxException if there is no table for audit records, or the database failed before anything
+     * was changed
      */
     public AdminResult replay(AdminRequest request) {
         return change(AdminAction.REPLAY, request);
     }
 
-    /** Deletes dead events for good, on the same terms as {@link #replay}. */
+    /** Deletes dead events permanently, by the same rules as {@link #replay}. */
     public AdminResult discard(AdminRequest request) {
         return change(AdminAction.DISCARD, request);
     }
 
     /**
-     * Takes dead events out of the order of their aggregates for good, so that later events need not wait for them, on the same terms as {@link #replay}. They stay dead; one that is
-     * replayed afterwards is delivered without order. Meant are only dead events that have a place in an order: not those without an aggregate id, nor those skipped before.
+     * Permanently removes dead events from the order of their aggregates, so that later events need not wait for
+     * them. The same rules as for {@link #replay} apply. The events stay dead; if one is replayed later, it is
+     * delivered without order. Selects only dead events that have a position in an order: not those without an
+     * aggregate id, nor those skipped before.
      *
      * @throws IllegalStateException if the store is not an {@link OrderedEventStore}
-     * @throws outbox.OutboxException if its table has no place for the order
+     * @throws outbox.OutboxException if its table has no column for the order
      */
     public AdminResult skip(AdminRequest request) {
         OrderedEventStore ordered = ordered(store);
@@ -148,11 +139,11 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Aggregates that have a dead event in their order, the longest blocked first.
+     * Returns aggregates that have a dead event in their order, the longest blocked first.
      *
      * @param limit 1 to {@value #MAX_BLOCKED}
      * @throws IllegalStateException if the store is not an {@link OrderedEventStore}
-     * @throws outbox.OutboxException if its table has no place for the order
+     * @throws outbox.OutboxException if its table has no column for the order
      */
     public List<BlockedAggregate> blockedAggregates(int limit) {
         Checks.range("limit", limit, 1, MAX_BLOCKED);
@@ -170,106 +161,46 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Stops the delivery of some or all events on all nodes until {@link #resume}; nodes notice within about a second. Listeners that run are left to finish. A request that is not
-     * confirmed only answers whether it would change anything; a confirmed one happens once, with its audit record. What is paused already stays as it is.
+     * Stops the delivery of some or all events on all nodes until {@link #resume}. Nodes notice this within about a
+     * second. Running listeners are not interrupted. A request that is not confirmed only returns whether it would
+     * change anything. A confirmed request is executed once and writes an audit record. A pause that already exists
+     * is not changed.
      *
-     * @throws IllegalStateException if the store is not a {@link WithholdingEventStore}
-     * @throws IllegalArgumentException if the request id was used for something else
-     * @throws AdminRequestFailedException if it failed, also for lack of a table for pauses or audit records; nothing was changed
+     * @throws IllegalStateException if the store is not a {@link PausingEventStore}
+     * @throws IllegalArgumentException if the request id was used for a different request
+     * @throws AdminRequestFailedException if it failed, for example because the table for pauses or audit records is
+     * missing; nothing was changed
      */
     public AdminResult pause(PauseRequest request) {
-        return new PauseRun(access, store, withholding(), AdminAction.PAUSE, request).run();
-    }
-
-    /** Ends a pause, on the same terms as {@link #pause}. Each pause is for itself: a type stays paused while the whole outbox is resumed. */
-    public AdminResult resume(PauseRequest request) {
-        return new PauseRun(access, store, withholding(), AdminAction.RESUME, request).run();
+        return new PauseRun(access, store, pausing(), AdminAction.PAUSE, request).run();
     }
 
     /**
-     * What is paused, the longest first. Nothing if there is no table for pauses.
+     * Ends a pause, by the same rules as {@link #pause}. Pauses are independent: a paused type stays paused when the
+     * whole outbox is resumed.
+     */
+    public AdminResult resume(PauseRequest request) {
+        return new PauseRun(access, store, pausing(), AdminAction.RESUME, request).run();
+    }
+
+    /**
+     * Returns the active pauses, the longest first. Returns an empty list if there is no table for pauses.
      *
-     * @throws IllegalStateException if the store is not a {@link WithholdingEventStore}
+     * @throws IllegalStateException if the store is not a {@link PausingEventStore}
      */
     public List<Pause> pauses() {
-        WithholdingEventStore withholding = withholding();
+        PausingEventStore pausing = pausing();
         return access.inTransaction(
                 "read what is paused",
-                connection -> withholding.hasPauses(connection) ? withholding.pauses(connection) : List.of());
+                connection -> pausing.hasPauses(connection) ? pausing.pauses(connection) : List.of());
     }
 
-    /** What breakers and limits do at the moment in this process, and what is paused as its dispatcher last read it; empty if this admin knows no dispatcher. Asks memory, not the database. */
-    public Optional<ProtectionStatus> protection() {
-        return Optional.ofNullable(protection.get());
-    }
-
-    private WithholdingEventStore withholding() {
-        if (store instanceof WithholdingEventStore withholding) {
-            return withholding;
+    private PausingEventStore pausing() {
+        if (store instanceof PausingEventStore pausing) {
+            return pausing;
         }
         throw new IllegalStateException("eventStore " + store.getClass().getName()
-                + " knows no pauses: it does not implement " + WithholdingEventStore.class.getName());
-    }
-
-    /**
-     * Asks for a run of a reconcile job now, on whichever node has it: it sees the request within {@code lookEvery} (5 seconds). A request that is not confirmed asks for a dry run, and is
-     * not audited. {@link #reconcileRun} tells what came of it, and so does the audit record of a confirmed one. What no node sees waits for one.
-     *
-     * @return with {@code complete} false: the run is still to come
-     * @throws IllegalStateException if the store is not a {@link ReconcilingEventStore}, or another request for the job waits
-     * @throws IllegalArgumentException if no node has ever had such a job, or the request id was used for something else
-     * @throws AdminRequestFailedException if it failed, also for lack of a table for jobs or audit records; nothing was changed
-     */
-    public AdminResult reconcile(ReconcileRequest request) {
-        return new ReconcileRequestRun(access, store, reconciling(), request).run();
-    }
-
-    /**
-     * The reconcile jobs that any node has ever had, by name. Nothing if there is no table for them.
-     *
-     * @throws IllegalStateException if the store is not a {@link ReconcilingEventStore}
-     */
-    public List<ReconcileStatus> reconcileJobs() {
-        ReconcilingEventStore reconciling = reconciling();
-        return access.inTransaction(
-                "read reconcile jobs",
-                connection -> reconciling.keepsReconciliation(connection) ? reconciling.jobs(connection) : List.of());
-    }
-
-    /**
-     * The latest runs of reconcile jobs on all nodes, the newest first. Nothing if there is no table for them.
-     *
-     * @param job of which job; null for all
-     * @param limit 1 to {@value #MAX_RUNS}
-     * @throws IllegalStateException if the store is not a {@link ReconcilingEventStore}
-     */
-    public List<ReconcileRun> reconcileRuns(@Nullable String job, int limit) {
-        Checks.range("limit", limit, 1, MAX_RUNS);
-        ReconcilingEventStore reconciling = reconciling();
-        return access.inTransaction(
-                "read runs of reconcile jobs",
-                connection -> reconciling.keepsReconciliation(connection)
-                        ? reconciling.runs(connection, job, limit)
-                        : List.of());
-    }
-
-    /**
-     * The latest run that was made for a request; empty while there is none. Its end need not be that of the request: a run that was cut short, as by a node that closes, is followed by another.
-     * The request is done with when none of the {@link #reconcileJobs} names it any more.
-     */
-    public Optional<ReconcileRun> reconcileRun(String requestId) {
-        Checks.requestId(requestId);
-        ReconcilingEventStore reconciling = reconciling();
-        return access.inTransaction(
-                "read a run of a reconcile job", connection -> reconciling.runFor(connection, requestId));
-    }
-
-    private ReconcilingEventStore reconciling() {
-        if (store instanceof ReconcilingEventStore reconciling) {
-            return reconciling;
-        }
-        throw new IllegalStateException("eventStore " + store.getClass().getName()
-                + " keeps no reconcile jobs: it does not implement " + ReconcilingEventStore.class.getName());
+                + " knows no pauses: it does not implement " + PausingEventStore.class.getName());
     }
 
     /** Reads the audit record of a confirmed request; empty if there is none with this id. */
@@ -279,7 +210,7 @@ public final class OutboxAdmin {
     }
 
     /**
-     * The latest audit records of this table, the newest first.
+     * Returns the latest audit records of this table, newest first.
      *
      * @param limit 1 to {@value #MAX_AUDITS}
      * @throws outbox.OutboxException if there is no table for audit records
@@ -290,41 +221,42 @@ public final class OutboxAdmin {
     }
 
     /**
-     * Dead events grouped by their errors, the largest group first. Reads all dead events that pass the filter.
+     * Returns dead events grouped by their errors, largest group first. Reads all dead events that match the filter.
      *
-     * @param filter which of the dead events; its statuses do not matter
+     * @param filter selects among the dead events; its statuses are ignored
      */
     public List<ErrorGroup> errors(EventFilter filter) {
         return access.inTransaction("group errors", connection -> ErrorGroups.read(store, connection, filter));
     }
 
     /**
-     * Who holds claims on unfinished events, sorted by name. In a table that keeps no tokens all claims are of one
-     * holder without a name.
+     * Returns the nodes that hold claims on unfinished events, sorted by name. If the table has no tokens, returns
+     * all claims as one holder without a name.
      */
     public List<ClaimHolder> claimHolders() {
         return ClaimHolders.byNode(access.inTransaction("read who holds claims", store::claimHolders));
     }
 
     /**
-     * Makes events that wait for their time, or for their next attempt, due now. Attempts stay as they are; what is
-     * claimed is left alone. On the same terms as {@link #replay}.
+     * Makes events due now that wait for their due time or for their next attempt. The number of attempts is kept,
+     * and claimed events are not changed. The same rules as for {@link #replay} apply.
      *
-     * @param request with its events given by {@link AdminRequest.Builder#unfinished}
+     * @param request must select its events with {@link AdminRequest.Builder#unfinished}
      */
     public AdminResult runNow(AdminRequest request) {
         return change(AdminAction.RUN_NOW, request);
     }
 
     /**
-     * Ends the leases of a node that is gone, so that other nodes may claim its events at once; they get them as
-     * suspects, as after a crash. A node that was only frozen can mark nothing of them any more once another node has
-     * claimed them, but may deliver them a second time. On the same terms as {@link #replay}.
+     * Ends the leases of a node that is gone, so that other nodes may claim its events immediately. They receive the
+     * events as suspects, as after a crash. If the node was only frozen, it can no longer mark events that another
+     * node has claimed, but it may deliver them a second time. The same rules as for {@link #replay} apply.
      *
-     * @param request with its events given by {@link AdminRequest.Builder#unfinished}: by {@code claimedBy}, and
-     *     {@code claimedBefore}, which leaves those alone that were renewed since
-     * @throws IllegalStateException if a claim of the node is younger than {@code claimedBefore}: the node lives
-     * @throws outbox.OutboxException if the table does not keep who claimed an event
+     * @param request must select its events with {@link AdminRequest.Builder#unfinished}: by {@code claimedBy} and
+     * by {@code claimedBefore}, which excludes claims that were renewed since
+     * @throws IllegalStateException if a claim of the node is not older than {@code claimedBefore}, so the node
+     * is alive
+     * @throws outbox.OutboxException if the table does not store which node claimed an event
      */
     public AdminResult release(AdminRequest request) {
         request.checkFor(AdminAction.RELEASE);
@@ -347,7 +279,7 @@ public final class OutboxAdmin {
 
     private AdminResult change(AdminAction action, AdminRequest request) {
         request.checkFor(action);
-        Optional<AuditEntry> earlier = audit(request.requestId()); // also refuses a store without a place for audit
+        Optional<AuditEntry> earlier = audit(request.requestId()); // also fails if there is no audit table
         if (!request.isConfirmed()) {
             return dryRun(action, request);
         }

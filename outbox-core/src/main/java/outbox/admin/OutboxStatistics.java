@@ -14,11 +14,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How many events there are, and how long the oldest one waits.
+ * The number of events and the age of the oldest pending one.
  *
- * @param at when, by the database's clock
- * @param byType sorted by type and status
- * @param oldestPendingAge since when the oldest NEW or RETRY event is stored; null if none is pending
+ * @param at the time of the count by the database clock
+ * @param byType the counts, sorted by type and status
+ * @param oldestPendingAge the age of the oldest NEW or RETRY event since it was stored; null if none is pending
  */
 public record OutboxStatistics(
         Instant at, List<TypeCount> byType, @Nullable Duration oldestPendingAge) {
@@ -29,7 +29,7 @@ public record OutboxStatistics(
                 .toList();
     }
 
-    /** The number of events in each status; zero where there are none. */
+    /** Returns the number of events in each status; zero if there are none. */
     public Map<EventStatus, Long> byStatus() {
         Map<EventStatus, Long> counts = new EnumMap<>(EventStatus.class);
         for (EventStatus status : EventStatus.values()) {
@@ -38,7 +38,9 @@ public record OutboxStatistics(
         return Collections.unmodifiableMap(counts);
     }
 
-    /** The number of events whose status code is of no status, written by somebody else: no relay touches them. */
+    /**
+     * Returns the number of events with an unknown status code, written by another program. No relay processes them.
+     */
     public long unknownStatus() {
         return byType.stream()
                 .filter(some -> some.status().isEmpty())

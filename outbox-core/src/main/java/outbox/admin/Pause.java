@@ -4,16 +4,16 @@ import java.time.Instant;
 import java.util.Objects;
 
 /**
- * Something that is paused on all nodes, until it is resumed.
+ * A pause that applies to all nodes until it is resumed.
  *
- * @param name of the event type or listener; empty for the whole outbox
- * @param since by the database's clock
+ * @param name the name of the event type or listener; empty for the whole outbox
+ * @param since the start by the database clock
  * @param by who paused it
- * @param reason why
+ * @param reason why it was paused
  */
 public record Pause(PauseScope scope, String name, Instant since, String by, String reason) {
 
-    /** Size of the column {@code name}. */
+    /** The size of column {@code name}. */
     public static final int MAX_NAME_LENGTH = 256;
 
     public Pause {

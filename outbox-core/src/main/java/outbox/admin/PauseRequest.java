@@ -1,12 +1,14 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.Checks;
 import outbox.internal.Ulid;
 
 import java.util.Locale;
 
 /**
- * A wish to pause something on all nodes, or to resume it: what, who wants it, and why. Only looks until it is confirmed. The request id makes it happen once. Immutable.
+ * A request to pause or resume delivery on all nodes. It states what to pause, who requests it, and why. Without
+ * confirmation it is a dry run. A request with a given id is executed only once. Immutable.
  */
 public final class PauseRequest {
 
@@ -33,17 +35,20 @@ public final class PauseRequest {
         return value;
     }
 
-    /** About every event of the outbox. */
+    /** Applies to every event of the outbox. */
     public static Builder outbox() {
         return new Builder(PauseScope.OUTBOX, "");
     }
 
-    /** About events of this type, whatever their aggregate type. */
+    /** Applies to events of this type, with any aggregate type. */
     public static Builder type(String eventType) {
         return new Builder(PauseScope.TYPE, Checks.text("eventType", eventType, Pause.MAX_NAME_LENGTH));
     }
 
-    /** About events of this listener: {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}. */
+    /**
+     * Applies to events of this listener: {@link outbox.EventListener#listenerName}, or
+     * {@code aggregateType:eventType}.
+     */
     public static Builder listener(String name) {
         return new Builder(PauseScope.LISTENER, Checks.text("listener", name, Pause.MAX_NAME_LENGTH));
     }
@@ -52,7 +57,7 @@ public final class PauseRequest {
         return scope;
     }
 
-    /** Of the event type or listener; empty for the whole outbox. */
+    /** The name of the event type or listener; empty for the whole outbox. */
     public String name() {
         return name;
     }
@@ -73,7 +78,7 @@ public final class PauseRequest {
         return confirmed;
     }
 
-    /** What is meant, in words. */
+    /** Describes in words what is paused. */
     String selection() {
         return scope == PauseScope.OUTBOX ? "the whole outbox" : scope.name().toLowerCase(Locale.ROOT) + " " + name;
     }
@@ -83,7 +88,7 @@ public final class PauseRequest {
         return requestId + " by " + actor + ": " + selection();
     }
 
-    /** Collects the parts of a request; every setter refuses a wrong value. Not thread-safe. */
+    /** Builds a request; every setter rejects invalid values. Not thread-safe. */
     public static final class Builder {
 
         private final PauseScope scope;
@@ -98,25 +103,28 @@ public final class PauseRequest {
             this.name = name;
         }
 
-        /** Required: who wants it. */
+        /** Required: the person or program that makes the request. */
         public Builder actor(String actor) {
             this.actor = Checks.text("actor", actor, AdminRequest.MAX_ACTOR_LENGTH);
             return this;
         }
 
-        /** Required: why. */
+        /** Required: the reason for the request. */
         public Builder reason(String reason) {
             this.reason = Checks.text("reason", reason, AdminRequest.MAX_REASON_LENGTH);
             return this;
         }
 
-        /** Makes repetitions of this request harmless; default: a new ULID. 1 to 64 letters, digits or any of {@code . _ : -}. */
+        /**
+         * Identifies the request, so that a repetition has no effect. Default: a new ULID. 1 to 64 letters, digits
+         * or any of {@code . _ : -}.
+         */
         public Builder requestId(String requestId) {
             this.requestId = Checks.requestId(requestId);
             return this;
         }
 
-        /** Whether to do it; default false: a dry run that changes nothing. */
+        /** Whether to execute the request. Default: false, a dry run that changes nothing. */
         public Builder confirmed(boolean confirmed) {
             this.confirmed = confirmed;
             return this;

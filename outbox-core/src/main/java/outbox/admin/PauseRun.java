@@ -1,26 +1,24 @@
 package outbox.admin;
 
 import outbox.internal.StoreAccess;
-import outbox.spi.AdminEventStore;
-import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
 import java.time.Instant;
 import java.util.Optional;
 
-/** One request to pause or resume, in one transaction with its audit record. */
+/** Executes one request to pause or resume, in one transaction together with its audit record. */
 final class PauseRun {
 
     private final StoreAccess access;
     private final AdminEventStore store;
-    private final WithholdingEventStore pauses; // the same store
+    private final PausingEventStore pauses; // the same store as above
     private final AdminAction action;
     private final PauseRequest request;
 
     PauseRun(
             StoreAccess access,
             AdminEventStore store,
-            WithholdingEventStore pauses,
+            PausingEventStore pauses,
             AdminAction action,
             PauseRequest request) {
         this.access = access;
@@ -33,7 +31,7 @@ final class PauseRun {
     AdminResult run() {
         try {
             return access.inTransaction(action + " " + request.selection(), this::run);
-        } catch (IllegalArgumentException e) { // the request id was used for something else
+        } catch (IllegalArgumentException e) { // the request id was used for a different request
             throw e;
         } catch (RuntimeException e) {
             throw new AdminRequestFailedException(action, request.requestId(), 0, e);
@@ -41,7 +39,7 @@ final class PauseRun {
     }
 
     private AdminResult run(Connection connection) {
-        boolean isPaused = pauses.pauses(connection).stream() // also refuses a table without a place for pauses
+        boolean isPaused = pauses.pauses(connection).stream() // also fails if there is no table for pauses
                 .anyMatch(pause ->
                         pause.scope() == request.scope() && pause.name().equals(request.name()));
         long matched = isPaused == (action == AdminAction.RESUME) ? 1 : 0;

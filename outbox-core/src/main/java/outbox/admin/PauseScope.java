@@ -4,8 +4,11 @@ package outbox.admin;
 public enum PauseScope {
     /** Every event of the outbox. */
     OUTBOX,
-    /** Events of one type, whatever their aggregate type. */
+    /** Events of one type, with any aggregate type. */
     TYPE,
-    /** Events of one listener, by its name: {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}. */
+    /**
+     * Events of one listener, by its name: {@link outbox.EventListener#listenerName}, or
+     * {@code aggregateType:eventType}.
+     */
     LISTENER
 }

@@ -1,7 +1,6 @@
 package outbox.admin;
 
 import outbox.internal.StoreAccess;
-import outbox.spi.AdminEventStore;
 
 import java.sql.Connection;
 import java.time.Instant;
@@ -10,10 +9,12 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * One confirmed request. Its events are a snapshot: their ids are read once, so an event that dies again meanwhile is not changed twice, and none that dies later is added.
+ * Executes one confirmed request. Its events are a snapshot: their ids are read once. An event that dies again
+ * meanwhile is therefore not changed twice, and an event that dies later is not added.
  *
- * <p>The first transaction reads the ids, writes the audit record and changes the first batch; so a request of up to {@value #BATCH} events happens as a whole or not at all. Each
- * further one changes a batch and adds its number to the record. Wherever the process dies, the record says exactly what was done.
+ * <p>The first transaction reads the ids, writes the audit record and changes the first batch. A request for up to
+ * {@value #BATCH} events is therefore executed completely or not at all. Each further transaction changes one batch
+ * and adds its count to the record. If the process crashes at any point, the record states exactly what was done.
  */
 final class RequestRun {
 
@@ -31,10 +32,13 @@ final class RequestRun {
         this.request = request;
     }
 
-    /** What the first transaction did; nothing is left to do if it was not the first with this id. */
+    /** The result of the first transaction. If it repeats an earlier request, nothing is left to do. */
     private record Start(AuditEntry entry, List<String> ids, boolean repeated) {}
 
-    /** Answers what the request did when it was made before. */
+    /**
+     * Returns the result of the earlier request with this id, or continues that request if it is unfinished and
+     * should be continued.
+     */
     AdminResult repeat(AuditEntry earlier) {
         if (earlier.action() != action || !earlier.selection().equals(AuditEntry.cut(request.selection()))) {
             throw new IllegalArgumentException("requestId " + request.requestId() + " was used by " + earlier.actor()
@@ -51,7 +55,10 @@ final class RequestRun {
         return start.repeated() ? repeat(start.entry()) : AdminResult.of(finish(start), false);
     }
 
-    /** The rest of an earlier request: what ended before it began, which is not what it has changed. */
+    /**
+     * Continues an earlier request. Selects only events that ended before that request started, which excludes
+     * events that it has already changed.
+     */
     private Start goOn(AuditEntry earlier) {
         try {
             return access.inTransaction(toString(), connection -> {
@@ -114,7 +121,7 @@ final class RequestRun {
         return new Start(change(connection, entry, ids, 0), ids, false);
     }
 
-    /** Changes the batch that begins there, and records it. */
+    /** Changes the batch that starts at the given index and records the change. */
     private AuditEntry change(Connection connection, AuditEntry before, List<String> ids, int from) {
         Instant now = store.now(connection);
         int end = Math.min(from + BATCH, ids.size());

@@ -1,16 +1,15 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.AdminEventStore;
 
 import java.sql.Connection;
 import java.util.List;
 
-/** The events that a request means: those of a filter, and of one group of errors if it names one. */
+/** The events that a request selects: those that match the filter, and belong to the error group if one is given. */
 record Selection(
         AdminEventStore store, EventFilter filter, @Nullable String errorFingerprint) {
 
-    /** The oldest first. */
+    /** Returns the ids, oldest first. */
     List<String> ids(Connection connection, int limit) {
         if (errorFingerprint == null) {
             return store.findIds(connection, filter, limit);

@@ -5,9 +5,9 @@ import outbox.model.EventStatus;
 import java.util.Optional;
 
 /**
- * How many events of a type have a status.
+ * The number of events of a type with a given status.
  *
- * @param statusCode what stands in the status column, be it a status or not
+ * @param statusCode the value of the status column, which may be an unknown code
  */
 public record TypeCount(String eventType, int statusCode, long count) {
 
@@ -17,7 +17,7 @@ public record TypeCount(String eventType, int statusCode, long count) {
         }
     }
 
-    /** The status; empty if the code in the table is of none. */
+    /** Returns the status; empty if the code in the table is not a status. */
     public Optional<EventStatus> status() {
         return OutboxStatistics.statusOf(statusCode);
     }

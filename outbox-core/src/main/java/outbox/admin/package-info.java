@@ -1,4 +1,4 @@
-/** What an operator may ask and do: statistics, search, replay, discard. */
+/** Operations for administrators: statistics, search, replay, discard. */
 @NullMarked
 package outbox.admin;
 

@@ -2,93 +2,95 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
-import outbox.internal.QuietLog;
+import outbox.internal.Loop;
+import outbox.registry.ListenerRegistry;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 import outbox.spi.Withheld;
 
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Decides whether an event may start now, by breakers, limits and pauses. What may not holds no worker:
+ * Decides whether an event may start now, according to breakers, limits and pauses. An event that may not start
+ * holds no worker:
  *
  * <pre>
- *  worker ─▶ letsIn ─┬─ every gate has a place ─▶ runs ─▶ leave ─▶ the next that waits
- *                    ├─ a gate has none, its room has ─▶ waits in memory, keeps its lease, in the order of arrival
- *                    └─ paused, or the room is full ───▶ given back, no attempt counted; claims pass over its kind meanwhile
+ *  worker ─▶ letsIn ─┬─ every gate has a free place ───▶ runs ─▶ leave ─▶ the next waiting event
+ *                    ├─ a gate is full, but not its room ▶ waits in memory in order of arrival, keeps its lease
+ *                    └─ paused, or the room is full ───▶ released, no attempt counted; claims skip such events
  * </pre>
  *
- * <p>An event takes its places in all gates at once or in none, and waits at one gate only, the one that refused it. So gates cannot wait for each other, and a full gate holds up
- * nobody who does not need it. Which routes belong to a listener or a breaker is learned from the events that come: the registry cannot be asked, and a claim needs names of columns.
- * The kind of an event is noted before the event is given back, so the poller of this dispatcher does not bring it again.
+ * <p>An event takes its places in all gates together or in none. It waits at one gate only, the gate that refused
+ * it. So gates cannot wait for each other, and a full gate delays only the events that need it. The routes of a
+ * listener or a breaker are learned from the events that arrive: the registry cannot list them by listener, and a
+ * claim can filter by columns only. The type, route or tenant to skip is recorded before an event is released, so
+ * that the poller of this dispatcher does not claim the event again at once.
  *
- * <p>Everything mutable is written under this object's lock, under which the locks of queues and breakers may be taken, but neither user code nor the database is called. An event that
- * no breaker or limit is for, while nothing is paused, takes no lock here: writers and workers would queue up for it. Breakers and rates need somebody to look at the clock: a thread of
- * their own, which there is only with a protection.
+ * <p>All mutable fields except {@code onOpen} are written under the lock of this object. Code that holds it may take
+ * the locks of queues and breakers, but calls neither user code nor the database. If nothing is paused, an event
+ * without a breaker or limit takes no lock here, because writers and workers would contend for it. Breakers and
+ * rates need a thread that checks the clock. That thread runs only if a breaker or a limit is configured.
  */
-final class Admission implements Runnable {
+final class Admission implements Loop.Step {
 
-    private static final Logger LOG = SafeLogger.of(Admission.class);
-    private static final int MAX_WITHHELD = 2000; // of each kind; what is beyond is claimed and given back
+    private static final int MAX_WITHHELD = 2000; // of each kind; events beyond this number are claimed and released
     private static final Duration IDLE_PAUSE = Duration.ofSeconds(1);
-    private static final Duration LONGEST_PAUSE = Duration.ofMillis(20); // while something waits, or is open
+    // while an event waits or a breaker is not closed
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(20);
 
     private final Protection protection;
     private final boolean hasGates;
-    private final ListenerNames names;
+    private final ListenerRegistry registry;
     private final DeliveryQueues queues;
     private final int maxWaiting;
-    private final Consumer<Delivery> giveBack;
+    private final Consumer<Delivery> withhold;
     private final LongSupplier nanoTime;
-    private final QuietLog trouble = new QuietLog(LOG);
-    private final Map<CircuitBreaker, Gate> breakers =
-            new LinkedHashMap<>(); // by identity: they do not override equals
-    private final Map<String, Gate> types = new HashMap<>();
-    private final Map<String, Gate> listeners = new HashMap<>();
-    private final Map<String, Gate> tenants = new HashMap<>(); // forgotten when idle
-    private final Set<String> pausedRoutes = new HashSet<>(); // of paused listeners, as far as they came
-    private int waiting; // at all gates
-    private long nextNanos = Long.MAX_VALUE; // to the next token that somebody waits for
+    private final Gates gates;
+    private final Loop loop;
+    // routes of paused listeners, learned from events that arrived
+    private final Set<String> pausedRoutes = new HashSet<>();
+    private int waiting; // number of events that wait at all gates
+    private long nextNanos = Long.MAX_VALUE; // time until the next token that an event waits for
     private boolean closed;
     private volatile Paused paused = Paused.NOTHING;
-    private volatile Runnable onOpen = () -> {};
+    private volatile Runnable onOpen = () -> {}; // set once, while the dispatcher is built
 
     Admission(
             Protection protection,
-            ListenerNames names,
+            ListenerRegistry registry,
             DeliveryQueues queues,
             int maxWaiting,
-            Consumer<Delivery> giveBack) {
+            Consumer<Delivery> withhold,
+            ThreadFactory threads) {
         this.protection = protection;
         this.hasGates = !protection.isNone();
-        this.names = names;
+        this.registry = registry;
+        this.gates = new Gates(protection);
         this.queues = queues;
         this.maxWaiting = maxWaiting;
-        this.giveBack = giveBack;
+        this.withhold = withhold;
         this.nanoTime = protection.nanoTime();
+        this.loop = new Loop("admission", threads, this);
     }
 
-    /** Called when events that were withheld may be claimed again. Must not wait. */
+    /** Sets the callback that runs when withheld events may be claimed again. The callback must not block. */
     void onOpen(Runnable wake) {
         onOpen = wake;
     }
 
-    boolean hasGates() {
-        return hasGates;
+    /** Starts the thread that checks the clock, if there is a breaker or limit. */
+    void start() {
+        if (hasGates) {
+            loop.start();
+        }
     }
 
     boolean isEverythingPaused() {
@@ -99,13 +101,16 @@ final class Admission implements Runnable {
         return !hasGates && paused.isNothing();
     }
 
-    /** Whether an event that comes now may be queued; then it is expected here until it came or is {@link #gone}. */
+    /**
+     * Returns whether an event that arrives now may be queued. If true, its gates count the event as coming until it
+     * reaches {@link #letsIn} or is {@link #remove removed}.
+     */
     boolean expects(Delivery delivery) {
         if (isIdle()) {
             return true;
         }
         EventEnvelope event = delivery.envelope();
-        String listener = listenerOf(event);
+        String listener = listenerOf(delivery);
         if (isFree(event, listener)) {
             return true;
         }
@@ -113,22 +118,22 @@ final class Admission implements Runnable {
             if (isPaused(event, listener)) {
                 return false;
             }
-            List<Gate> gates = gatesOf(event, listener);
+            List<Gate> needed = gatesOf(event, listener);
             long now = nanoTime.getAsLong();
-            for (Gate gate : gates) {
+            for (Gate gate : needed) {
                 if (gate.room() <= 0 && gate.isBusy(now)) {
                     gate.shut();
                     return false;
                 }
             }
-            gates.forEach(Gate::comes);
-            delivery.setAhead(gates);
+            needed.forEach(Gate::comes);
+            delivery.setAhead(needed);
             return true;
         }
     }
 
-    /** The delivery, let in or not, is finished with. */
-    void gone(Delivery delivery) {
+    /** Stops counting a delivery as coming. Called when the delivery has ended, whether it was let in or not. */
+    void remove(Delivery delivery) {
         if (!delivery.ahead().isEmpty()) {
             synchronized (this) {
                 came(delivery);
@@ -141,26 +146,29 @@ final class Admission implements Runnable {
         delivery.setAhead(List.of());
     }
 
-    /** Whether the delivery may start. If not, it waits here or was given back: the caller has no more to do with it. */
+    /**
+     * Returns whether the delivery may start. If not, it waits here or was released, and the caller must not
+     * use it again.
+     */
     boolean letsIn(Delivery delivery) {
         if (isIdle()) {
             return true;
         }
         EventEnvelope event = delivery.envelope();
-        String listener = listenerOf(event);
+        String listener = listenerOf(delivery);
         if (delivery.ahead().isEmpty() && isFree(event, listener)) {
             return true;
         }
         synchronized (this) {
             came(delivery);
             if (!isPaused(event, listener)) {
-                if (delivery.pass() != null) {
+                if (delivery.permit() != null) {
                     return true;
                 }
-                List<Gate> gates = gatesOf(event, listener);
-                Gate refusing = closed ? null : firstWithQueue(gates);
+                List<Gate> needed = gatesOf(event, listener);
+                Gate refusing = closed ? null : firstWithQueue(needed);
                 if (refusing == null) {
-                    refusing = take(delivery, gates);
+                    refusing = take(delivery, needed);
                 }
                 if (refusing == null) {
                     return true;
@@ -170,17 +178,17 @@ final class Admission implements Runnable {
                 }
             }
         }
-        abandon(delivery); // it may have been let in before the pause
-        giveBack.accept(delivery);
+        cancel(delivery); // it may have been let in before the pause began
+        withhold.accept(delivery);
         return false;
     }
 
-    private @Nullable String listenerOf(EventEnvelope event) {
+    private @Nullable String listenerOf(Delivery delivery) {
         boolean needed = protection.needsListenerName() || !paused.listeners().isEmpty();
-        return needed ? names.of(event) : null;
+        return needed ? Route.of(delivery, registry).name() : null;
     }
 
-    /** Whether no gate is for the event, and nothing is paused at the moment. */
+    /** Whether no gate applies to the event and nothing is paused. */
     private boolean isFree(EventEnvelope event, @Nullable String listener) {
         return paused.isNothing() && !protection.appliesTo(event, listener);
     }
@@ -188,79 +196,51 @@ final class Admission implements Runnable {
     private boolean isPaused(EventEnvelope event, @Nullable String listener) {
         Paused now = paused;
         if (listener != null && now.listeners().contains(listener)) {
-            pausedRoutes.add(ListenerNames.route(event));
+            pausedRoutes.add(Route.nameOf(event));
             return true;
         }
         return now.everything() || now.types().contains(event.eventType());
     }
 
     private List<Gate> gatesOf(EventEnvelope event, @Nullable String listener) {
-        if (!hasGates) {
-            return List.of();
-        }
-        List<Gate> gates = new ArrayList<>();
-        protection.breakersOfType(event.eventType()).forEach(breaker -> add(gates, breaker));
-        limit(gates, types, Gate.Kind.TYPE, event.eventType(), protection.limitOfType(event.eventType()));
-        if (listener != null) {
-            protection.breakersOfListener(listener).forEach(breaker -> add(gates, breaker));
-            limit(gates, listeners, Gate.Kind.LISTENER, listener, protection.limitOfListener(listener));
-        }
-        String tenant = event.tenantId();
-        if (tenant != null) {
-            limit(gates, tenants, Gate.Kind.TENANT, tenant, protection.limitOfTenant(tenant));
-        }
-        gates.forEach(gate -> gate.saw(event));
-        return gates;
+        return hasGates ? gates.of(event, listener) : List.of();
     }
 
-    private void add(List<Gate> gates, CircuitBreaker breaker) {
-        Gate gate = breakers.computeIfAbsent(breaker, Gate::of);
-        if (!gates.contains(gate)) {
-            gates.add(gate);
-        }
-    }
-
-    private void limit(List<Gate> gates, Map<String, Gate> known, Gate.Kind kind, String name, @Nullable Limit limit) {
-        if (limit != null) {
-            gates.add(known.computeIfAbsent(name, none -> Gate.of(kind, name, limit, nanoTime.getAsLong())));
-        }
-    }
-
-    /** Who comes later waits behind those who wait. */
-    private static @Nullable Gate firstWithQueue(List<Gate> gates) {
-        return gates.stream()
+    /** Returns the first gate at which events wait already. A later event must wait behind them. */
+    private static @Nullable Gate firstWithQueue(List<Gate> needed) {
+        return needed.stream()
                 .filter(gate -> !gate.waiting.isEmpty())
                 .findFirst()
                 .orElse(null);
     }
 
-    /** Takes a place in every gate, or in none and answers the gate that has none. */
-    private @Nullable Gate take(Delivery delivery, List<Gate> gates) {
+    /** Takes a place in every gate and returns null, or takes none and returns the gate that is full. */
+    private @Nullable Gate take(Delivery delivery, List<Gate> needed) {
         long now = nanoTime.getAsLong();
-        for (Gate gate : gates) {
+        for (Gate gate : needed) {
             if (!gate.hasPlace(now)) {
                 return gate;
             }
         }
         List<Long> tickets = new ArrayList<>();
-        for (Gate gate : gates) {
+        for (Gate gate : needed) {
             long ticket = gate.breaker == null ? 0 : gate.breaker.tryEnter();
             if (ticket == CircuitBreaker.REFUSED) {
-                cancel(gates, tickets);
+                cancel(needed, tickets);
                 return gate;
             }
             tickets.add(ticket);
         }
-        gates.forEach(Gate::take);
-        if (!gates.isEmpty()) {
-            delivery.setPass(new Pass(gates, tickets));
+        needed.forEach(Gate::take);
+        if (!needed.isEmpty()) {
+            delivery.setPermit(new Permit(needed, tickets));
         }
         return null;
     }
 
-    private static void cancel(List<Gate> gates, List<Long> tickets) {
+    private static void cancel(List<Gate> needed, List<Long> tickets) {
         for (int i = 0; i < tickets.size(); i++) {
-            CircuitBreaker breaker = gates.get(i).breaker;
+            CircuitBreaker breaker = needed.get(i).breaker;
             if (breaker != null) {
                 breaker.cancel(tickets.get(i));
             }
@@ -270,10 +250,10 @@ final class Admission implements Runnable {
     private boolean makeWait(Gate.Waiter waiter, Gate at) {
         boolean hasRoom = at.waiting.size() < Gate.ROOM && waiting < maxWaiting;
         if (hasRoom) {
-            queues.setAside(waiter.delivery());
+            queues.suspend(waiter.delivery());
             at.waiting.add(waiter);
             waiting++;
-            notifyAll();
+            loop.wake();
         }
         if (!hasRoom || at.room() <= Gate.ROOM / 4) {
             at.shut();
@@ -281,68 +261,70 @@ final class Admission implements Runnable {
         return hasRoom;
     }
 
-    /** The run has ended. Answers how long its event should wait, uncounted, if the destination is to blame for the failure; null if it is not. */
+    /**
+     * Ends a run. Returns how long the event must wait before a retry that costs no attempt, if the destination
+     * caused the failure, otherwise null.
+     */
     @Nullable
     Duration leave(Delivery delivery, @Nullable Throwable failure) {
         return leave(delivery, failure, true);
     }
 
-    /** The run did not take place, or was cut short by us. */
-    void abandon(Delivery delivery) {
+    /** Frees the places of a run that did not take place or that the dispatcher aborted. */
+    void cancel(Delivery delivery) {
         leave(delivery, null, false);
     }
 
     private @Nullable Duration leave(Delivery delivery, @Nullable Throwable failure, boolean ran) {
-        Pass pass = delivery.pass() == null ? null : takePass(delivery);
-        if (pass == null) {
+        Permit permit = delivery.permit() == null ? null : takePermit(delivery);
+        if (permit == null) {
             return null;
         }
         Duration excused = null;
         if (ran) {
-            for (int i = 0; i < pass.tickets().size(); i++) { // outside the lock: a change of state is logged
-                CircuitBreaker breaker = pass.gates().get(i).breaker;
+            for (int i = 0; i < permit.tickets().size(); i++) { // outside the lock, because end may log
+                CircuitBreaker breaker = permit.gates().get(i).breaker;
                 Duration wait =
-                        breaker == null ? null : breaker.end(pass.tickets().get(i), failure);
+                        breaker == null ? null : breaker.end(permit.tickets().get(i), failure);
                 excused = excused == null || wait != null && wait.compareTo(excused) > 0 ? wait : excused;
             }
         } else {
-            cancel(pass.gates(), pass.tickets());
+            cancel(permit.gates(), permit.tickets());
         }
-        letNextIn(pass.gates());
+        letNextIn(permit.gates());
         return excused;
     }
 
-    private synchronized @Nullable Pass takePass(Delivery delivery) {
-        Pass pass = delivery.pass();
-        delivery.setPass(null);
-        if (pass != null) {
-            pass.gates().forEach(Gate::leave);
+    private synchronized @Nullable Permit takePermit(Delivery delivery) {
+        Permit permit = delivery.permit();
+        delivery.setPermit(null);
+        if (permit != null) {
+            permit.gates().forEach(Gate::leave);
         }
-        return pass;
+        return permit;
     }
 
-    private void letNextIn(Collection<Gate> gates) {
+    private void letNextIn(Collection<Gate> left) {
         List<Delivery> away = new ArrayList<>();
         synchronized (this) {
-            gates.forEach(gate -> letNextIn(gate, away));
+            left.forEach(gate -> letNextIn(gate, away));
         }
-        away.forEach(giveBack);
+        away.forEach(withhold);
     }
 
     private void letNextIn(Gate gate, List<Delivery> away) {
         for (Gate.Waiter next = gate.waiting.peek(); next != null; next = gate.waiting.peek()) {
             Delivery delivery = next.delivery();
-            boolean lost = delivery.state() != Delivery.State.QUEUED; // its lease, while it waited
+            boolean lost = delivery.state() != Delivery.State.QUEUED; // the lease was lost while the event waited
             if (lost || isPaused(delivery.envelope(), next.listener())) {
                 leaveRoom(gate, delivery);
-                queues.free(delivery);
+                queues.unreserve(delivery);
                 if (!lost) {
                     away.add(delivery);
                 }
                 continue;
             }
-            // Looked up anew: the gate of a tenant that nobody stands at may have been forgotten and made again
-            // meanwhile.
+            // Look up the gates again: the gate of an idle tenant may have been removed and created again.
             Gate refusing = take(delivery, gatesOf(delivery.envelope(), next.listener()));
             if (refusing == gate) {
                 break;
@@ -364,13 +346,13 @@ final class Admission implements Runnable {
         waiting--;
     }
 
-    /** What was last read about pauses. */
+    /** Sets the pauses that were read last. */
     void paused(Paused now) {
         boolean resumed;
         synchronized (this) {
             resumed = now.resumesSomeOf(paused);
             if (resumed) {
-                pausedRoutes.clear(); // those that still apply are learned again
+                pausedRoutes.clear(); // routes that are still paused are learned again
             }
             paused = now;
         }
@@ -379,7 +361,7 @@ final class Admission implements Runnable {
         }
     }
 
-    /** What must not be claimed now. */
+    /** Returns the event types, routes and tenants that must not be claimed now. */
     Withheld withheld() {
         if (isIdle()) {
             return Withheld.NOTHING;
@@ -388,33 +370,19 @@ final class Admission implements Runnable {
             Set<String> withheldTypes = new HashSet<>(paused.types());
             Set<String> routes = new HashSet<>(pausedRoutes);
             Set<String> withheldTenants = new HashSet<>();
-            for (Gate gate : gates()) {
-                if (gate.isShut()) {
-                    switch (gate.kind) {
-                        case TYPE -> withheldTypes.add(gate.name);
-                        case TENANT -> withheldTenants.add(gate.name);
-                        case LISTENER, BREAKER -> routes.addAll(gate.routes);
-                    }
-                }
-            }
+            gates.addShut(withheldTypes, routes, withheldTenants);
             return new Withheld(some(withheldTypes), some(routes), some(withheldTenants));
         }
     }
 
-    /** How many events may be claimed now, so that those for busy gates find room here, whoever the events are for. */
+    /** Returns how many events may be claimed now, so that events for busy gates find room here. */
     int claimRoom() {
-        int room = Integer.MAX_VALUE;
-        if (hasGates) {
-            synchronized (this) {
-                long now = nanoTime.getAsLong();
-                for (Gate gate : gates()) {
-                    if (!gate.isShut() && gate.isBusy(now)) {
-                        room = Math.min(room, Math.max(1, gate.room()));
-                    }
-                }
-            }
+        if (!hasGates) {
+            return Integer.MAX_VALUE;
         }
-        return room;
+        synchronized (this) {
+            return gates.claimRoom();
+        }
     }
 
     private static Set<String> some(Set<String> all) {
@@ -423,100 +391,48 @@ final class Admission implements Runnable {
                 : new HashSet<>(all.stream().sorted().limit(MAX_WITHHELD).toList());
     }
 
-    private List<Gate> gates() {
-        List<Gate> all = new ArrayList<>(breakers.values());
-        all.addAll(types.values());
-        all.addAll(listeners.values());
-        all.addAll(tenants.values());
-        return all;
-    }
-
-    /** Looks at the clock for those who wait. */
     @Override
-    public void run() {
-        while (awaitSomething()) {
-            try {
-                lookAtTheClock();
-            } catch (RuntimeException | Error e) { // of a clock of the user's
-                trouble.log(Level.ERROR, "Cannot let in what waits; trying again", e);
-            }
-        }
-    }
-
-    private synchronized boolean awaitSomething() {
-        try {
-            if (!closed) {
-                TimeUnit.NANOSECONDS.timedWait(this, pauseNanos());
-            }
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "Interrupt ignored: this ends by close", e);
-        }
-        return !closed;
-    }
-
-    private long pauseNanos() {
-        long pause = IDLE_PAUSE.toNanos();
-        for (Gate gate : gates()) {
-            CircuitBreaker breaker = gate.breaker;
-            if (!gate.waiting.isEmpty() || breaker != null && breaker.state() != CircuitBreaker.State.CLOSED) {
-                pause = Math.min(pause, Math.min(LONGEST_PAUSE.toNanos(), nextNanos));
-            }
-        }
+    public synchronized long pauseNanos() {
+        long pause = gates.needClock() ? Math.min(LONGEST_PAUSE.toNanos(), nextNanos) : IDLE_PAUSE.toNanos();
         return Math.max(TimeUnit.MILLISECONDS.toNanos(1), pause);
     }
 
-    private void lookAtTheClock() {
+    /** Checks the clock for waiting events. */
+    @Override
+    public void run() {
         List<Delivery> away = new ArrayList<>();
         boolean opened = false;
         synchronized (this) {
-            for (Gate gate : gates()) {
+            for (Gate gate : gates.all()) {
                 letNextIn(gate, away);
                 opened |= gate.hasOpened();
             }
-            long now = nanoTime.getAsLong();
-            nextNanos = Long.MAX_VALUE;
-            gates().forEach(gate -> nextNanos = Math.min(nextNanos, gate.nanosToNext(now)));
-            tenants.values().removeIf(gate -> gate.isIdle(now));
+            nextNanos = gates.nanosToNext();
         }
-        away.forEach(giveBack);
+        away.forEach(withhold);
         if (opened) {
             onOpen.run();
         }
     }
 
-    /** Lets nobody wait any more; what waits is given back. */
+    /** Releases all waiting events. From now on no event waits here. */
     void close() {
         List<Delivery> left = new ArrayList<>();
         synchronized (this) {
             closed = true;
-            for (Gate gate : gates()) {
+            for (Gate gate : gates.all()) {
                 gate.waiting.forEach(waiter -> left.add(waiter.delivery()));
                 gate.waiting.clear();
             }
             waiting = 0;
-            left.forEach(queues::free);
-            notifyAll();
+            left.forEach(queues::unreserve);
         }
-        left.forEach(giveBack);
+        loop.stop();
+        left.forEach(withhold);
     }
 
     synchronized ProtectionStatus status() {
-        List<ProtectionStatus.Breaker> breakerStates = new ArrayList<>();
-        List<ProtectionStatus.Place> limits = new ArrayList<>();
-        for (Gate gate : gates()) {
-            CircuitBreaker breaker = gate.breaker;
-            if (breaker == null) {
-                limits.add(new ProtectionStatus.Place(
-                        gate.kind.name().toLowerCase(Locale.ROOT) + " " + gate.name,
-                        gate.inside(),
-                        gate.waiting.size(),
-                        gate.isShut()));
-            } else {
-                breakerStates.add(new ProtectionStatus.Breaker(
-                        breaker.name(), breaker.state(), breaker.reason(), gate.waiting.size()));
-            }
-        }
-        return new ProtectionStatus(breakerStates, limits, paused.all());
+        return gates.status(paused);
     }
 
     void report(MetricsExporter metrics) {
@@ -524,7 +440,7 @@ final class Admission implements Runnable {
             return;
         }
         if (isIdle()) {
-            metrics.recordPauses(0); // the last one may just have ended
+            metrics.recordPauses(0); // the last pause may just have ended
             return;
         }
         ProtectionStatus status = status();

@@ -14,14 +14,17 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The events that asynchronous listeners have in flight, each listener within its bound. A delivery that finds its listener busy is set aside without holding a worker, and goes
- * back to the workers when a place is free.
+ * The events that asynchronous listeners have in flight, limited per listener. If its listener is busy, a delivery
+ * is suspended without holding a worker. It returns to the workers when a place is free.
  *
- * <p>Guarded by this object's lock, under which the queues' lock may be taken, but no user code runs.
+ * <p>Guarded by the lock of this object. Code that holds it may take the lock of the queues, but runs no user code.
  */
 final class AsyncRuns {
 
-    /** What one listener has to do. It is forgotten when that is nothing, so listeners made for each event do not pile up. */
+    /**
+     * The load of one listener. It is removed when it is empty, so that listeners created per event
+     * do not accumulate.
+     */
     private static final class Load {
         private int inFlight;
         private final Deque<Delivery> waiting = new ArrayDeque<>();
@@ -29,38 +32,42 @@ final class AsyncRuns {
 
     private final DeliveryQueues queues;
     private final IdentityHashMap<AsyncEventListener, Load> loads = new IdentityHashMap<>();
-    private final Map<Delivery, AsyncEventListener> granted = new HashMap<>(); // back in the queues, with a place
+    // deliveries back in the queues that have a place
+    private final Map<Delivery, AsyncEventListener> granted = new HashMap<>();
 
     AsyncRuns(DeliveryQueues queues) {
         this.queues = queues;
     }
 
-    /** Takes a place for the delivery; false if there is none, and then it waits for one. */
+    /** Takes a place for the delivery. Returns false if there is none; the delivery then waits for one. */
     synchronized boolean enter(AsyncEventListener listener, int bound, Delivery delivery) {
         Load load = loads.computeIfAbsent(listener, none -> new Load());
         if (load.inFlight < bound) {
             load.inFlight++;
             return true;
         }
-        queues.setAsideInTurn(delivery);
+        queues.suspendInTurn(delivery);
         load.waiting.add(delivery);
         return false;
     }
 
-    /** The listener at which the delivery has waited for its place, if it has one now; whoever asks must use it or {@link #leave}. A registry may know another listener by now. */
+    /**
+     * Returns the listener that has granted the delivery a place, or null. The caller must use the place
+     * or {@link #leave} it.
+     */
     synchronized @Nullable AsyncEventListener takeGranted(Delivery delivery) {
         return granted.remove(delivery);
     }
 
-    /** The delivery will not be run: its place is free, if it had one. */
-    synchronized void giveUpPlace(Delivery delivery) {
+    /** Frees the place of a delivery that will not run, if it had one. */
+    synchronized void cancel(Delivery delivery) {
         AsyncEventListener listener = granted.remove(delivery);
         if (listener != null) {
             leave(listener);
         }
     }
 
-    /** Gives up a place; the delivery that has waited longest gets it. */
+    /** Frees a place. The delivery that has waited longest gets it. */
     synchronized void leave(AsyncEventListener listener) {
         Load load = loads.get(listener);
         if (load == null) {
@@ -76,7 +83,7 @@ final class AsyncRuns {
         }
     }
 
-    /** Whether nothing is in flight any more, now or within the given time. */
+    /** Waits until nothing is in flight. Returns false if the given time is over first. */
     synchronized boolean awaitNone(Duration patience) throws InterruptedException {
         long end = System.nanoTime() + patience.toNanos();
         while (!loads.isEmpty()) {
@@ -89,12 +96,12 @@ final class AsyncRuns {
         return true;
     }
 
-    /** Takes out everything that waits for a place. */
+    /** Removes and returns all deliveries that wait for a place. */
     synchronized List<Delivery> drain() {
         List<Delivery> drained = new ArrayList<>();
         loads.values().forEach(load -> {
             for (@Nullable Delivery next = load.waiting.poll(); next != null; next = load.waiting.poll()) {
-                queues.free(next);
+                queues.unreserve(next);
                 drained.add(next);
             }
         });

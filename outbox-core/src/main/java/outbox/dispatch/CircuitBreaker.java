@@ -18,36 +18,45 @@ import java.util.TreeSet;
 import java.util.function.LongSupplier;
 
 /**
- * Keeps events away from a destination that is down, so that they lose no attempts and hold no workers. Several listeners may share one, by {@link Protection}. Thread-safe.
+ * Keeps events away from a destination that is down, so that they lose no attempts and hold no workers. Several
+ * listeners may share a breaker, see {@link Protection}. Thread-safe.
  *
  * <pre>
- *  CLOSED ── too many failures, or the transport's own word ──▶ OPEN ── after the wait ──▶ HALF_OPEN: 1 event at a time, then 2, 4, … 64
- *     ▲                                                          ▲                            │  │
- *     │                                                          └── the first one failed, ───┘  │
- *     └────────────────────────── all went well ──────────────────── or too many of them ─────────┘
+ *  CLOSED ── too many failures, or open() ──▶ OPEN ── after the wait ──▶ HALF_OPEN: 1 event, then 2, 4, … 64
+ *     ▲                                        ▲                            │  │
+ *     │                                        └── the first event failed, ─┘  │
+ *     │                                            or too many of them         │
+ *     └────────────────────────── all succeeded ───────────────────────────────┘
  * </pre>
  *
- * <p>Whose fault is a failure? While CLOSED it is the event's, and its attempt counts, unless the transport says that the destination is down. While OPEN, of runs that were started
- * before, it is the destination's. While HALF_OPEN it is the destination's until something succeeded; then it is the event's, even if the breaker opens by it, so that a poison event cannot
- * live for ever on the fault of others. The listener's own word ({@link RetryLaterException}, {@link GiveUpException}) says nothing about the destination.
+ * <p>Which failures count as an attempt of the event:
+ *
+ * <ul>
+ *   <li>CLOSED: every failure counts, unless the transport reports that the destination is down.
+ *   <li>OPEN: a failure of a run that started before is attributed to the destination and does not count.
+ *   <li>HALF_OPEN: a failure is attributed to the destination until one event has succeeded. After that it counts,
+ *       even if it opens the breaker. Otherwise an event that always fails would be retried forever during outages.
+ * </ul>
+ *
+ * <p>A {@link RetryLaterException} or {@link GiveUpException} of the listener says nothing about the destination.
  */
 public final class CircuitBreaker {
 
-    /** What a breaker lets through. */
+    /** Which events a breaker lets through. */
     public enum State {
-        /** Everything. */
+        /** All events. */
         CLOSED,
-        /** Nothing. */
+        /** No events. */
         OPEN,
         /** A few events, more with each success. */
         HALF_OPEN
     }
 
-    /** The answer of {@link #tryEnter} when nothing may enter. */
+    /** Returned by {@link #tryEnter} when no event may enter. */
     static final long REFUSED = -1;
 
     private static final Logger LOG = SafeLogger.of(CircuitBreaker.class);
-    private static final int FULL_CONCURRENCY = 64; // what goes well with so many at a time needs no more care
+    private static final int FULL_CONCURRENCY = 64; // if this many concurrent events succeed, the breaker closes
 
     private record Call(long nanos, boolean failed) {}
 
@@ -61,19 +70,20 @@ public final class CircuitBreaker {
     private final List<Class<? extends Throwable>> ignored;
     private final LongSupplier nanoTime;
 
-    private final Set<String> tables = new TreeSet<>(); // whose events it guards; guarded by this, as everything below
-    private final Deque<Call> calls = new ArrayDeque<>();
-    private int failedCalls; // of those
-    private State state = State.CLOSED;
-    private long epoch; // raised with each change of state: what entered before says nothing about after
-    private long openedNanos;
-    private long brokenNanos; // when the outage began
-    private String reason = "";
-    private int allowed; // while HALF_OPEN
-    private int inside; // while HALF_OPEN, of this epoch
-    private int step; // successes since allowed was raised
-    private int successes; // of this epoch
-    private int failures; // of this epoch
+    private final Set<String> tables = new TreeSet<>(); // tables whose events this breaker guards; guarded by this
+    private final Deque<Call> calls = new ArrayDeque<>(); // the calls in the window; guarded by this
+    private int failedCalls; // the failed calls among them; guarded by this
+    private State state = State.CLOSED; // guarded by this
+    // incremented with each change of state, so that tickets of an earlier state are recognised; guarded by this
+    private long epoch;
+    private long openedNanos; // guarded by this
+    private long brokenNanos; // start of the outage; guarded by this
+    private String reason = ""; // guarded by this
+    private int allowed; // how many events may run while HALF_OPEN; guarded by this
+    private int inside; // events of this epoch that run while HALF_OPEN; guarded by this
+    private int step; // successes since allowed was raised; guarded by this
+    private int successes; // of this epoch; guarded by this
+    private int failures; // of this epoch; guarded by this
 
     private CircuitBreaker(Builder builder) {
         name = builder.name;
@@ -87,7 +97,7 @@ public final class CircuitBreaker {
         nanoTime = builder.nanoTime;
     }
 
-    /** A breaker with the given name, which metrics and operators see. */
+    /** Starts a breaker with the given name. Metrics and operators see this name. */
     public static Builder named(String name) {
         return new Builder(name);
     }
@@ -100,12 +110,15 @@ public final class CircuitBreaker {
         return state;
     }
 
-    /** Why it opened last; empty if it never did. */
+    /** Returns why the breaker last opened, or an empty string if it never did. */
     public synchronized String reason() {
         return reason;
     }
 
-    /** The transport's own word that the destination is down. Open already, it starts its wait anew. */
+    /**
+     * Opens the breaker because the transport knows that the destination is down. If the breaker is already open,
+     * its wait starts again.
+     */
     public void open(String why) {
         Objects.requireNonNull(why, "why");
         State before;
@@ -116,7 +129,7 @@ public final class CircuitBreaker {
         logChange(before, State.OPEN);
     }
 
-    /** Breaks the way of the events of this table, among others: log lines name it. */
+    /** Adds a table to the tables that log lines of this breaker name. */
     synchronized void guards(String table) {
         tables.add(table);
     }
@@ -125,12 +138,15 @@ public final class CircuitBreaker {
         return wait;
     }
 
-    /** Whether it is of no use to try {@link #tryEnter} now. */
+    /** Whether {@link #tryEnter} would certainly refuse now. */
     synchronized boolean isShut() {
         return state == State.OPEN && nanoTime.getAsLong() - openedNanos < wait.toNanos();
     }
 
-    /** A ticket for one run, or {@link #REFUSED}. Each ticket ends by {@link #end} or {@link #cancel}. */
+    /**
+     * Returns a ticket for one run, or {@link #REFUSED}. Each ticket must be passed to
+     * {@link #end} or {@link #cancel}.
+     */
     synchronized long tryEnter() {
         if (isShut()) {
             return REFUSED;
@@ -148,14 +164,17 @@ public final class CircuitBreaker {
         return epoch;
     }
 
-    /** The run did not take place, or its end says nothing. */
+    /** Returns the ticket of a run that did not take place, or whose result says nothing about the destination. */
     synchronized void cancel(long ticket) {
         if (ticket == epoch && state == State.HALF_OPEN) {
             inside--;
         }
     }
 
-    /** The end of a run. Answers how long its event should wait, uncounted, if the destination is to blame; null if it is not. */
+    /**
+     * Ends a run. Returns how long the event must wait before a retry that costs no attempt, if the destination
+     * caused the failure, otherwise null.
+     */
     @Nullable
     Duration end(long ticket, @Nullable Throwable failure) {
         State before;
@@ -173,7 +192,7 @@ public final class CircuitBreaker {
         return excused ? wait : null;
     }
 
-    /** An outage is logged once, by its beginning and its end; a probe that fails in between is not news. */
+    /** Logs the beginning and the end of an outage. A probe that fails in between is logged at DEBUG only. */
     private void logChange(State before, State after) {
         if (before == after) {
             return;
@@ -258,7 +277,7 @@ public final class CircuitBreaker {
     }
 
     private static String describe(Throwable failure) {
-        return failure.getClass().getName(); // not its text, which is the user's code and may be long
+        return failure.getClass().getName(); // not the message, which comes from user code and may be long
     }
 
     private void note(boolean failed) {
@@ -299,7 +318,7 @@ public final class CircuitBreaker {
         return name + " " + state();
     }
 
-    /** Collects the settings of a breaker; every setter refuses a wrong value. */
+    /** Collects the settings of a breaker. Each setter throws on an invalid value. */
     public static final class Builder {
 
         private static final Duration LONGEST = Duration.ofDays(1);
@@ -318,7 +337,10 @@ public final class CircuitBreaker {
             this.name = Names.require("name", name);
         }
 
-        /** Opens when at least this part of the calls in the window failed; above 0 and at most 1, default 0.5. */
+        /**
+         * The breaker opens when at least this fraction of the calls in the window failed. Above 0 and at most
+         * 1, default 0.5.
+         */
         public Builder failureRate(double failureRate) {
             if (!(failureRate > 0 && failureRate <= 1)) {
                 throw new IllegalArgumentException("failureRate must be above 0 and at most 1: " + failureRate);
@@ -327,37 +349,52 @@ public final class CircuitBreaker {
             return this;
         }
 
-        /** Does not open by its rate before so many calls are in the window; 1 to 10,000, default 10. */
+        /**
+         * How many calls the window must contain before the failure rate can open the breaker. 1 to
+         * 10,000, default 10.
+         */
         public Builder minimumCalls(int minimumCalls) {
             this.minimumCalls = count("minimumCalls", minimumCalls);
             return this;
         }
 
-        /** How many calls the window holds at most, the latest ones; 1 to 10,000, default 100, and never less than the minimum. */
+        /**
+         * How many of the latest calls the window contains at most. 1 to 10,000, default 100, and never
+         * less than {@code minimumCalls}.
+         */
         public Builder windowCalls(int windowCalls) {
             this.windowCalls = count("windowCalls", windowCalls);
             return this;
         }
 
-        /** How long a call counts; at most a day, default a minute. */
+        /** How long a call stays in the window. At most a day, default one minute. */
         public Builder window(Duration window) {
             this.window = positive("window", window);
             return this;
         }
 
-        /** How long it stays open before an event is tried, and about how long it takes to notice that the destination is back; at most a day, default 5 seconds. */
+        /**
+         * How long the breaker stays open before it lets an event through as a probe. A recovered destination is
+         * detected after about this time. At most a day, default 5 seconds.
+         */
         public Builder wait(Duration wait) {
             this.wait = positive("wait", wait);
             return this;
         }
 
-        /** Opens at once when a listener throws one of these, which means that the destination is down; the attempt of the event does not count. May be called several times. */
+        /**
+         * Opens the breaker at once when a listener throws an exception of this type, which means that the
+         * destination is down. The attempt of the event does not count. May be called several times.
+         */
         public Builder openOn(Class<? extends Throwable> type) {
             down.add(Objects.requireNonNull(type, "type"));
             return this;
         }
 
-        /** Takes no notice when a listener throws one of these, which says nothing about the destination. May be called several times. */
+        /**
+         * Ignores exceptions of this type, because they say nothing about the destination. May be
+         * called several times.
+         */
         public Builder ignore(Class<? extends Throwable> type) {
             ignored.add(Objects.requireNonNull(type, "type"));
             return this;

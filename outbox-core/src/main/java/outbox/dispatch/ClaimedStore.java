@@ -2,12 +2,13 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.Attempt;
+import outbox.admin.AttemptEventStore;
 import outbox.admin.Pause;
+import outbox.admin.PausingEventStore;
 import outbox.internal.ClaimTokens;
 import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.spi.AttemptEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
@@ -17,7 +18,6 @@ import outbox.spi.Mark;
 import outbox.spi.NamedEventStore;
 import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
-import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -32,20 +32,20 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The store as a dispatcher uses it: everything it reads or writes about an event it holds goes through here, under the claim of that event. A store of the specification, which
- * knows no claims, is used by event id alone. Thread-safe.
+ * The store as a dispatcher uses it. All reads and writes of an event that the dispatcher holds go through this
+ * class, under the claim of that event. A store that does not support claims is used by event id alone. Thread-safe.
  */
 final class ClaimedStore {
 
     static final int DEFAULT_ATTEMPTS = 10;
 
     private final EventStore store;
-    private final @Nullable LeasingEventStore leasing; // the same store, if it can
+    private final @Nullable LeasingEventStore leasing; // the same store, or null if it does not support claims
     private final StoreAccess access;
     private final ClaimTokens tokens;
     private final boolean deleteDone;
-    private Duration lease; // guarded by this; only ever shortened
-    private volatile int keptAttempts = DEFAULT_ATTEMPTS; // of each event; set before the first write
+    private Duration lease; // guarded by this; never lengthened
+    private volatile int keptAttempts = DEFAULT_ATTEMPTS; // per event; set before the first write
 
     ClaimedStore(
             ConnectionProvider connections,
@@ -66,7 +66,7 @@ final class ClaimedStore {
         }
     }
 
-    /** Refuses a store that names another table. */
+    /** Throws if the given store uses another table. */
     void requireTable(EventStore other) {
         if (store instanceof NamedEventStore ours
                 && other instanceof NamedEventStore theirs
@@ -77,7 +77,10 @@ final class ClaimedStore {
         }
     }
 
-    /** Names are not quoted, so their case does not count. A name without a schema may be that of a table in any schema. */
+    /**
+     * Names are not quoted, so they are compared without case. A name without a schema matches that table
+     * in any schema.
+     */
     private static boolean isSameTable(String one, String other) {
         String longer = one.length() > other.length() ? one : other;
         String shorter = one.length() > other.length() ? other : one;
@@ -86,7 +89,7 @@ final class ClaimedStore {
                         && longer.substring(longer.indexOf('.') + 1).equalsIgnoreCase(shorter);
     }
 
-    /** How many attempts the history of an event has at most; 0 for no history. */
+    /** Sets how many attempts the history of an event contains at most; 0 for no history. */
     void keepAttempts(int most) {
         keptAttempts = most;
     }
@@ -102,8 +105,8 @@ final class ClaimedStore {
     }
 
     /**
-     * How long the claim still lasts. Nothing is left of a claim from before the lease was shortened: to other nodes it
-     * may be over, so the database is asked.
+     * Returns how long the claim still lasts. Zero for a claim that is longer than the current lease, because the
+     * lease was shortened since: to other nodes the claim may be over, so the caller must ask the database.
      */
     Duration remaining(Claim claim) {
         Duration remaining = claim.remaining();
@@ -114,13 +117,18 @@ final class ClaimedStore {
         return leasing != null;
     }
 
-    /** The claim under which an event for this dispatcher is inserted; null for a store without claims. */
+    /**
+     * Returns the claim under which an event for this dispatcher is inserted, or null for a store without claims.
+     */
     @Nullable
     Claim birthClaim() {
         return leasing == null ? null : Claim.startingNow(tokens.birthToken(), lease());
     }
 
-    /** Makes sure that the event is ours for a while; false if it is finished, someone else's, or has no row. */
+    /**
+     * Ensures that this dispatcher holds the event for a while. Returns false if the event is finished, is claimed
+     * by another node, or has no row.
+     */
     boolean ensureClaim(Delivery delivery) {
         Claim current = delivery.claim();
         if (leasing == null || current != null && remaining(current).compareTo(lease().dividedBy(10)) > 0) {
@@ -144,8 +152,9 @@ final class ClaimedStore {
     }
 
     /**
-     * Counts the run that is about to start; false if the event is no longer ours. If the database does not answer,
-     * the run counts as recorded: the release of the event sets the attempts back, whatever was written.
+     * Counts the run that is about to start. Returns false if the event is no longer claimed by this dispatcher. If
+     * the database does not respond, the run is treated as recorded: the release of the event restores the number of
+     * attempts in either case.
      */
     boolean recordRun(Delivery delivery) {
         delivery.runRecorded();
@@ -163,17 +172,17 @@ final class ClaimedStore {
     }
 
     /**
-     * What became of events that were to be written.
+     * The result of a write.
      *
-     * @param ours those that were still ours to write, and were written
-     * @param locked those that another transaction has locked: nothing is known of them, and nothing was written
+     * @param ours the events that were still claimed by this dispatcher and were written
+     * @param locked the events whose rows another transaction has locked; they were neither read nor written
      */
     record Written(Set<String> ours, Set<String> locked) {}
 
     /**
      * Renews leases in one transaction.
      *
-     * @param passLocked whether to leave out rows that are locked, which takes a statement more, instead of failing
+     * @param passLocked whether to skip locked rows instead of failing; needs one more statement
      */
     Written renew(String token, List<String> eventIds, boolean passLocked) {
         LeasingEventStore renewing = leasing;
@@ -190,9 +199,10 @@ final class ClaimedStore {
     /**
      * Writes outcomes and releases in one transaction.
      *
-     * @param keepKey delivered events that stay in the table with their key, even where others are deleted
-     * @param history what the history of attempts should know, where there is one
-     * @param passLocked whether to leave out rows that are locked, which takes a statement more, instead of failing
+     * @param keepKey delivered events that stay in the table because of their deduplication key, even if delivered
+     *     events are deleted
+     * @param history the runs to add to the history of attempts, if the store has one
+     * @param passLocked whether to skip locked rows instead of failing; needs one more statement
      */
     Written write(
             List<Mark> marks, List<Release> releases, Set<String> keepKey, List<EndedRun> history, boolean passLocked) {
@@ -224,7 +234,10 @@ final class ClaimedStore {
                 : all.stream().filter(one -> !locked.contains(id.apply(one))).toList();
     }
 
-    /** Whose mark was not written, was not ours; what was deleted, needs no history. */
+    /**
+     * Adds the runs to the history. Skips events whose mark was not written, because this dispatcher had lost them.
+     * Deletes the history of deleted events.
+     */
     private void remember(
             AttemptEventStore keeping,
             Connection connection,
@@ -234,7 +247,7 @@ final class ClaimedStore {
         if (!keeping.keepsAttempts(connection)) {
             return;
         }
-        Instant now = access.earliest(connection); // no run began in the future
+        Instant now = access.earliest(connection); // the earliest estimate, so that no run starts in the future
         List<Attempt> attempts = new ArrayList<>();
         List<String> deleted = new ArrayList<>();
         for (EndedRun run : history) {
@@ -281,7 +294,7 @@ final class ClaimedStore {
         return written;
     }
 
-    /** Refuses a store, or a table, that does not number its events. */
+    /** Throws if the store or its table does not number events. */
     void requireOrder() {
         OrderedEventStore numbering = numbering();
         access.inTransaction("check the table for ordered delivery", connection -> {
@@ -290,7 +303,7 @@ final class ClaimedStore {
         });
     }
 
-    /** Where the events stand in the order of their aggregates now. */
+    /** Returns the current positions of the events in the order of their aggregates. */
     Map<String, Position> positions(List<String> eventIds, Ordering ordering) {
         OrderedEventStore numbering = numbering();
         return access.inTransaction(
@@ -298,18 +311,18 @@ final class ClaimedStore {
                 connection -> numbering.positions(connection, eventIds, ordering));
     }
 
-    /** Whether the store can remember pauses at all. */
+    /** Whether the store can store pauses. */
     boolean knowsPauses() {
-        return store instanceof WithholdingEventStore;
+        return store instanceof PausingEventStore;
     }
 
-    /** What is paused; empty if there is no place to know it from. */
+    /** Returns the pauses, or empty if the store does not support pauses or has no table for them. */
     Optional<List<Pause>> pauses() {
-        return store instanceof WithholdingEventStore withholding
+        return store instanceof PausingEventStore pausing
                 ? access.inTransaction(
                         "read what is paused",
-                        connection -> withholding.hasPauses(connection)
-                                ? Optional.of(withholding.pauses(connection))
+                        connection -> pausing.hasPauses(connection)
+                                ? Optional.of(pausing.pauses(connection))
                                 : Optional.empty())
                 : Optional.empty();
     }

@@ -3,21 +3,22 @@ package outbox.dispatch;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/** Tracks in memory, with an optional time to live after which a stuck entry can be taken over. */
+/** Tracks events in memory, with an optional time to live after which a stuck entry can be taken over. */
 public final class DefaultInFlightTracker implements InFlightTracker {
 
     private final ConcurrentHashMap<String, Long> sinceNanos = new ConcurrentHashMap<>();
     private final long ttlNanos;
 
-    /** Entries stay until they are released. */
+    /** Creates a tracker whose entries stay until they are released. */
     public DefaultInFlightTracker() {
         this.ttlNanos = Long.MAX_VALUE;
     }
 
     /**
-     * An entry older than the given time can be taken over; a dispatcher gives up its run, see {@link #hasExpired}.
+     * Creates a tracker whose entries can be taken over after the given time. A dispatcher then stops waiting for
+     * the run, see {@link #hasExpired}.
      *
-     * @param ttlMs 0 means none: entries stay until they are released
+     * @param ttlMs 0 for no limit: entries stay until they are released
      */
     public DefaultInFlightTracker(long ttlMs) {
         if (ttlMs < 0) {

@@ -10,67 +10,72 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * One event in the hands of this dispatcher, from the moment it is accepted until its outcome is in the database.
+ * One event that this dispatcher holds, from its acceptance until its outcome is in the database.
  *
- * <p>Its state moves QUEUED → RUNNING → SETTLED, or QUEUED → GIVEN_UP when it is dropped or given back before it started. One that turns out to be a suspect goes back from RUNNING to QUEUED. Moves, and the thread that may be interrupted, are
- * guarded by this object's lock, under which no other code runs. An interrupt reaches a run only while its listener has the thread: never the next event on the same thread, and
- * never a database call of ours.
+ * <p>The state changes QUEUED → RUNNING → ENDED, or QUEUED → SKIPPED if the delivery ends before it starts.
+ * {@link Endings} lists the ways to end. A delivery that turns out to be a suspect goes back from RUNNING to QUEUED.
+ * The lock of this object guards the state and the thread that may be interrupted. No other code runs under that
+ * lock. An interrupt reaches a run only while its listener has the thread: never the next event on the same thread,
+ * and never a database call of the dispatcher.
  */
 final class Delivery {
 
     enum State {
         QUEUED,
         RUNNING,
-        SETTLED,
-        GIVEN_UP
+        ENDED,
+        SKIPPED
     }
 
-    /** How the queues count its payload. */
+    /** How the queues count the payload. */
     enum Bytes {
         NOT_COUNTED,
         COUNTED,
         OF_SUSPECT
     }
 
-    /** Why a run is ended from outside. */
+    /** Why a run is cancelled. */
     enum Cancel {
-        /** It took too long: its attempt counts. */
+        /** The listener took too long: the attempt counts. */
         TIME_LIMIT,
-        /** The event may be another node's by now. */
+        /** Another node may have claimed the event. */
         LEASE_LOST,
         /** The dispatcher closes. */
         CLOSE
     }
 
     private final QueuedEvent queued;
-    private final AtomicReference<@Nullable Claim>
-            claim; // null until one is known; poller, keeper and worker replace it
-    private volatile boolean suspect; // the worker may learn it when it claims
-    private volatile int attempts; // attempts before this run; the worker raises it before the run starts
-    private volatile boolean runRecorded; // worker writes before the run, marker reads
-    private volatile boolean inFlight; // worker writes: the tracker knows this delivery
-    private boolean accused; // worker writes before it hands the delivery to the marker
-    private boolean awaitsTurn; // the worker that has it writes and reads
-    private boolean alone; // written before it is added to the queues
-    private Bytes bytes = Bytes.NOT_COUNTED; // guarded by the lock of the queues, as the next two
-    private boolean atWork;
-    private long arrival;
-    private volatile @Nullable Pass pass; // written under the lock of the admission, as the next
-    private volatile List<Gate> ahead = List.of();
-    private volatile boolean withheld; // given back because it may not be delivered now; whoever gives it back writes
-    private volatile long number; // its place in the order of its aggregate, once the order gate knows it
-    private long term; // written before it is queued
-    private volatile Duration timeLimit = Duration.ZERO; // worker writes before its listener is entered, keeper reads
-    private State state = State.QUEUED; // guarded by this, as everything below
-    private @Nullable Worker worker; // runs it, while it needs a thread
-    private @Nullable Thread listenerThread; // set while the listener has the thread
-    private boolean inListener; // with or without a thread
-    private long listenerStartNanos;
-    private long listenerEndNanos;
-    private boolean ran; // whether the listener was entered at all
-    private @Nullable Runnable asyncCancel; // ends a run that needs no thread
-    private @Nullable Cancel cancelled;
-    private long cancelNanos; // set with cancelled
+    // null until a claim is known; the poller, the keeper and the worker replace it
+    private final AtomicReference<@Nullable Claim> claim;
+    private volatile boolean suspect; // the worker may set it when it claims
+    private volatile int attempts; // attempts before this run; the worker increments it before the run starts
+    private volatile boolean runRecorded; // the worker writes it before the run, the marker thread reads it
+    private volatile boolean inFlight; // whether the tracker knows this delivery; the worker writes it
+    private boolean accused; // the worker writes it before it passes the delivery to the marker thread
+    private boolean awaitsTurn; // written and read by the worker that holds the delivery
+    private boolean alone; // written before the delivery is added to the queues
+    private Bytes bytes = Bytes.NOT_COUNTED; // guarded by the lock of the queues
+    private boolean atWork; // guarded by the lock of the queues
+    private long arrival; // guarded by the lock of the queues
+    private volatile @Nullable Permit permit; // written under the lock of the admission
+    private volatile List<Gate> ahead = List.of(); // written under the lock of the admission
+    // released because it may not be delivered now; written by the releasing thread
+    private volatile boolean withheld;
+    private volatile @Nullable Route route; // set by the first thread that needs it
+    private volatile long number; // position in the order of its aggregate; 0 until the order gate has read it
+    private long term; // written before the delivery is queued
+    // the worker writes it before the listener is entered, the keeper reads it
+    private volatile Duration timeLimit = Duration.ZERO;
+    private State state = State.QUEUED; // guarded by this
+    private @Nullable Worker worker; // the worker that runs it, while it needs a thread; guarded by this
+    private @Nullable Thread listenerThread; // set while the listener has the thread; guarded by this
+    private boolean inListener; // whether the listener runs, with or without a thread; guarded by this
+    private long listenerStartNanos; // guarded by this
+    private long listenerEndNanos; // guarded by this
+    private boolean ran; // whether the listener was entered at all; guarded by this
+    private @Nullable Runnable asyncCancel; // cancels a run that needs no thread; guarded by this
+    private @Nullable Cancel cancelled; // guarded by this
+    private long cancelNanos; // set together with cancelled; guarded by this
 
     Delivery(QueuedEvent queued, @Nullable Claim claim, boolean suspect) {
         this.queued = queued;
@@ -96,28 +101,28 @@ final class Delivery {
         return claim.get();
     }
 
-    /** The token to name in every write; empty without a claim, that is for a store that knows none. */
+    /** Returns the token that every write must name. Empty if the store does not support claims. */
     String token() {
         Claim current = claim.get();
         return current == null ? "" : current.token();
     }
 
-    /** Goes on under a claim that our own poller got for this event after its lease had run out. */
+    /** Continues under a newer claim that the poller of this dispatcher got after the lease had expired. */
     void adopt(Claim newer) {
         claim.set(newer);
     }
 
-    /** A delivery of the same event under the same claim that no worker has seen. */
+    /** Returns a new delivery of the same event under the same claim, which no worker has started. */
     Delivery unstarted() {
         return new Delivery(queued, claim.get(), suspect);
     }
 
-    /** The keeper renewed the lease; no effect if the claim was replaced meanwhile. */
+    /** Called when the keeper has renewed the lease. No effect if the claim was replaced in the meantime. */
     void renewed(Claim before, Claim after) {
         claim.compareAndSet(before, after);
     }
 
-    /** The worker claimed the event itself. */
+    /** Called when the worker has claimed the event itself. */
     void claimed(ClaimedEvent event) {
         claim.set(event.claim());
         suspect |= event.suspect();
@@ -128,17 +133,20 @@ final class Delivery {
         return suspect;
     }
 
-    /** Whether it is to be released as a suspect: only a run that ended here shows that it harms no process. */
+    /**
+     * Whether the event must be released as a suspect. Only a run that ended here proves that the event does not
+     * crash the process.
+     */
     boolean staysSuspect() {
         return accused || suspect && run() == null;
     }
 
-    /** Its run ended in a way that may be the fault of another event: it is to be released as a suspect. */
+    /** Marks the event for release as a suspect. The way its run ended may have been caused by another event. */
     void accuse() {
         accused = true;
     }
 
-    /** Its claim has shown that it is a suspect, and it does not have its turn. */
+    /** Whether the claim has shown that the event is a suspect, and it does not have its turn. */
     boolean awaitsTurn() {
         return awaitsTurn;
     }
@@ -151,12 +159,12 @@ final class Delivery {
         this.alone = alone;
     }
 
-    /** Of a suspect: whether no other event may run at the same time. */
+    /** For a suspect: whether no other event may run at the same time. */
     boolean runsAlone() {
         return alone;
     }
 
-    /** Attempts that were made before this run, or up to it once it is recorded. */
+    /** Returns the attempts before this run. Includes this run once it is recorded. */
     int attempts() {
         return attempts;
     }
@@ -184,21 +192,23 @@ final class Delivery {
         return inFlight;
     }
 
-    /** Under the lock of the queues: notes how they count its bytes, and returns how they did before. */
+    /** Sets how the queues count the bytes and returns the previous value. Called under the lock of the queues. */
     Bytes countBytes(Bytes now) {
         Bytes before = bytes;
         bytes = now;
         return before;
     }
 
-    /** Under the lock of the queues: notes whether a worker has it, and returns whether one had it before. */
+    /**
+     * Sets whether a worker has the delivery and returns the previous value. Called under the lock of the queues.
+     */
     boolean setAtWork(boolean now) {
         boolean before = atWork;
         atWork = now;
         return before;
     }
 
-    /** Under the lock of the queues: its place among those that are ready. */
+    /** Sets the position among the ready deliveries. Called under the lock of the queues. */
     void arrived(long place) {
         arrival = place;
     }
@@ -207,17 +217,17 @@ final class Delivery {
         return arrival;
     }
 
-    /** What it took to be let in; null if nothing was needed, or not yet. */
+    /** Returns the places and tickets that the delivery took, or null if it has none. */
     @Nullable
-    Pass pass() {
-        return pass;
+    Permit permit() {
+        return permit;
     }
 
-    void setPass(@Nullable Pass pass) {
-        this.pass = pass;
+    void setPermit(@Nullable Permit permit) {
+        this.permit = permit;
     }
 
-    /** The gates that expect it. */
+    /** Returns the gates that count this delivery as coming. */
     List<Gate> ahead() {
         return ahead;
     }
@@ -226,11 +236,23 @@ final class Delivery {
         ahead = gates;
     }
 
+    /** Returns the route, or null until it is looked up, see {@link Route#of}. */
+    @Nullable
+    Route route() {
+        return route;
+    }
+
+    void setRoute(Route route) {
+        this.route = route;
+    }
+
     void setWithheld() {
         withheld = true;
     }
 
-    /** Whether it was given back because it may not be delivered now, so that nobody need look for it. */
+    /**
+     * Whether the event is released because it may not be delivered now. Then no poller needs to be woken for it.
+     */
     boolean isWithheld() {
         return withheld;
     }
@@ -243,7 +265,7 @@ final class Delivery {
         this.number = number;
     }
 
-    /** The leadership that it was accepted under. */
+    /** Sets the number of the leadership under which the event was accepted. */
     void setTerm(long term) {
         this.term = term;
     }
@@ -256,12 +278,12 @@ final class Delivery {
         this.timeLimit = timeLimit;
     }
 
-    /** How long its listener may run; zero until it starts. */
+    /** Returns how long the listener may run; zero until it starts. */
     Duration timeLimit() {
         return timeLimit;
     }
 
-    /** Its place in the order of its aggregate; zero or negative if it has none. */
+    /** Returns the position in the order of its aggregate; zero or negative if it has none. */
     long number() {
         return number;
     }
@@ -271,24 +293,31 @@ final class Delivery {
         return move(State.QUEUED, State.RUNNING);
     }
 
-    /** It turned out to be a suspect, and waits for its turn; false if its outcome was decided meanwhile. */
+    /**
+     * Puts a suspect back into the queue, where it waits for its turn. Returns false if its outcome was decided
+     * in the meantime.
+     */
     synchronized boolean requeue() {
         worker = null;
         return move(State.RUNNING, State.QUEUED);
     }
 
-    /** The worker that runs it, if it holds one. */
+    /** Returns the worker that runs the delivery, or null if it needs none. */
     synchronized @Nullable Worker worker() {
         return worker;
     }
 
-    synchronized boolean giveUp() {
-        return move(State.QUEUED, State.GIVEN_UP);
+    /** Ends the delivery before it starts. Returns false if it has already started or ended. */
+    synchronized boolean skip() {
+        return move(State.QUEUED, State.SKIPPED);
     }
 
-    /** The first to settle decides the outcome: the worker when the run ends, or the keeper when it never does. */
-    synchronized boolean settle() {
-        return move(State.RUNNING, State.SETTLED);
+    /**
+     * Ends the run. The first caller decides how: the worker when the run ends, or the keeper when the
+     * listener is stuck.
+     */
+    synchronized boolean end() {
+        return move(State.RUNNING, State.ENDED);
     }
 
     private boolean move(State from, State to) {
@@ -299,7 +328,7 @@ final class Delivery {
         return true;
     }
 
-    /** Gives the current thread to the listener; false if the run was cancelled before. */
+    /** Gives the current thread to the listener. Returns false if the run was cancelled before. */
     synchronized boolean enterListener() {
         if (cancelled != null) {
             return false;
@@ -311,7 +340,10 @@ final class Delivery {
         return true;
     }
 
-    /** Takes the thread back from a listener that goes on without it; the way to end it replaces the interrupt. */
+    /**
+     * Takes the thread back from a listener that continues without it. From now on, cancelling the run calls the
+     * given callback instead of interrupting the thread.
+     */
     void leaveThread(Runnable cancel) {
         boolean now;
         synchronized (this) {
@@ -326,19 +358,22 @@ final class Delivery {
         }
     }
 
-    /** Takes the thread back, with a clean interrupt flag: neither our interrupt nor one the listener left may reach what follows. */
+    /**
+     * Takes the thread back and clears its interrupt flag: neither our interrupt nor one that the listener set may
+     * reach the code that follows.
+     */
     synchronized void leaveListener() {
         listenerThread = null;
         endRun();
         Thread.interrupted();
     }
 
-    /** A listener that went on without a thread has ended. */
+    /** Ends the run of a listener that continued without a thread. */
     synchronized void endAsync() {
         endRun();
     }
 
-    /** Under the lock. */
+    /** Called under the lock. */
     private void endRun() {
         if (inListener) {
             inListener = false;
@@ -349,7 +384,7 @@ final class Delivery {
     /** When the listener started, by {@link System#nanoTime}, and how long it ran. */
     record Run(long startNanos, Duration took) {}
 
-    /** The run of the listener, up to now if it goes on; null if it never started. */
+    /** Returns the run of the listener, up to now if it still runs, or null if it never started. */
     synchronized @Nullable Run run() {
         if (!ran) {
             return null;
@@ -358,7 +393,10 @@ final class Delivery {
         return new Run(listenerStartNanos, Duration.ofNanos(end - listenerStartNanos));
     }
 
-    /** Interrupts the listener, or keeps it from starting; false if that was done before, and then the first reason stays. */
+    /**
+     * Interrupts the listener, or prevents its start. Returns false if the run was already cancelled; the
+     * first reason stays.
+     */
     boolean cancel(Cancel why) {
         Runnable end;
         synchronized (this) {
@@ -378,17 +416,20 @@ final class Delivery {
         return true;
     }
 
-    /** Whether the run was ended for a reason that is not the event's: its failure then says nothing about the event. */
+    /**
+     * Whether the run was cancelled for a reason that the event did not cause. Its failure then says nothing
+     * about the event.
+     */
     synchronized boolean isCutShort() {
         return cancelled == Cancel.LEASE_LOST || cancelled == Cancel.CLOSE;
     }
 
-    /** How long ago the run was cancelled; zero if it was not. */
+    /** Returns how long ago the run was cancelled; zero if it was not. */
     synchronized Duration cancelledFor() {
         return cancelled == null ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - cancelNanos);
     }
 
-    /** How long the listener has been at work; zero if it is not. */
+    /** Returns how long the listener has been running; zero if it does not run. */
     synchronized Duration listenerTime() {
         return inListener ? Duration.ofNanos(System.nanoTime() - listenerStartNanos) : Duration.ZERO;
     }

@@ -7,8 +7,6 @@ import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.internal.CurrentEvent;
-import outbox.registry.ListenerRegistry;
-import outbox.spi.Replay;
 import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
@@ -20,44 +18,32 @@ import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The boundary to user code: interceptors around one listener of any kind. Nothing that is thrown there gets past it, and nothing left behind on the thread reaches the next event.
+ * The boundary to user code: interceptors around one listener of any kind. No exception of user code passes this
+ * boundary, and no thread state that it leaves behind reaches the next event.
  */
 final class DeliveryChain {
 
     private static final Logger LOG = SafeLogger.of(DeliveryChain.class);
 
-    private final ListenerRegistry registry;
     private final List<EventInterceptor> interceptors;
 
-    DeliveryChain(ListenerRegistry registry, List<EventInterceptor> interceptors) {
-        this.registry = registry;
+    DeliveryChain(List<EventInterceptor> interceptors) {
         this.interceptors = List.copyOf(interceptors);
     }
 
-    /** Some step of user code. */
+    /** A call of user code. */
     private interface Step {
         void run() throws Exception;
     }
 
-    /** The listener of an event, to see of which kind it is; null if there is none, not the one it was replayed to, or if the registry fails, which it will do again in the run. */
+    /** Runs the interceptors and the listener for one event. Returns the failure, or null. */
     @Nullable
-    EventListener listenerOf(EventEnvelope event) {
-        try {
-            EventListener listener = registry.listenerFor(event.aggregateType(), event.eventType());
-            return listener != null && isFor(event, listener) ? listener : null;
-        } catch (Throwable e) {
-            return null;
-        }
-    }
-
-    /** Runs everything for one event and answers why it failed, or null. */
-    @Nullable
-    Throwable run(Delivery delivery) {
+    Throwable run(Delivery delivery, Route route) {
         EventEnvelope event = delivery.envelope();
         List<EventEnvelope> events = List.of(event);
         return contained(events, () -> {
             before(delivery);
-            EventListener listener = routed(event);
+            EventListener listener = route.require();
             ListenerScopes scopes = ListenerScopes.enter(interceptors, events);
             try {
                 listener.onEvent(event);
@@ -67,7 +53,10 @@ final class DeliveryChain {
         });
     }
 
-    /** Runs the first half for an asynchronous listener, and answers why that failed, or null; {@link #after} is left to whoever learns the end. */
+    /**
+     * Runs the first part for an asynchronous listener. Returns the failure, or null. The caller must call
+     * {@link #after} when the run has ended.
+     */
     @Nullable
     Throwable start(Delivery delivery, AsyncEventListener listener, StageConsumer started) {
         EventEnvelope event = delivery.envelope();
@@ -79,7 +68,7 @@ final class DeliveryChain {
             try {
                 stage = listener.onEventAsync(event);
             } finally {
-                scopes.close(); // before the stage may end the run on this thread
+                scopes.close(); // before the stage can end the run on this thread
             }
             if (stage == null) {
                 throw new NullPointerException("The asynchronous listener returned null instead of a stage");
@@ -88,12 +77,12 @@ final class DeliveryChain {
         });
     }
 
-    /** Takes what an asynchronous listener returned. */
+    /** Receives the stage that an asynchronous listener returned. */
     interface StageConsumer {
         void accept(CompletionStage<?> stage);
     }
 
-    /** Runs everything but {@link #after} for the events of one call, and answers by event id why they failed. */
+    /** Runs everything except {@link #after} for the events of one call. Returns the failures by event id. */
     Map<String, Throwable> run(List<Delivery> batch, BatchEventListener listener) {
         Map<String, Throwable> failures = new HashMap<>();
         List<EventEnvelope> passed = new ArrayList<>();
@@ -130,11 +119,12 @@ final class DeliveryChain {
         }
     }
 
-    /** Answers what was thrown, Errors included: the attempt counts and the worker lives on. */
+    /** Returns the thrown exception, also an Error: the attempt counts and the worker continues. */
     private static @Nullable Throwable contained(List<EventEnvelope> events, Step step) {
         Thread thread = Thread.currentThread();
         ClassLoader loader = thread.getContextClassLoader();
-        List<EventEnvelope> outer = CurrentEvent.all(); // a listener may end the asynchronous run of another event
+        // a listener may complete the asynchronous run of another event
+        List<EventEnvelope> outer = CurrentEvent.all();
         CurrentEvent.set(events);
         try {
             step.run();
@@ -153,25 +143,7 @@ final class DeliveryChain {
         }
     }
 
-    private EventListener routed(EventEnvelope event) {
-        EventListener listener = registry.listenerFor(event.aggregateType(), event.eventType());
-        if (listener == null) {
-            throw new UnroutableEventException(event);
-        }
-        String replayedTo = event.headers().get(Replay.TO_HEADER);
-        if (replayedTo != null && !isFor(event, listener)) {
-            throw new UnroutableEventException(event, replayedTo, ListenerNames.of(event, listener));
-        }
-        return listener;
-    }
-
-    /** Whether the listener may receive the event: any may, unless the event was replayed to one by name. */
-    private static boolean isFor(EventEnvelope event, EventListener listener) {
-        String replayedTo = event.headers().get(Replay.TO_HEADER);
-        return replayedTo == null || replayedTo.equals(ListenerNames.of(event, listener));
-    }
-
-    /** Tells the interceptors how it ended, in reverse order. */
+    /** Calls the interceptors with the result, in reverse order. */
     void after(EventEnvelope event, @Nullable Throwable failure) {
         if (interceptors.isEmpty()) {
             return;

@@ -10,71 +10,55 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The hot and the cold queue, bounded in number and together in bytes. A taker waits for both at once and looks twice into the hot queue for each look into the cold one; when
- * the one it looks into is empty, it takes from the other. In each queue larger priorities come first, see {@link ReadyDeliveries}. Deliveries that a worker had taken and set aside come first.
+ * The hot and the cold queue. Each is limited in number of events, and both together in bytes. A worker that takes a
+ * delivery waits for both queues. It looks into the hot queue twice for each look into the cold queue. If that queue
+ * is empty, it takes from the other one. Within a queue, larger priorities come first, see {@link ReadyDeliveries}.
+ * Deliveries that a worker had taken and suspended come before both queues.
  *
- * <p>Places are counted from the moment a delivery is let in until a worker takes it, whether it stands in its queue or waits elsewhere for its turn: {@link #reserve}, later
- * {@link #ready} or {@link #free}. Bytes are counted until its outcome is written, {@link #gone}: as long as it is in memory.
- *
- * <p>Suspects have places of their own, so that slow ones take none from other events, and start as {@link SuspectLine} says.
+ * <p>A delivery enters by {@link #offer}, or by {@link #reserve} and later {@link #ready} or {@link #unreserve}.
+ * {@link QueueRoom} counts its room until {@link #remove}. {@link SuspectLine} decides when suspects start.
  */
 final class DeliveryQueues {
 
-    /** One of the two queues. Guarded by the lock. */
-    private static final class Lane {
-        private final ReadyDeliveries ready = new ReadyDeliveries();
-        private final int capacity;
-        private int held; // let in and not taken, ready or not
-
-        Lane(int capacity) {
-            this.capacity = capacity;
-        }
-    }
-
-    private static final int MAX_SUSPECTS = 100; // a small share, so that other nodes help
     private static final int TURNS = 4; // two for the hot queue, one for the cold queue, one for suspects
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition someReady = lock.newCondition();
-    private final Lane hot;
-    private final Lane cold;
-    private final Lane suspects; // for their room; the line has those that are ready
-    private final SuspectLine line;
-    private final boolean inOrder; // events of the cold queue start in the order of their claim, suspects among them
-    private final ArrayDeque<Delivery> resumed = new ArrayDeque<>();
-    private final long maxBytes;
-    private long bytes; // of all that were let in and are not gone; guarded by the lock, as everything below
-    private long suspectBytes; // of them, those of suspects
-    private int atWork; // taken by workers and not gone
-    private int turn = TURNS - 1;
-    private int wakeUps; // takers that shall return with nothing
-    private boolean coldRoomWanted;
-    private boolean suspectRoomWanted;
-    private volatile Runnable onColdRoom = () -> {};
+    private final ReadyDeliveries hot = new ReadyDeliveries(); // guarded by lock
+    private final ReadyDeliveries cold = new ReadyDeliveries(); // guarded by lock
+    private final QueueRoom room; // guarded by lock
+    private final SuspectLine line; // guarded by lock
+    private final boolean inOrder; // cold events, including suspects, start in the order of their claim
+    private final ArrayDeque<Delivery> resumed = new ArrayDeque<>(); // guarded by lock
+    private int atWork; // deliveries that workers have taken and not removed; guarded by lock
+    private int turn = TURNS - 1; // guarded by lock
+    private int wakeUps; // number of take calls that must return null; guarded by lock
+    private volatile Runnable onColdRoom = () -> {}; // set once, while the dispatcher is built
 
     DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes) {
         this(hotCapacity, coldCapacity, maxBytes, false);
     }
 
     /**
-     * Makes queues.
+     * Creates the queues.
      *
-     * @param inOrder whether cold events, suspects among them, start as they came; there is one worker then
+     * @param inOrder whether cold events, including suspects, start in their order of arrival; then there
+     *     is one worker
      */
     DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes, boolean inOrder) {
-        this.hot = new Lane(hotCapacity);
-        this.cold = new Lane(coldCapacity);
-        this.suspects = inOrder ? cold : new Lane(Math.min(coldCapacity, MAX_SUSPECTS));
+        this.room = new QueueRoom(hotCapacity, coldCapacity, maxBytes, inOrder);
         this.line = new SuspectLine(inOrder);
         this.inOrder = inOrder;
-        this.maxBytes = maxBytes;
     }
 
-    /** Lets a delivery into its queue. Never waits; false when the queue or the room for payloads is full. A single payload is always let in when nothing else waits. */
+    /**
+     * Adds a delivery to its queue. Never blocks. Returns false if the queue or the room for payloads is full. A
+     * single payload is always accepted if no other payload is held.
+     */
     boolean offer(Delivery delivery) {
         lock.lock();
         try {
-            if (!hold(delivery)) {
+            if (!room.take(delivery)) {
                 return false;
             }
             addReady(delivery);
@@ -84,42 +68,26 @@ final class DeliveryQueues {
         }
     }
 
-    /** Takes room for a delivery that is not ready yet, on the terms of {@link #offer}. */
+    /** Takes room for a delivery that is not ready yet, under the conditions of {@link #offer}. */
     boolean reserve(Delivery delivery) {
         lock.lock();
         try {
-            return hold(delivery);
+            return room.take(delivery);
         } finally {
             lock.unlock();
         }
     }
 
-    private boolean hold(Delivery delivery) {
-        int size = delivery.envelope().payloadSize();
-        Lane lane = laneOf(delivery);
-        boolean suspect = hasOwnRoom(delivery);
-        if (lane.held >= lane.capacity
-                || bytes > 0 && bytes + size > maxBytes
-                || suspect && suspectBytes > 0 && suspectBytes + size > maxBytes / 4) {
-            return false;
-        }
-        lane.held++;
-        bytes += size;
-        suspectBytes += suspect ? size : 0;
-        delivery.countBytes(suspect ? Delivery.Bytes.OF_SUSPECT : Delivery.Bytes.COUNTED);
-        return true;
-    }
-
     private void addReady(Delivery delivery) {
         if (delivery.isSuspect()) {
-            line.add(delivery, cold.ready.nextArrival());
+            line.add(delivery, cold.nextArrival());
         } else {
-            laneOf(delivery).ready.add(delivery);
+            (delivery.source() == Source.HOT ? hot : cold).add(delivery);
         }
         someReady.signal();
     }
 
-    /** Puts a delivery that has its room into its queue. */
+    /** Adds a delivery that has reserved its room to its queue. */
     void ready(Delivery delivery) {
         lock.lock();
         try {
@@ -129,8 +97,8 @@ final class DeliveryQueues {
         }
     }
 
-    /** Gives up the room of a delivery that will not become ready. */
-    void free(Delivery delivery) {
+    /** Frees the room of a delivery that will not become ready. */
+    void unreserve(Delivery delivery) {
         lock.lock();
         try {
             leave(delivery);
@@ -140,38 +108,38 @@ final class DeliveryQueues {
     }
 
     /**
-     * A worker has taken a delivery that cannot run yet: it takes its place again, even beyond the bound, which it exceeds by one per worker at most. A suspect loses its turn.
+     * Suspends a delivery that a worker has taken and that cannot run yet. The delivery takes a place again, even if
+     * the queue is full. The limit is exceeded by at most one delivery per worker. A suspect loses its turn.
      */
-    void setAside(Delivery delivery) {
+    void suspend(Delivery delivery) {
         lock.lock();
         try {
-            setAsideInTurn(delivery);
+            suspendInTurn(delivery);
             endTurn(delivery);
         } finally {
             lock.unlock();
         }
     }
 
-    /** The same, but a suspect keeps its turn: it waits for other events to end, and not for a destination. */
-    void setAsideInTurn(Delivery delivery) {
+    /**
+     * Like {@link #suspend}, but a suspect keeps its turn, because it waits for other events to end and not
+     * for a destination.
+     */
+    void suspendInTurn(Delivery delivery) {
         lock.lock();
         try {
-            laneOf(delivery).held++;
+            room.takePlace(delivery);
             endWork(delivery);
         } finally {
             lock.unlock();
         }
     }
 
-    /** The delivery, let in or not, is finished with: its payload takes no more memory. */
-    void gone(Delivery delivery) {
+    /** Frees everything that a finished delivery takes here, including the bytes of its payload. */
+    void remove(Delivery delivery) {
         lock.lock();
         try {
-            Delivery.Bytes counted = delivery.countBytes(Delivery.Bytes.NOT_COUNTED);
-            if (counted != Delivery.Bytes.NOT_COUNTED) {
-                int size = delivery.envelope().payloadSize();
-                bytes -= size;
-                suspectBytes -= counted == Delivery.Bytes.OF_SUSPECT ? size : 0;
+            if (room.freeBytes(delivery)) {
                 wakeIfColdRoom();
             }
             endWork(delivery);
@@ -181,7 +149,10 @@ final class DeliveryQueues {
         }
     }
 
-    /** The listener of the delivery has ended, but its outcome cannot be written yet: nobody need wait for it. */
+    /**
+     * Ends the work of a delivery whose listener has ended but whose outcome cannot be written yet. Other events
+     * need not wait for it.
+     */
     void endRun(Delivery delivery) {
         lock.lock();
         try {
@@ -192,9 +163,9 @@ final class DeliveryQueues {
         }
     }
 
-    /** Whether the delivery is a suspect, and those have room of their own. */
+    /** Whether the delivery is a suspect and suspects have separate room. */
     boolean hasOwnRoom(Delivery delivery) {
-        return delivery.isSuspect() && !inOrder;
+        return room.hasOwnRoom(delivery);
     }
 
     private void endWork(Delivery delivery) {
@@ -212,7 +183,7 @@ final class DeliveryQueues {
         }
     }
 
-    /** Whether the delivery is the suspect that may run. */
+    /** Whether the delivery is the suspect that has its turn. */
     boolean hasTurn(Delivery delivery) {
         lock.lock();
         try {
@@ -222,7 +193,7 @@ final class DeliveryQueues {
         }
     }
 
-    /** Hands a delivery that was set aside to the next taker; a suspect when it has its turn. */
+    /** Passes a suspended delivery to the next worker. A suspect waits for its turn. */
     void resume(Delivery delivery) {
         lock.lock();
         try {
@@ -237,7 +208,7 @@ final class DeliveryQueues {
         }
     }
 
-    /** Waits for a delivery; null after {@link #wakeAll}. */
+    /** Waits for a delivery. Returns null after {@link #wakeAll}. */
     @Nullable
     Delivery take() throws InterruptedException {
         lock.lockInterruptibly();
@@ -260,7 +231,7 @@ final class DeliveryQueues {
         }
     }
 
-    /** The next delivery that may run together with others, or null if none is ready. */
+    /** Returns the next delivery that may run together with others, or null if none is ready. */
     @Nullable
     Delivery takeNow() {
         lock.lock();
@@ -293,14 +264,14 @@ final class DeliveryQueues {
         int now = turn;
         Delivery next = null;
         if (now == TURNS - 1 && withSuspects && !inOrder) {
-            next = line.poll(atWork, !hot.ready.isEmpty() || !cold.ready.isEmpty());
+            next = line.poll(atWork, !hot.isEmpty() || !cold.isEmpty());
         }
         boolean coldFirst = now == 2;
         if (next == null && !line.isShut()) {
-            next = coldFirst ? nextCold(withSuspects) : hot.ready.poll();
+            next = coldFirst ? nextCold(withSuspects) : hot.poll();
         }
         if (next == null && !line.isShut()) {
-            next = coldFirst ? hot.ready.poll() : nextCold(withSuspects);
+            next = coldFirst ? hot.poll() : nextCold(withSuspects);
         }
         if (next == null && withSuspects) {
             next = line.poll(atWork, false);
@@ -312,75 +283,60 @@ final class DeliveryQueues {
     }
 
     private @Nullable Delivery nextCold(boolean withSuspects) {
-        if (inOrder && line.isBefore(cold.ready.oldestArrival())) {
+        if (inOrder && line.isBefore(cold.oldestArrival())) {
             return withSuspects ? line.poll(atWork, false) : null;
         }
-        return cold.ready.poll();
+        return cold.poll();
     }
 
     private void leave(Delivery delivery) {
-        laneOf(delivery).held--;
+        room.freePlace(delivery);
         wakeIfColdRoom();
     }
 
     private void wakeIfColdRoom() {
-        boolean wake = coldRoomWanted && hasMuchColdRoom();
-        boolean wakeForSuspects = suspectRoomWanted && hasMuchSuspectRoom();
-        coldRoomWanted &= !wake;
-        suspectRoomWanted &= !wakeForSuspects;
-        if (wake || wakeForSuspects) {
+        if (room.isWanted()) {
             onColdRoom.run();
         }
     }
 
-    /** Half of it, so that whoever fills the queue does not come for each single event. */
-    private boolean hasMuchColdRoom() {
-        return cold.held <= cold.capacity / 2 && bytes <= maxBytes / 2;
-    }
-
-    private boolean hasMuchSuspectRoom() {
-        return suspects.held <= suspects.capacity / 2 && suspectBytes <= maxBytes / 8;
-    }
-
-    /** Called when the cold queue, or the room of suspects, has room again, after somebody asked for it and was answered none. Must not wait. */
+    /**
+     * Sets the callback that runs when the cold queue or the room of suspects has room again after a poller found
+     * none. The callback must not block.
+     */
     void onColdRoom(Runnable wake) {
         onColdRoom = wake;
     }
 
-    /** How many more events the cold queue can take, or 0 if it is more than half full. */
+    /** Returns how many more events the cold queue can take, or 0 if it is more than half full. */
     int muchColdRoom() {
         lock.lock();
         try {
-            coldRoomWanted = !hasMuchColdRoom();
-            return coldRoomWanted ? 0 : cold.capacity - cold.held;
+            return room.muchCold();
         } finally {
             lock.unlock();
         }
     }
 
-    /** How many more suspects can be taken, or 0 if their room is more than half full. */
+    /** Returns how many more suspects can be taken, or 0 if their room is more than half full. */
     int muchSuspectRoom() {
         lock.lock();
         try {
-            if (inOrder) {
-                return Integer.MAX_VALUE; // they take the room of the cold queue
-            }
-            suspectRoomWanted = !hasMuchSuspectRoom();
-            return suspectRoomWanted ? 0 : suspects.capacity - suspects.held;
+            return room.muchForSuspects();
         } finally {
             lock.unlock();
         }
     }
 
-    /** Takes out everything that is ready. */
+    /** Removes and returns all ready deliveries. */
     List<Delivery> drain() {
         lock.lock();
         try {
             List<Delivery> drained = new ArrayList<>(resumed);
             resumed.clear();
             line.drainTo(drained);
-            for (Lane lane : List.of(hot, cold)) {
-                for (Delivery next = lane.ready.poll(); next != null; next = lane.ready.poll()) {
+            for (ReadyDeliveries queue : List.of(hot, cold)) {
+                for (Delivery next = queue.poll(); next != null; next = queue.poll()) {
                     drained.add(next);
                 }
             }
@@ -391,7 +347,7 @@ final class DeliveryQueues {
         }
     }
 
-    /** Lets as many takers return with nothing, now or when they come. */
+    /** Makes this number of {@link #take} calls return null, now or when they are made. */
     void wakeAll(int takers) {
         lock.lock();
         try {
@@ -402,45 +358,44 @@ final class DeliveryQueues {
         }
     }
 
-    /** Whether nothing waits, ready or not. */
+    /** Whether no event waits, ready or not. */
     boolean isEmpty() {
         lock.lock();
         try {
-            return hot.held == 0 && cold.held == 0 && suspects.held == 0;
+            return room.isUnused();
         } finally {
             lock.unlock();
         }
     }
 
-    /** How many events wait, ready or not. */
+    /** Returns how many events wait, ready or not. */
     int depth(Source source) {
         lock.lock();
         try {
-            return laneOf(source).held + (source == Source.COLD && !inOrder ? suspects.held : 0);
+            return room.held(source);
         } finally {
             lock.unlock();
         }
     }
 
-    /** How many more events the queue can take. */
+    /** Returns how many more events the queue can take. */
     int room(Source source) {
         lock.lock();
         try {
-            Lane lane = laneOf(source);
-            int room = bytes >= maxBytes ? 0 : Math.max(0, lane.capacity - lane.held);
-            coldRoomWanted |= room == 0 && source == Source.COLD;
-            return room;
+            return room.free(source);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Whether the hot queue can take so many more events with so many bytes of payload, on the terms of {@link #offer}. */
+    /**
+     * Whether the hot queue can take this many more events and payload bytes, under the
+     * conditions of {@link #offer}.
+     */
     boolean hasHotRoom(int events, long size) {
         lock.lock();
         try {
-            boolean bytesFit = bytes + size <= maxBytes || bytes == 0 && events == 1;
-            return events <= hot.capacity - hot.held && bytesFit;
+            return room.hasHot(events, size);
         } finally {
             lock.unlock();
         }
@@ -449,17 +404,9 @@ final class DeliveryQueues {
     long byteRoom() {
         lock.lock();
         try {
-            return Math.max(0, maxBytes - bytes);
+            return room.freeBytes();
         } finally {
             lock.unlock();
         }
-    }
-
-    private Lane laneOf(Delivery delivery) {
-        return delivery.isSuspect() ? suspects : laneOf(delivery.source());
-    }
-
-    private Lane laneOf(Source source) {
-        return source == Source.HOT ? hot : cold;
     }
 }

@@ -3,7 +3,7 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.GuardedMetrics;
-import outbox.internal.QuietLog;
+import outbox.internal.ThrottledLog;
 import outbox.spi.AfterCommitHook;
 import outbox.spi.Claim;
 import outbox.spi.EventStore;
@@ -16,10 +16,10 @@ import java.time.Instant;
 import java.util.Objects;
 
 /**
- * The hot path: hands committed events to a dispatcher in memory. Events are born leased to that dispatcher, so no poller
- * takes them meanwhile. If the hot queue has no room for all events that a transaction has written, its further events
- * are born free and the poller is woken after the commit. An event that finds the hot queue full after the commit is
- * released at once. Both are counted, with a warning.
+ * The hot path: passes committed events to a dispatcher in memory. Events are inserted with a lease of that
+ * dispatcher, so that no poller claims them. If the hot queue has no room for all events of a transaction, its
+ * further events are inserted without a lease, and the poller is woken after the commit. An event that finds the hot
+ * queue full after the commit is released at once. Both cases are counted and logged as a warning.
  */
 public final class DispatcherCommitHook implements AfterCommitHook {
 
@@ -27,9 +27,9 @@ public final class DispatcherCommitHook implements AfterCommitHook {
 
     private final OutboxDispatcher dispatcher;
     private final MetricsExporter metrics;
-    private final QuietLog drops = new QuietLog(LOG);
+    private final ThrottledLog drops = new ThrottledLog(LOG);
 
-    /** Counts drops with the metrics of the dispatcher. */
+    /** Counts dropped events with the metrics of the dispatcher. */
     public DispatcherCommitHook(OutboxDispatcher dispatcher) {
         this(dispatcher, dispatcher.metrics());
     }
@@ -75,7 +75,7 @@ public final class DispatcherCommitHook implements AfterCommitHook {
     public void onCommit(EventEnvelope event, @Nullable Claim claim) {
         QueuedEvent queued = new QueuedEvent(event, QueuedEvent.Source.HOT, 0);
         if (!dispatcher.enqueueHot(queued, claim)) {
-            dispatcher.giveBack(queued, claim);
+            dispatcher.release(queued, claim);
             dropped(1, "event " + event.eventId() + " is left to the poller");
         }
     }

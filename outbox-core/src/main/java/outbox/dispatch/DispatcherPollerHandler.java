@@ -1,17 +1,12 @@
 package outbox.dispatch;
 
-import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
-import outbox.order.Ordering;
-import outbox.poller.OutboxPoller;
-import outbox.spi.Leadership;
 import outbox.spi.OutboxPollerHandler;
-import outbox.spi.Withheld;
+import outbox.spi.PollerNeeds;
 
-import java.time.Duration;
 import java.util.Objects;
 
-/** The cold path: hands what a poller found to the cold queue of a dispatcher, as far as there is room. */
+/** The cold path: passes events that a poller found to the cold queue of a dispatcher, as long as there is room. */
 public final class DispatcherPollerHandler implements OutboxPollerHandler {
 
     private final OutboxDispatcher dispatcher;
@@ -31,43 +26,7 @@ public final class DispatcherPollerHandler implements OutboxPollerHandler {
     }
 
     @Override
-    public int room() {
-        return dispatcher.coldRoom();
-    }
-
-    @Override
-    public long byteRoom() {
-        return dispatcher.byteRoom();
-    }
-
-    @Override
-    public int suspectRoom() {
-        return dispatcher.suspectRoom();
-    }
-
-    @Override
-    public Ordering ordering() {
-        return dispatcher.ordering();
-    }
-
-    @Override
-    public Withheld withheld() {
-        return dispatcher.withheld();
-    }
-
-    @Override
-    public @Nullable Duration untakenLimit() {
-        return dispatcher.untakenLimit();
-    }
-
-    @Override
-    public @Nullable Leadership leadership() {
-        return dispatcher.leadership();
-    }
-
-    @Override
-    public void attached(OutboxPoller poller) {
-        dispatcher.attach(poller.lockTimeout(), poller::wake);
-        dispatcher.tellWhenDue(poller::wakeAt, poller::wakeAfter);
+    public PollerNeeds needs() {
+        return dispatcher.needs();
     }
 }

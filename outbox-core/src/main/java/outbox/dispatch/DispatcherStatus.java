@@ -5,15 +5,15 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 
 /**
- * How a dispatcher is doing.
+ * The status of a dispatcher.
  *
- * @param workers how many it should have
- * @param liveWorkers how many are able to take events: fewer if listeners are stuck, none after it was closed
+ * @param workers the configured number of workers
+ * @param liveWorkers how many workers can take events; fewer if listeners are stuck, 0 after the close
  * @param hotWaiting events that came right after their commit and wait for a worker
- * @param coldWaiting events that a poller brought and that wait for a worker
- * @param marksFailingFor since the first of the failed writes of outcomes that no successful one has followed; null if
- *     the last one succeeded
- * @param lastError why the last attempt that failed did, as it was stored with the event; null if none has
+ * @param coldWaiting events that came from a poller and wait for a worker
+ * @param marksFailingFor how long all writes of outcomes have failed; null if the last write succeeded
+ * @param lastError while outcomes cannot be written, the first line of the error of the last write; otherwise the
+ *     stored error of the last failed attempt; null if there is none
  */
 public record DispatcherStatus(
         int workers,

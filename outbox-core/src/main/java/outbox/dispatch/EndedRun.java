@@ -11,7 +11,7 @@ import java.time.Instant;
 /** A run with its outcome, for the history of attempts. */
 record EndedRun(Mark mark, int number, Delivery.Run run) {
 
-    /** Null for what the history leaves out: a success at the first attempt, and what never ran. */
+    /** Returns null for runs that the history omits: a success at the first attempt, and an event that never ran. */
     static @Nullable EndedRun of(Delivery delivery, Mark mark) {
         if (mark.status() == EventStatus.DONE && delivery.attempt() == 1) {
             return null;

@@ -7,45 +7,55 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Code around every delivery, for audit, logging and metrics. Called on worker threads, by several at once; after an asynchronous listener, on the thread that
- * completes its stage.
+ * Code around every delivery, for audit, logging and metrics. Worker threads call it concurrently. After an
+ * asynchronous listener, the thread that completes its stage calls it.
  */
 public interface EventInterceptor {
 
-    /** Before the listener, in the order of registration. What it throws is a failed attempt: neither later interceptors nor the listener run. */
+    /**
+     * Called before the listener, in the order of registration. If it throws, the attempt has failed: neither later
+     * interceptors nor the listener are called.
+     */
     default void beforeDispatch(EventEnvelope event) throws Exception {}
 
-    /** Like {@link #beforeDispatch(EventEnvelope)}, which it calls by default, with the number of the attempt, counted from 1. The engine calls this one. */
+    /**
+     * Like {@link #beforeDispatch(EventEnvelope)}, with the number of the attempt, counted from 1. The dispatcher
+     * calls this method. The default calls the method without the number.
+     */
     default void beforeDispatch(EventEnvelope event, int attempt) throws Exception {
         beforeDispatch(event);
     }
 
     /**
-     * Right before the listener is called, on the thread that calls it: for what belongs to a thread, such as the current trace. The answer is closed on the same thread as soon as
-     * the call returns, which for an asynchronous listener is before its stage completes. What this throws is a failed attempt; what the close throws is logged and changes nothing.
+     * Called right before the listener, on the thread that calls it. Use it for thread-bound state, such as the
+     * current trace. The returned object is closed on the same thread as soon as the call returns. For an
+     * asynchronous listener that is before its stage completes. If this method throws, the attempt has failed. An
+     * exception of the close is logged and changes nothing.
      *
-     * @param events those of the call: one, unless the listener takes batches
-     * @return null, as by default, if there is nothing to close
+     * @param events the events of the call: one, unless the listener takes batches
+     * @return the object to close, or null, the default
      */
     default @Nullable AutoCloseable enterListener(List<EventEnvelope> events) throws Exception {
         return null;
     }
 
     /**
-     * After the listener, in reverse order; also when the event could not be routed or an interceptor refused it. What it throws is logged and changes nothing.
+     * Called after the listener, in reverse order. Also called when the event could not be routed or an interceptor
+     * refused it. If it throws, the exception is logged and changes nothing.
      *
-     * @param error why the attempt failed, or null; an {@link Error} arrives as the cause of a {@link ListenerErrorException}
+     * @param error why the attempt failed, or null; an {@link Error} is passed as the cause
+     *     of a {@link ListenerErrorException}
      */
     default void afterDispatch(EventEnvelope event, @Nullable Exception error) {}
 
     /**
-     * Right before the library logs that an attempt failed, on the thread that writes the line: for fields of that
-     * line, such as those of an MDC. The answer is closed when the line is written. What this throws keeps the line
-     * from the log; it changes nothing else.
+     * Called right before the library logs a failed attempt, on the thread that writes the log line. Use it for
+     * fields of that line, such as those of an MDC. The returned object is closed after the line is written. If this
+     * method throws, the line is not logged; nothing else changes.
      *
-     * @param fields names and printable values, those that are known of table, topic, event_id, tenant_id, sequence,
-     *     attempts, listener and outcome
-     * @return null, as by default, if there is nothing to close
+     * @param fields names and printable values of the known fields among table, topic, event_id, tenant_id,
+     *     sequence, attempts, listener and outcome
+     * @return the object to close, or null, the default
      */
     default @Nullable AutoCloseable enterLog(EventEnvelope event, Map<String, String> fields) {
         return null;

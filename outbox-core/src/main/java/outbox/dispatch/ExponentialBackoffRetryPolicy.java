@@ -2,7 +2,10 @@ package outbox.dispatch;
 
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Doubles the wait with each attempt up to a limit, then spreads it by a factor between 0.5 and 1.5, so that what failed together does not come back together. */
+/**
+ * Doubles the wait with each attempt up to a limit, then multiplies it by a random factor between 0.5 and 1.5, so
+ * that events that failed together are not retried together.
+ */
 public final class ExponentialBackoffRetryPolicy implements RetryPolicy {
 
     private final long baseDelayMs;

@@ -2,8 +2,10 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.internal.EventRules;
 import outbox.model.EventStatus;
+import outbox.registry.ListenerRegistry;
 import outbox.spi.Mark;
 import outbox.spi.PrintableText;
 import outbox.spi.SafeLogger;
@@ -19,15 +21,16 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Logs failed attempts with everything that an operator needs to find the event, and never its payload: the error is
+ * Logs failed attempts with all data that an operator needs to find the event, but never its payload. The error is
  * the text of {@code last_error}.
  *
- * <p>A kind of failure is a listener, a class of exception and an outcome (again, put off without a count, dead). An
- * event is logged once per kind and hour, however often it is tried. A kind has at most {@value #LINES_PER_KIND}
- * lines a minute, all kinds together {@value #LINES}; the next line of a kind says how many failures were left out
- * before it. A dead event is an ERROR, a counted attempt a WARNING, one that is put off and not counted INFO.
+ * <p>A kind of failure is a combination of listener, exception class and outcome. The outcome is {@code retry},
+ * {@code dead}, or {@code put_off} for a retry that costs no attempt. An event is logged once per kind and hour, no
+ * matter how often it is retried. A kind has at most {@value #LINES_PER_KIND} lines per minute, all kinds together
+ * {@value #LINES}. The next line of a kind says how many failures were omitted before it. A dead event is logged as
+ * ERROR, a counted attempt as WARNING, and a retry that costs no attempt as INFO.
  *
- * <p>Thread-safe. Never throws, and logs outside of its lock.
+ * <p>Thread-safe. Never throws. Writes log lines outside its lock.
  */
 final class FailureLog {
 
@@ -45,7 +48,7 @@ final class FailureLog {
 
     private record Told(String eventId, Kind kind) {}
 
-    /** How many lines an interval has seen, and what was left out since the last line. */
+    /** The number of lines in an interval, and the number of failures omitted since the last line. */
     private static final class Lines {
         private long sinceNanos;
         private int lines;
@@ -65,28 +68,32 @@ final class FailureLog {
     }
 
     private final @Nullable String table;
-    private final ListenerNames names;
+    private final ListenerRegistry registry;
     private final List<EventInterceptor> interceptors;
     private final LongSupplier nanoTime;
     private final Lines all; // guarded by this
     private final Map<Kind, Lines> kinds = new LinkedHashMap<>(); // guarded by this
-    private final Map<Told, Long> told = new LinkedHashMap<>(); // the time of the line, in nanoseconds; guarded by this
+    // time of the log line, in nanoseconds; guarded by this
+    private final Map<Told, Long> told = new LinkedHashMap<>();
 
     FailureLog(
-            @Nullable String table, ListenerNames names, List<EventInterceptor> interceptors, LongSupplier nanoTime) {
+            @Nullable String table,
+            ListenerRegistry registry,
+            List<EventInterceptor> interceptors,
+            LongSupplier nanoTime) {
         this.table = table;
-        this.names = names;
+        this.registry = registry;
         this.interceptors = List.copyOf(interceptors);
         this.nanoTime = nanoTime;
         this.all = new Lines(nanoTime.getAsLong());
     }
 
-    /** The attempt failed, and this is its outcome. */
+    /** Logs a failed attempt with its outcome. */
     void failed(Delivery delivery, Throwable failure, Mark outcome) {
         log(delivery, failure.getClass().getName(), outcome);
     }
 
-    /** The event is dead without an attempt, for the reason that the mark has. */
+    /** Logs an event that became dead without an attempt. The mark contains the reason. */
     void dead(Delivery delivery, Mark outcome) {
         log(delivery, outcome.error(), outcome);
     }
@@ -96,14 +103,14 @@ final class FailureLog {
             Level level = level(mark);
             if (LOG.isLoggable(level)) {
                 EventEnvelope event = delivery.envelope();
-                String listener = names.of(event);
+                String listener = Route.of(delivery, registry).name();
                 long leftOut = leftOut(event.eventId(), new Kind(listener, failure, outcome(mark)));
                 if (leftOut >= 0) {
                     write(level, event, fields(delivery, listener, mark), mark.error(), leftOut);
                 }
             }
         } catch (RuntimeException | Error e) {
-            // The outcome must be written whatever the log does, and there is no other place to tell it.
+            // The outcome must be written even if logging fails, and there is no other place to report this.
         }
     }
 
@@ -121,7 +128,7 @@ final class FailureLog {
         return mark.countsAttempt() ? "retry" : "put_off";
     }
 
-    /** How many failures of this kind were left out before this one; -1 if this one is left out too. */
+    /** Returns how many failures of this kind were omitted before this one, or -1 if this one is omitted too. */
     private synchronized long leftOut(String eventId, Kind kind) {
         long now = nanoTime.getAsLong();
         Lines ofKind = kinds.computeIfAbsent(kind, any -> new Lines(now));
@@ -133,7 +140,7 @@ final class FailureLog {
             ofKind.leftOut++;
             return -1;
         }
-        told.remove(event); // so that it is the latest
+        told.remove(event); // remove first, so that the entry becomes the latest
         told.put(event, now);
         forgetOldest(told, MOST_EVENTS);
         ofKind.lines++;
@@ -152,11 +159,11 @@ final class FailureLog {
     private Map<String, String> fields(Delivery delivery, String listener, Mark mark) {
         EventEnvelope event = delivery.envelope();
         Map<String, String> fields = new LinkedHashMap<>();
-        put(fields, "table", table == null ? event.headers().get(EventRules.RESERVED_HEADER_PREFIX + "table") : table);
+        put(fields, "table", table == null ? event.headers().get(EventHeaders.TABLE) : table);
         put(fields, "topic", event.eventType());
         put(fields, "event_id", event.eventId());
         put(fields, "tenant_id", event.tenantId());
-        put(fields, "sequence", event.headers().get(EventRules.RESERVED_HEADER_PREFIX + "sequence"));
+        put(fields, "sequence", event.headers().get(EventHeaders.SEQUENCE));
         put(fields, "attempts", Integer.toString(delivery.attempt()));
         put(fields, "listener", listener);
         put(fields, "outcome", outcome(mark));
@@ -191,7 +198,7 @@ final class FailureLog {
         }
     }
 
-    /** A value with a blank or a quote could look like the next field. */
+    /** Quotes a value that contains a blank or a quote, because it could look like the next field. */
     private static String quoted(String value) {
         return value.matches("[\\w.:/@+-]+") ? value : EventRules.show(value);
     }
@@ -199,7 +206,7 @@ final class FailureLog {
     private static void close(AutoCloseable scope) {
         try {
             scope.close();
-        } catch (Exception | Error e) { // of the user's code, and no reason to lose the others
+        } catch (Exception | Error e) { // from user code; the other scopes must still be closed
             LOG.log(Level.DEBUG, "The fields of a log line could not be taken back", e);
         }
     }

@@ -9,17 +9,18 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * One breaker or one limit, with the deliveries that wait for it. When its waiting room is almost full, it is shut: claims pass over such events until half of the room is free, and
- * what comes all the same and finds no room is given back. Guarded by the lock of its {@link Admission}.
+ * One breaker or one limit, with the deliveries that wait for it. When its waiting room is almost full, the gate is
+ * shut: claims skip its events until half of the room is free. An event that arrives anyway and finds no room is
+ * released. Guarded by the lock of its {@link Admission}.
  */
 final class Gate {
 
-    /** How many deliveries wait in memory for one gate; the rest waits in the table. */
+    /** How many deliveries wait in memory for one gate. Further events wait in the table. */
     static final int ROOM = 64;
 
     private static final int MAX_ROUTES = 1000;
 
-    /** What a claim can tell apart: the events of a gate go by their type, tenant, or by the routes that were seen. */
+    /** How a claim can select the events of a gate: by type, by tenant, or by the routes that were seen. */
     enum Kind {
         TYPE,
         LISTENER,
@@ -27,20 +28,20 @@ final class Gate {
         BREAKER
     }
 
-    /** A delivery that waits, with the name of its listener if that was needed. */
+    /** A waiting delivery, with the name of its listener if the name was needed. */
     record Waiter(Delivery delivery, @Nullable String listener) {}
 
     final Kind kind;
     final String name;
     final @Nullable CircuitBreaker breaker;
     final Deque<Waiter> waiting = new ArrayDeque<>();
-    final Set<String> routes = new HashSet<>(); // that were seen
+    final Set<String> routes = new HashSet<>(); // routes of the events that were seen
     private final int concurrency;
     private final @Nullable TokenBucket bucket;
-    private int inside;
-    private int coming; // in the queues, on their way here
-    private boolean shut; // its room was almost full, and is not half empty yet
-    private boolean reported; // as shut, to whoever wants to know when it no longer is
+    private int inside; // deliveries that have a place
+    private int coming; // deliveries in the queues that will need this gate
+    private boolean shut; // the room was almost full and is not half empty yet
+    private boolean reported; // whether the gate was shut at the last call of hasOpened, or was shut since
 
     private Gate(
             Kind kind, String name, @Nullable CircuitBreaker breaker, int concurrency, @Nullable TokenBucket bucket) {
@@ -62,11 +63,11 @@ final class Gate {
 
     void saw(EventEnvelope event) {
         if ((kind == Kind.BREAKER || kind == Kind.LISTENER) && routes.size() < MAX_ROUTES) {
-            routes.add(ListenerNames.route(event));
+            routes.add(Route.nameOf(event));
         }
     }
 
-    /** Of a limit: whether one more may start. */
+    /** For a limit: whether one more event may start. */
     boolean hasPlace(long now) {
         return inside < concurrency && (bucket == null || bucket.hasToken(now));
     }
@@ -94,14 +95,14 @@ final class Gate {
         coming--;
     }
 
-    /** Whether who comes now would have to wait. */
+    /** Whether an event that arrives now would have to wait. */
     boolean isBusy(long now) {
         return !waiting.isEmpty()
                 || !hasPlace(now)
                 || breaker != null && breaker.state() != CircuitBreaker.State.CLOSED;
     }
 
-    /** How many more can be on their way here, or wait, before the room is full. */
+    /** Returns how many more events may come or wait before the room is full. */
     int room() {
         return ROOM - waiting.size() - coming;
     }
@@ -111,33 +112,33 @@ final class Gate {
         reported = true;
     }
 
-    /** There is room again, if the rooms of all gates together have some. */
+    /** Opens the gate if half of its room is free and the gates together are not crowded. */
     void easeUnlessCrowded(boolean crowded) {
         if (waiting.size() <= ROOM / 2 && !crowded) {
             shut = false;
         }
     }
 
-    /** Whether it is of no use to claim more events for it. */
+    /** Whether claiming more events for this gate is useless. */
     boolean isShut() {
         return shut
                 || breaker != null
                         && (breaker.isShut() || breaker.state() == CircuitBreaker.State.OPEN && !waiting.isEmpty());
     }
 
-    /** Whether it was shut when this was asked before, and is no longer. */
+    /** Whether the gate was shut at the previous call, or since, and is open now. */
     boolean hasOpened() {
         boolean before = reported;
         reported = isShut();
         return before && !reported;
     }
 
-    /** Whether nothing would be lost if it was made anew for the next event. */
+    /** Whether the gate can be removed and created again for the next event without losing state. */
     boolean isIdle(long now) {
         return inside == 0 && coming == 0 && waiting.isEmpty() && !shut && (bucket == null || bucket.isFull(now));
     }
 
-    /** In how many nanoseconds it may let the next one in, as far as it knows. */
+    /** Returns the nanoseconds until the gate may let the next event in, as far as it knows. */
     long nanosToNext(long now) {
         return waiting.isEmpty() || bucket == null ? Long.MAX_VALUE : Math.max(1, bucket.nanosToToken(now));
     }

@@ -1,7 +1,6 @@
 package outbox.dispatch;
 
-import outbox.EventEnvelope;
-import outbox.internal.QuietLog;
+import outbox.internal.ThrottledLog;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.EventStore;
 import outbox.spi.SafeLogger;
@@ -12,17 +11,17 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Set;
 
-/** What a dispatcher has listeners for, where it takes nothing else. Thread-safe. */
+/** The routes that a dispatcher has listeners for, if it accepts no other events. Thread-safe. */
 final class KnownRoutes {
 
     private static final Logger LOG = SafeLogger.of(KnownRoutes.class);
 
     private final ListenerRegistry registry;
     private final Duration untakenLimit;
-    private final QuietLog trouble = new QuietLog(LOG);
-    private volatile Set<String> last; // what the registry said last; poller threads write
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private volatile Set<String> last; // routes that the registry reported last; poller threads write it
 
-    /** Refuses a registry that cannot list its routes, and a store that cannot pass over the others. */
+    /** Throws if the registry cannot list its routes, or if the store cannot skip events of other routes. */
     KnownRoutes(ListenerRegistry registry, EventStore store, Duration untakenLimit) {
         this.registry = registry;
         this.untakenLimit = untakenLimit;
@@ -41,22 +40,16 @@ final class KnownRoutes {
         return untakenLimit;
     }
 
-    /** Listeners may be added while events flow. A registry that fails has said its last before. */
+    /**
+     * Returns the current routes, because listeners may be added at runtime. If the registry throws, the routes that
+     * it reported last are used.
+     */
     Set<String> routes() {
         try {
             last = registry.routes().orElse(last);
-        } catch (Throwable e) { // of user code
+        } catch (Throwable e) { // from user code
             trouble.log(Level.ERROR, "The registry cannot list its routes; those of before are used", e);
         }
         return last;
-    }
-
-    /** Whether there is a listener; also if the registry fails, which it will do again in the run. */
-    boolean has(EventEnvelope event) {
-        try {
-            return registry.listenerFor(event.aggregateType(), event.eventType()) != null;
-        } catch (Throwable e) { // of user code
-            return true;
-        }
     }
 }

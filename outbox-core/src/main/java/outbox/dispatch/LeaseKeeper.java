@@ -1,7 +1,8 @@
 package outbox.dispatch;
 
-import outbox.internal.QuietLog;
+import outbox.internal.Loop;
 import outbox.internal.SqlErrors;
+import outbox.internal.ThrottledLog;
 import outbox.spi.Claim;
 import outbox.spi.SafeLogger;
 
@@ -12,21 +13,23 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ThreadFactory;
 
 /**
- * Keeps the leases of everything a dispatcher holds, queued or running, and watches the time limit of listeners. One thread; it is the last to stop, so that nothing loses its
- * lease during a slow shutdown.
+ * Renews the leases of all events that a dispatcher holds, queued or running, and checks the time limits of
+ * listeners. It has one thread. That thread stops last, so that no event loses its lease during a slow shutdown.
  */
-final class LeaseKeeper implements Runnable {
+final class LeaseKeeper {
 
-    /** Told what the keeper found out about a delivery. */
+    /** Receives the findings of the keeper. */
     interface Listener {
-        /** Another node may have the event by now. */
+        /** Another node may have claimed the event. */
         void leaseLost(Delivery delivery);
 
-        /** A listener is not waited for any longer: its attempt has failed, and its event may be delivered again. */
+        /**
+         * The dispatcher no longer waits for this listener: the attempt has failed, and the event may
+         * be delivered again.
+         */
         void stuck(Delivery delivery, String why);
 
         void tick();
@@ -35,78 +38,65 @@ final class LeaseKeeper implements Runnable {
     private static final Logger LOG = SafeLogger.of(LeaseKeeper.class);
     private static final Duration LONGEST_TICK = Duration.ofSeconds(1);
     private static final int MAX_PORTION = 1000;
-    private static final int MAX_SEARCH = 30; // refusals without a success: then it is not about single rows
+    // number of refusals without a success after which single rows are not the cause
+    private static final int MAX_SEARCH = 30;
     private static final Duration SHORTEST_TICK = Duration.ofMillis(10);
 
-    /**
-     * How long a listener that was interrupted may take to end, on a busy machine too, before its worker is replaced.
-     */
+    /** How long an interrupted listener may take to end before its worker is replaced. Allows for a busy machine. */
     private static final Duration REACTION = Duration.ofSeconds(2);
 
     private final ClaimedStore store;
-    private final HeldEvents held;
+    private final InFlightDeliveries held;
     private final Duration shortestLimit;
-    private final Term term;
+    private final LeadershipFence term;
     private final Listener listener;
-    private final QuietLog trouble = new QuietLog(LOG);
-    private final Semaphore signals = new Semaphore(0);
-    private volatile boolean stopped; // the closing thread writes
-    private int refusals; // of this cycle, as long as no portion was renewed; keeper only
-    private boolean renewedSome; // in this cycle; keeper only
-    private volatile long failingSinceNanos; // keeper writes; 0 while renewals succeed
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private final Loop loop;
+    private int refusals; // in this cycle, while no portion was renewed; keeper thread only
+    private boolean renewedSome; // in this cycle; keeper thread only
+    // 0 while renewals succeed; the keeper thread writes it, any thread reads it
+    private volatile long failingSinceNanos;
 
-    LeaseKeeper(ClaimedStore store, HeldEvents held, Duration shortestLimit, Term term, Listener listener) {
+    LeaseKeeper(
+            ClaimedStore store,
+            InFlightDeliveries held,
+            Duration shortestLimit,
+            LeadershipFence term,
+            Listener listener,
+            ThreadFactory threads) {
         this.store = store;
         this.held = held;
         this.shortestLimit = shortestLimit;
         this.term = term;
         this.listener = listener;
+        this.loop = new Loop("lease keeper", threads, Loop.Step.every(() -> tick().toNanos(), this::cycle));
+    }
+
+    void start() {
+        loop.start();
     }
 
     void stop() {
-        stopped = true;
-        wake();
+        loop.stop();
     }
 
-    /** Makes the next cycle come at once. */
+    /** Starts the next cycle at once. */
     void wake() {
-        signals.release();
+        loop.wake();
     }
 
-    /** False when leases could not be renewed for half their length: then nothing more should be claimed. */
+    /** Returns false if no lease could be renewed for half a lease. Then no more events should be claimed. */
     boolean isHealthy() {
         long since = failingSinceNanos;
         return since == 0 || System.nanoTime() - since < store.lease().toNanos() / 2;
     }
 
-    @Override
-    public void run() {
-        while (!isStopped()) {
-            cycle();
-        }
-    }
-
-    private boolean isStopped() {
-        try {
-            if (signals.tryAcquire(tick().toNanos(), TimeUnit.NANOSECONDS)) {
-                signals.drainPermits();
-            }
-        } catch (InterruptedException e) { // left behind by a metrics exporter, say; the keeper ends by stop
-            LOG.log(Level.DEBUG, "Interrupt ignored", e);
-        }
-        return stopped;
-    }
-
     private void cycle() {
-        try {
-            watchTimeLimits();
-            if (term.isLeader()) { // else the events are the next leader's
-                renewLeases();
-            }
-            listener.tick();
-        } catch (RuntimeException | Error e) {
-            trouble.log(Level.ERROR, "The lease keeper failed; it goes on", e);
+        watchTimeLimits();
+        if (term.isLeader()) { // otherwise the events belong to the next leader
+            renewLeases();
         }
+        listener.tick();
     }
 
     private Duration tick() {
@@ -139,18 +129,18 @@ final class LeaseKeeper implements Runnable {
         }
     }
 
-    /** A delivery with the claim that it had when it was found due for renewal. */
+    /** A delivery with the claim that it had when its renewal became due. */
     private record Due(Delivery delivery, Claim claim) {
 
-        /** Whether nobody has replaced the claim since: neither a renewal nor our own poller. */
+        /** Whether neither a renewal nor the poller of this dispatcher has replaced the claim since. */
         boolean isCurrent() {
             return claim.equals(delivery.claim());
         }
     }
 
     /**
-     * One statement per token, for up to a thousand: all hot events of this dispatcher share one. A portion that fails
-     * delays no other.
+     * Renews with one statement per token for up to a thousand events. All hot events of this dispatcher share a
+     * token. A portion that fails does not delay the others.
      */
     private void renewLeases() {
         Duration soon = store.lease().multipliedBy(2).dividedBy(3);
@@ -180,7 +170,7 @@ final class LeaseKeeper implements Runnable {
         }
     }
 
-    /** False if no lease of the portion could be renewed. */
+    /** Returns false if no lease of the portion could be renewed. */
     private boolean renewPortion(List<Due> portion) {
         try {
             try {
@@ -210,7 +200,10 @@ final class LeaseKeeper implements Runnable {
         }
     }
 
-    /** Whose row is locked by a stranger, is still ours: nobody else can claim it either. */
+    /**
+     * Renews leases. An event whose row is locked by another transaction still belongs to this dispatcher, because
+     * no other node can claim it either.
+     */
     private void renew(List<Due> due, boolean passLocked) {
         String token = due.get(0).claim().token();
         Claim renewed = Claim.startingNow(token, store.lease());
@@ -226,9 +219,9 @@ final class LeaseKeeper implements Runnable {
         }
     }
 
-    /** A settled delivery is left to the marker, which may just have written its outcome. */
+    /** Ignores a delivery that has ended: the marker thread may have written its outcome just now. */
     private void lost(Delivery delivery) {
-        if (delivery.state() != Delivery.State.SETTLED) {
+        if (delivery.state() != Delivery.State.ENDED) {
             listener.leaseLost(delivery);
         }
     }

@@ -4,12 +4,12 @@ import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 
-/** How many events may run at a time, and how many may start per time, on one dispatcher. Immutable. */
+/** How many events may run concurrently, and how many may start per period, on one dispatcher. Immutable. */
 public final class Limit {
 
     private static final Duration LONGEST = Duration.ofDays(1);
 
-    /** A rate as a bucket of tokens: one per event, filled evenly. */
+    /** A rate as a token bucket: one token per event, filled evenly. */
     record Rate(int events, Duration per, int burst) {}
 
     private final int concurrency;
@@ -20,7 +20,7 @@ public final class Limit {
         this.rate = rate;
     }
 
-    /** At most so many events at a time; each event of a batch counts. */
+    /** Limits the number of concurrent events. Each event of a batch counts. */
     public static Limit concurrency(int most) {
         if (most < 1) {
             throw new IllegalArgumentException("concurrency must be at least 1: " + most);
@@ -28,12 +28,18 @@ public final class Limit {
         return new Limit(most, null);
     }
 
-    /** At most so many events start per time, evenly spread; after a quiet time up to {@code events} at once. */
+    /**
+     * Limits the number of events that start per period, spread evenly. After an idle time, up to {@code events} may
+     * start at once.
+     */
     public static Limit rate(int events, Duration per) {
         return rate(events, per, events);
     }
 
-    /** At most so many events start per time, evenly spread; after a quiet time up to {@code burst} at once. */
+    /**
+     * Limits the number of events that start per period, spread evenly. After an idle time, up to {@code burst} may
+     * start at once.
+     */
     public static Limit rate(int events, Duration per, int burst) {
         if (events < 1 || burst < 1) {
             throw new IllegalArgumentException("events and burst must be at least 1: " + events + " and " + burst);
@@ -47,7 +53,7 @@ public final class Limit {
         return new Limit(Integer.MAX_VALUE, new Rate(events, per, burst));
     }
 
-    /** The same rate with a bound on how many run at a time. */
+    /** Returns the same rate with a limit on concurrent events. */
     public Limit andConcurrency(int most) {
         return new Limit(concurrency(most).concurrency, rate);
     }

@@ -2,7 +2,7 @@ package outbox.dispatch;
 
 import outbox.OutboxException;
 
-/** Carries an {@link Error} of a listener to interceptors, which take an {@link Exception}. */
+/** Passes an {@link Error} of a listener to interceptors, which accept only an {@link Exception}. */
 public final class ListenerErrorException extends OutboxException {
 
     private static final long serialVersionUID = 1L;

@@ -9,7 +9,10 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What interceptors opened on the thread of a listener for the time of its call; closed in reverse order. */
+/**
+ * The objects that interceptors opened on the thread of a listener for the duration of its call. They are closed
+ * in reverse order.
+ */
 final class ListenerScopes {
 
     private static final Logger LOG = SafeLogger.of(ListenerScopes.class);

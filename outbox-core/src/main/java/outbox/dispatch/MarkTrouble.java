@@ -1,15 +1,18 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.ErrorLine;
 
 import java.time.Duration;
 
-/** Since when no outcome could be written. Thread-safe. */
+/** How long writing outcomes has been failing, and why. Thread-safe. */
 final class MarkTrouble {
 
     private @Nullable Long sinceNanos; // guarded by this
+    private @Nullable String error; // error of the last write; guarded by this
 
-    synchronized void begin() {
+    synchronized void begin(Throwable why) {
+        error = ErrorLine.of(why);
         if (sinceNanos == null) {
             sinceNanos = System.nanoTime();
         }
@@ -17,9 +20,15 @@ final class MarkTrouble {
 
     synchronized void end() {
         sinceNanos = null;
+        error = null;
     }
 
-    /** Null while there is none. */
+    /** Returns null if the last write succeeded. */
+    synchronized @Nullable String error() {
+        return error;
+    }
+
+    /** Returns null if the last write succeeded. */
     synchronized @Nullable Duration lasts() {
         return sinceNanos == null ? null : Duration.ofNanos(System.nanoTime() - sinceNanos);
     }

@@ -1,6 +1,6 @@
 package outbox.dispatch;
 
-/** Names that a person gives to parts of a protection. */
+/** Checks names of breakers, limits and listeners. */
 final class Names {
 
     private Names() {}

@@ -2,7 +2,8 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.OrderLane.Waiting;
-import outbox.internal.QuietLog;
+import outbox.internal.Loop;
+import outbox.internal.ThrottledLog;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
 import outbox.spi.Mark;
@@ -21,94 +22,109 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Lets an ordered event start only when the events of its aggregate that were written before it are terminal, whichever path brought it.
+ * Lets an ordered event start only when all earlier events of its aggregate are terminal, no matter which
+ * path brought it.
  *
- * <p>One thread asks the database about all events that arrived since it asked last, in one statement. The answer names the nearest unfinished event before each one. Without such
- * a blocker the event is ready. If this dispatcher has the blocker, the event waits behind it and becomes ready when the blocker's outcome is committed; nothing more is asked,
- * because the blocker itself only started when everything before it was terminal. If another node has the blocker, the database is asked again, less and less often, and after a
- * while the event is given back, for a poller to take when its time has come. Business transactions of one aggregate are serialised, so no event appears before one that was seen,
- * and a late commit delays its own aggregate only.
+ * <p>One thread queries the database about all events that arrived since its last query, in one statement. The
+ * result names the nearest unfinished event before each of them, its blocker. An event without a blocker is ready.
+ * If this dispatcher holds the blocker, the event waits behind it and becomes ready when the outcome of the blocker
+ * is committed. This needs no further query, because the blocker itself started only when everything before it was
+ * terminal. If another node holds the blocker, the query is repeated with growing pauses. After a while the event is
+ * released, so that a poller claims it later. Business transactions of one aggregate must be serialised. Then no
+ * event can appear before an event that was already seen, and a late commit delays only its own aggregate.
  *
  * <pre>
- *  accepted ─▶ arrivals ─▶ asked ─┬─ no blocker ─────────▶ queue ─▶ worker ─▶ marked
- *                 ▲               ├─ we have the blocker ▶ lane ◀── ready when it is marked terminal ──┘
- *                 └── ask again ──┴─ another node has it ▶ lane ──▶ given back after a while
+ *  accepted ─▶ arrivals ─▶ query ─┬─ no blocker ───────────────▶ queue ─▶ worker ─▶ marked
+ *                 ▲               ├─ this node has the blocker ▶ lane ◀─ ready when it is terminal ─┘
+ *                 └─ query again ─┴─ another node has it ──────▶ lane ─▶ released after a while
  * </pre>
  *
- * <p>Everything mutable is guarded by this object's lock, under which the queues' lock may be taken, but neither user code nor the database is called. What waits here keeps its
- * room in the queues and its lease, so it is bounded and stays ours.
+ * <p>The lock of this object guards all mutable fields, except those of the loop thread. Code that holds it may take
+ * the lock of the queues, but calls neither user code nor the database. Waiting events keep their room in the queues
+ * and their lease. So their number is limited, and no other node claims them.
  */
-final class OrderGate implements Runnable {
+final class OrderGate implements Loop.Step {
 
-    /** What the gate needs of its dispatcher. */
+    /** Receives the deliveries that leave the gate. */
     interface Outlet {
         /** The delivery may run. */
         void ready(Delivery delivery);
 
-        /** The delivery leaves the gate without being ready: frees its room. */
-        void drop(Delivery delivery);
+        /** The delivery leaves the gate without being ready. Frees its room. */
+        void unreserve(Delivery delivery);
 
-        /** The event is for another time or node. */
-        void giveBack(Delivery delivery);
+        /** Releases the event, so that another node or a later poll claims it. */
+        boolean releaseQueued(Delivery delivery);
 
-        /** The event is not in the table any more. */
-        void vanished(Delivery delivery);
+        /** The event is no longer in the table. */
+        boolean loseQueued(Delivery delivery, String why);
 
-        /** The event ends DEAD without a run. */
-        void park(Delivery delivery, Mark mark);
+        /** Writes an outcome for an event that did not run. */
+        void markQueued(Delivery delivery, Mark mark);
     }
 
     private static final Logger LOG = SafeLogger.of(OrderGate.class);
     private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(250);
-    private static final Duration LINGER = Duration.ofMillis(10); // under load: asking about more at a time costs less
+    // under load: one query about more events costs less
+    private static final Duration LINGER = Duration.ofMillis(10);
     private static final Duration PATIENCE = Duration.ofSeconds(2);
     private static final int MAX_ASKED = 1000;
-    private static final int MAX_LANE = 100; // what is beyond waits in the table: other aggregates need the room
+    // further events wait in the table, because other aggregates need the room
+    private static final int MAX_LANE = 100;
 
     private final ClaimedStore store;
     private final Ordering ordering;
     private final Outlet outlet;
-    private final QuietLog trouble = new QuietLog(LOG);
-    private final CountDownLatch ended = new CountDownLatch(1);
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private final Loop loop;
     private final Map<OrderLane.Key, OrderLane> lanes = new HashMap<>();
-    private final List<Waiting> arrivals = new ArrayList<>(); // to be asked about
-    private final Set<Waiting> strays = new HashSet<>(); // in a lane, behind an event that we do not have
+    private final List<Waiting> arrivals = new ArrayList<>(); // events to query next
+    // events in a lane whose blocker this dispatcher does not hold
+    private final Set<Waiting> strays = new HashSet<>();
     private final Set<Long> finishedWhileAsking = new HashSet<>();
     private boolean asking;
     private boolean closed;
-    private Duration pause = FIRST_PAUSE; // after a question without an answer; the gate's thread only
+    private Duration pause = FIRST_PAUSE; // pause after a failed query; loop thread only
+    private long failedUntilNanos; // end of that pause; loop thread only
+    private boolean failed; // whether the last query failed; loop thread only
 
-    OrderGate(ClaimedStore store, Ordering ordering, Outlet outlet) {
+    OrderGate(ClaimedStore store, Ordering ordering, Outlet outlet, ThreadFactory threads) {
         this.store = store;
         this.ordering = ordering;
         this.outlet = outlet;
+        this.loop = new Loop("order gate", threads, this);
+    }
+
+    void start() {
+        loop.start();
     }
 
     boolean appliesTo(Delivery delivery) {
         return ordering.appliesTo(delivery.envelope());
     }
 
-    /** Takes a delivery that has its room in the queues. */
+    /** Adds a delivery that has its room in the queues. */
     void add(Delivery delivery) {
         synchronized (this) {
             if (!closed) {
                 arrivals.add(new Waiting(delivery));
-                notifyAll();
+                if (arrivals.size() == 1) {
+                    loop.signal();
+                }
                 return;
             }
         }
-        outlet.drop(delivery);
-        outlet.giveBack(delivery);
+        outlet.unreserve(delivery);
+        outlet.releaseQueued(delivery);
     }
 
-    /** Lets nothing more pass; what waits is given back. */
+    /** Closes the gate and releases the waiting events. */
     void close() {
         List<Waiting> left;
         synchronized (this) {
@@ -117,22 +133,22 @@ final class OrderGate implements Runnable {
             arrivals.clear();
             lanes.values().forEach(lane -> left.addAll(lane.takeBehind(0)));
             strays.clear();
-            notifyAll();
         }
-        giveBack(left);
+        loop.stop();
+        release(left);
     }
 
     boolean awaitEnd(Duration patience) throws InterruptedException {
-        return ended.await(patience.toNanos(), TimeUnit.NANOSECONDS);
+        return loop.awaitEnd(patience);
     }
 
-    /** The outcome of an event is in the database for sure, or its claim was not found there. */
+    /** Called when the outcome of an event is committed, or when its claim was not found in the database. */
     void marked(Delivery delivery, Mark mark, boolean found) {
         if (delivery.number() <= 0) {
             return;
         }
         if (!found) {
-            gone(delivery);
+            remove(delivery);
             return;
         }
         switch (mark.status()) {
@@ -141,15 +157,17 @@ final class OrderGate implements Runnable {
                 switch (ordering.whenDead()) {
                     case SKIP -> finished(delivery);
                     case PARK -> leaveBehind(delivery).forEach(one -> park(one.delivery(), delivery.number()));
-                    case BLOCK -> giveBack(leaveBehind(delivery));
+                    case BLOCK -> release(leaveBehind(delivery));
                 }
             }
-            default -> giveBack(leaveBehind(delivery)); // until its next attempt
+            default -> release(leaveBehind(delivery)); // until its next attempt
         }
     }
 
-    /** This dispatcher has nothing more to do with the delivery; whether its event is terminal is for the database to say. */
-    synchronized void gone(Delivery delivery) {
+    /**
+     * Removes a delivery that this dispatcher no longer holds. A new query finds out whether its event is terminal.
+     */
+    synchronized void remove(Delivery delivery) {
         OrderLane lane = laneOf(delivery);
         if (lane == null) {
             return;
@@ -157,7 +175,7 @@ final class OrderGate implements Runnable {
         Waiting waiting = lane.leave(delivery);
         if (waiting != null) {
             strays.remove(waiting);
-            outlet.drop(delivery);
+            outlet.unreserve(delivery);
         }
         askAgain(lane.takeDirectlyBehind(delivery.number()));
         forgetIfEmpty(delivery, lane);
@@ -177,11 +195,11 @@ final class OrderGate implements Runnable {
         if (!some.isEmpty()) {
             strays.removeAll(some);
             arrivals.addAll(some);
-            notifyAll();
+            loop.signal();
         }
     }
 
-    /** Takes out the delivery and everything behind it. */
+    /** Removes the delivery and everything behind it. Returns the deliveries behind it. */
     private synchronized List<Waiting> leaveBehind(Delivery delivery) {
         OrderLane lane = laneOf(delivery);
         if (lane == null) {
@@ -194,7 +212,7 @@ final class OrderGate implements Runnable {
         return behind;
     }
 
-    /** The first that waited for it is ready, the others wait for that one. */
+    /** Makes the first event that waited for this one ready. The others then wait for that event. */
     private synchronized void finished(Delivery delivery) {
         if (asking) {
             finishedWhileAsking.add(delivery.number());
@@ -215,14 +233,17 @@ final class OrderGate implements Runnable {
         forgetIfEmpty(delivery, lane);
     }
 
-    /** One whose lease is lost just now passes too: no worker will start it, and {@link #gone} asks again about those behind it. */
+    /**
+     * Lets the delivery pass, also if its lease has just been lost: no worker will start it, and {@link #remove}
+     * queries again for the events behind it.
+     */
     private void pass(OrderLane lane, Delivery delivery) {
         lane.pass(delivery);
         outlet.ready(delivery);
     }
 
-    private void giveBack(List<Waiting> some) {
-        some.forEach(one -> letOut(one.delivery(), outlet::giveBack));
+    private void release(List<Waiting> some) {
+        some.forEach(one -> letOut(one.delivery(), outlet::releaseQueued));
     }
 
     private void park(Delivery delivery, long dead) {
@@ -231,155 +252,124 @@ final class OrderGate implements Runnable {
                 delivery.token(),
                 false,
                 "Parked: event number " + dead + " of the same aggregate is dead. Find out why, then replay both.");
-        letOut(delivery, parked -> outlet.park(parked, mark));
+        letOut(delivery, parked -> outlet.markQueued(parked, mark));
     }
 
-    /** What fails with one delivery must not keep the others. */
+    /** A failure with one delivery must not stop the others. */
     private void letOut(Delivery delivery, Consumer<Delivery> exit) {
         try {
-            outlet.drop(delivery);
+            outlet.unreserve(delivery);
             exit.accept(delivery);
         } catch (Throwable e) {
             trouble.log(Level.ERROR, "Event " + delivery.eventId() + " left the order gate with a failure", e);
         }
     }
 
+    /** Queries the positions of events that arrived, and of strays that are due. */
     @Override
     public void run() {
-        boolean open = true;
-        try {
-            while (open) {
-                open = askNext();
-            }
-        } finally {
-            ended.countDown();
+        failed = false;
+        List<Waiting> asked = nextToAsk();
+        if (asked.isEmpty()) {
+            return;
         }
-    }
-
-    /** Whatever fails here, the gate goes on: what waits has no other way out. False when closed. */
-    private boolean askNext() {
-        try {
-            List<Waiting> asked = nextToAsk();
-            if (asked.isEmpty()) {
-                return false;
-            }
-            Map<String, Position> positions = positions(asked);
-            if (positions != null) {
-                decide(asked, positions);
-                linger(asked.size());
-            }
-        } catch (Throwable e) {
-            trouble.log(Level.ERROR, "The order gate failed; it goes on", e);
-            LockSupport.parkNanos(FIRST_PAUSE.toNanos());
-        }
-        return true;
-    }
-
-    /** Null, after a pause, if the database did not answer. */
-    private @Nullable Map<String, Position> positions(List<Waiting> asked) {
+        Map<String, Position> positions;
         try {
             List<String> eventIds =
                     asked.stream().map(one -> one.delivery().eventId()).toList();
-            Map<String, Position> positions = Objects.requireNonNull(store.positions(eventIds, ordering));
-            pause = FIRST_PAUSE;
-            return positions;
+            positions = Objects.requireNonNull(store.positions(eventIds, ordering));
         } catch (RuntimeException | Error e) {
             trouble.log(Level.ERROR, "Cannot read the order of events; trying again", e);
-            later(asked);
-            return null;
+            askLater(asked);
+            return;
         }
-    }
-
-    private static void linger(int asked) {
-        if (asked > 1) {
+        pause = FIRST_PAUSE;
+        decide(asked, positions);
+        if (asked.size() > 1) {
             LockSupport.parkNanos(LINGER.toNanos());
         }
     }
 
-    /** Waits for arrivals, or for the time to ask again; empty when closed. */
+    @Override
+    public long pauseNanos() {
+        if (failed) {
+            return failedUntilNanos - System.nanoTime();
+        }
+        synchronized (this) {
+            long left = arrivals.isEmpty() ? LONGEST_PAUSE.toNanos() : 0;
+            long now = System.nanoTime();
+            for (Waiting one : strays) {
+                left = Math.min(left, one.askNanos() - now);
+            }
+            return left;
+        }
+    }
+
     private synchronized List<Waiting> nextToAsk() {
-        asking = false;
         finishedWhileAsking.clear();
+        collectDueStrays();
         List<Waiting> asked = new ArrayList<>();
-        while (!closed && asked.isEmpty()) {
-            long pause = collectDueStrays();
-            if (arrivals.isEmpty()) {
-                waitFor(pause);
+        List<Waiting> some = arrivals.subList(0, Math.min(MAX_ASKED, arrivals.size()));
+        for (Waiting one : some) {
+            if (one.delivery().state() == Delivery.State.QUEUED) {
+                asked.add(one);
             } else {
-                List<Waiting> some = arrivals.subList(0, Math.min(MAX_ASKED, arrivals.size()));
-                for (Waiting one : some) {
-                    if (one.delivery().state() == Delivery.State.QUEUED) {
-                        asked.add(one);
-                    } else {
-                        outlet.drop(one.delivery()); // its lease was lost
-                    }
-                }
-                some.clear();
+                outlet.unreserve(one.delivery()); // the lease was lost
             }
         }
-        asking = !closed;
+        some.clear();
+        asking = !asked.isEmpty();
         return asked;
     }
 
-    /** Moves strays that are due to the arrivals; answers in how many nanoseconds the next one is. */
-    private long collectDueStrays() {
-        long pause = LONGEST_PAUSE.toNanos();
+    /** Moves strays that are due to the arrivals. */
+    private void collectDueStrays() {
         long now = System.nanoTime();
         for (Iterator<Waiting> i = strays.iterator(); i.hasNext(); ) {
             Waiting one = i.next();
             OrderLane lane = lanes.get(OrderLane.Key.of(one.delivery()));
             if (lane == null || lane.has(one.blocker())) {
-                i.remove(); // it came into our hands after all
+                i.remove(); // this dispatcher holds the blocker now
             } else if (one.askNanos() - now <= 0) {
                 i.remove();
                 lane.leave(one.delivery());
                 forgetIfEmpty(one.delivery(), lane);
                 arrivals.add(one);
-            } else {
-                pause = Math.min(pause, one.askNanos() - now);
             }
-        }
-        return pause;
-    }
-
-    private void waitFor(long nanos) {
-        try {
-            TimeUnit.NANOSECONDS.timedWait(this, Math.max(TimeUnit.MILLISECONDS.toNanos(1), nanos));
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "Interrupt ignored: the gate ends by close", e);
         }
     }
 
     private void decide(List<Waiting> asked, Map<String, Position> positions) {
-        List<Waiting> givenBack = new ArrayList<>();
-        List<Waiting> vanished = new ArrayList<>();
+        List<Waiting> released = new ArrayList<>();
+        List<Waiting> lost = new ArrayList<>();
         Map<Waiting, Long> parked = new HashMap<>();
         synchronized (this) {
             for (Waiting one : asked) {
                 Position position = positions.get(one.delivery().eventId());
                 if (closed) {
-                    givenBack.add(one);
+                    released.add(one);
                 } else if (position == null) {
-                    vanished.add(one);
+                    lost.add(one);
                 } else if (position.deadBefore() > 0 && ordering.whenDead() == WhenDead.PARK) {
                     one.delivery().setNumber(position.number());
                     parked.put(one, position.deadBefore());
                 } else if (!place(one, position)) {
-                    givenBack.add(one);
+                    released.add(one);
                 }
             }
+            asking = false;
         }
-        giveBack(givenBack);
-        vanished.forEach(one -> letOut(one.delivery(), outlet::vanished));
+        release(released);
+        lost.forEach(one -> letOut(one.delivery(), gone -> outlet.loseQueued(gone, "it has no row")));
         parked.forEach((one, dead) -> park(one.delivery(), dead));
     }
 
-    /** Lets the event pass or wait; false if it is neither ready nor worth the wait. */
+    /** Lets the event pass or wait. Returns false if the event must be released instead. */
     private boolean place(Waiting one, Position position) {
         Delivery delivery = one.delivery();
         delivery.setNumber(position.number());
-        if (delivery.state() != Delivery.State.QUEUED) { // lost during the question: nobody may wait for it
-            outlet.drop(delivery);
+        if (delivery.state() != Delivery.State.QUEUED) { // lost during the query; no event may wait for it
+            outlet.unreserve(delivery);
             return true;
         }
         if (position.deadBefore() > 0 && ordering.whenDead() == WhenDead.BLOCK) {
@@ -407,21 +397,18 @@ final class OrderGate implements Runnable {
         return placed;
     }
 
-    /** The database did not answer: asks about the same events again after a pause. */
-    private void later(List<Waiting> asked) {
-        long nanos = pause.toNanos();
+    /** Queries the same events again after a pause, because the query failed. */
+    private void askLater(List<Waiting> asked) {
+        failed = true;
+        failedUntilNanos = System.nanoTime() + pause.toNanos();
         pause = OrderLane.shorter(pause.multipliedBy(2), PATIENCE);
         synchronized (this) {
+            asking = false;
             if (!closed) {
                 arrivals.addAll(0, asked);
-                asking = false;
-                long end = System.nanoTime() + nanos;
-                for (long left = nanos; left > 0 && !closed; left = end - System.nanoTime()) {
-                    waitFor(left);
-                }
                 return;
             }
         }
-        giveBack(asked);
+        release(asked);
     }
 }

@@ -9,10 +9,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What a dispatcher has of one aggregate: events that passed the order gate and are not marked yet, and events that wait behind another. Guarded by the gate's lock. */
+/**
+ * The events of one aggregate that a dispatcher holds: events that passed the order gate and are not marked yet, and
+ * events that wait behind another one. Guarded by the lock of the gate.
+ */
 final class OrderLane {
 
-    /** Names an aggregate. */
+    /** Identifies an aggregate. */
     record Key(String aggregateType, @Nullable String aggregateId) {
 
         static Key of(Delivery delivery) {
@@ -26,7 +29,7 @@ final class OrderLane {
 
         private final Delivery delivery;
         private final long sinceNanos = System.nanoTime();
-        private long blocker; // number of the event before it
+        private long blocker; // sequence number of the event that it waits for
         private int asked;
         private long askNanos;
 
@@ -51,7 +54,7 @@ final class OrderLane {
             return System.nanoTime() - sinceNanos > patience.toNanos();
         }
 
-        /** Doubles the pause each time. */
+        /** Sets the time of the next query. The pause doubles each time. */
         void askLater(Duration first, Duration longest) {
             Duration pause = shorter(first.multipliedBy(1L << Math.min(asked++, 20)), longest);
             askNanos = System.nanoTime() + pause.toNanos();
@@ -63,8 +66,8 @@ final class OrderLane {
     }
 
     private final TreeMap<Long, Waiting> waiting = new TreeMap<>(); // by number
-    private final Map<Long, Delivery> passed =
-            new HashMap<>(); // by number; one, unless the business does not serialise
+    // by number; contains one event, unless business transactions of the aggregate are not serialised
+    private final Map<Long, Delivery> passed = new HashMap<>();
 
     void add(Waiting one) {
         waiting.put(one.delivery.number(), one);
@@ -74,7 +77,7 @@ final class OrderLane {
         passed.put(delivery.number(), delivery);
     }
 
-    /** Takes the delivery out; answers it if it was waiting. */
+    /** Removes the delivery. Returns it if it was waiting, otherwise null. */
     @Nullable
     Waiting leave(Delivery delivery) {
         passed.remove(delivery.number(), delivery);
@@ -82,7 +85,7 @@ final class OrderLane {
         return one != null && one.delivery == delivery ? waiting.remove(delivery.number()) : null;
     }
 
-    /** Takes out, in order, what waits for the event with this number. */
+    /** Removes and returns, in order, the events that wait for the event with this number. */
     List<Waiting> takeDirectlyBehind(long number) {
         List<Waiting> found = waiting.tailMap(number, false).values().stream()
                 .filter(one -> one.blocker == number)
@@ -91,7 +94,7 @@ final class OrderLane {
         return new ArrayList<>(found);
     }
 
-    /** Takes out, in order, everything that waits and comes after this number. */
+    /** Removes and returns, in order, all waiting events after this number. */
     List<Waiting> takeBehind(long number) {
         Map<Long, Waiting> after = waiting.tailMap(number, false);
         List<Waiting> found = new ArrayList<>(after.values());
@@ -99,7 +102,7 @@ final class OrderLane {
         return found;
     }
 
-    /** Whether the event with this number is in our hands. */
+    /** Whether this dispatcher holds the event with this number. */
     boolean has(long number) {
         return passed.containsKey(number) || waiting.containsKey(number);
     }

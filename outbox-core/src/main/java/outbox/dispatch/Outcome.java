@@ -4,12 +4,12 @@ import outbox.model.EventStatus;
 import outbox.spi.Mark;
 
 /**
- * What the marker writes for an event, and what it knows from tries before.
+ * An outcome that the marker writes for an event, with the results of earlier tries.
  *
- * @param repeated whether a try before may have been written, though it failed; then it must be the same try again,
- *     under the same claim
- * @param refusals how often the database refused it alone
- * @param writesBefore how many groups the marker had written when it was refused first
+ * @param repeated whether an earlier try failed but may have been written; then the same try is repeated under
+ *     the same claim
+ * @param refusals how often the database refused this outcome alone
+ * @param writesBefore how many groups the marker had written when this outcome was first refused
  */
 record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
 
@@ -18,7 +18,10 @@ record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
 
         String eventId();
 
-        /** Whether somebody waits for it: for the key, the next attempt, the dead event or the released event. */
+        /**
+         * Whether something waits for this write: a deduplication key, the next attempt, or a dead
+         * or released event.
+         */
         boolean isAwaited();
     }
 
@@ -36,7 +39,7 @@ record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
         }
     }
 
-    /** No outcome: the event is as if it had never been claimed. */
+    /** No outcome: the event becomes as if it had never been claimed. */
     record Released(Release release) implements What {
 
         @Override
@@ -58,7 +61,7 @@ record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
         return what.eventId();
     }
 
-    /** The claim may have been replaced since the outcome was decided. */
+    /** Returns the outcome with the current token, because the claim may have been replaced since the decision. */
     Outcome underCurrentClaim() {
         return what instanceof Marked marked && !repeated
                 ? with(new Marked(
@@ -68,8 +71,9 @@ record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
     }
 
     /**
-     * Whether our own poller has claimed the event anew since this outcome was tried. Then it is still ours to write,
-     * unless it is a RETRY that may have been written: the new claim may be that of the next attempt.
+     * Whether the poller of this dispatcher has claimed the event again since this outcome was tried. Then the
+     * outcome can still be written. The exception is a RETRY that may have been written already, because the new
+     * claim may belong to the next attempt.
      */
     boolean isClaimedAnew() {
         return what instanceof Marked marked
@@ -77,7 +81,7 @@ record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
                 && !(repeated && marked.mark().status() == EventStatus.RETRY);
     }
 
-    /** The first try under another claim. */
+    /** Returns the outcome as a first try under another claim. */
     Outcome firstTry() {
         return new Outcome(what, false, refusals, writesBefore);
     }
@@ -86,7 +90,7 @@ record Outcome(What what, boolean repeated, int refusals, long writesBefore) {
         return new Outcome(other, repeated, refusals, writesBefore);
     }
 
-    /** After a try whose outcome is unknown. */
+    /** Returns the outcome after a try with an unknown result. */
     Outcome again() {
         return new Outcome(what, true, refusals, writesBefore);
     }

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
+import outbox.registry.ListenerRegistry;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
 import outbox.spi.SafeLogger;
@@ -13,7 +14,7 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.function.BiFunction;
 
-/** Decides what becomes of an event after a run: DONE, RETRY after a while, or DEAD. */
+/** Decides the outcome of a run: DONE, RETRY after a delay, or DEAD. */
 final class OutcomePolicy {
 
     private static final Logger LOG = SafeLogger.of(OutcomePolicy.class);
@@ -22,30 +23,31 @@ final class OutcomePolicy {
     private final RetryPolicy retryPolicy;
     private final int maxAttempts;
     private final RetryRules rules;
-    private final ListenerNames names;
+    private final ListenerRegistry registry;
     private final BiFunction<EventEnvelope, Throwable, String> errorText;
 
-    OutcomePolicy(RetryPolicy retryPolicy, int maxAttempts, RetryRules rules, ListenerNames names) {
-        this(retryPolicy, maxAttempts, rules, names, ErrorText::of);
+    OutcomePolicy(RetryPolicy retryPolicy, int maxAttempts, RetryRules rules, ListenerRegistry registry) {
+        this(retryPolicy, maxAttempts, rules, registry, ErrorText::of);
     }
 
     OutcomePolicy(
             RetryPolicy retryPolicy,
             int maxAttempts,
             RetryRules rules,
-            ListenerNames names,
+            ListenerRegistry registry,
             BiFunction<EventEnvelope, Throwable, String> errorText) {
         this.retryPolicy = retryPolicy;
         this.maxAttempts = maxAttempts;
         this.rules = rules;
-        this.names = names;
+        this.registry = registry;
         this.errorText = errorText;
     }
 
     /**
-     * The outcome of a run.
+     * Returns the outcome of a run.
      *
-     * @param uncountedWait the wait before the next try if the destination is to blame, not the event; null otherwise
+     * @param uncountedWait the wait before a retry that costs no attempt, if the destination caused the
+     *     failure; otherwise null
      */
     Mark outcome(Delivery delivery, @Nullable Throwable failure, @Nullable Duration uncountedWait) {
         String eventId = delivery.eventId();
@@ -78,18 +80,21 @@ final class OutcomePolicy {
     private String errorOf(Delivery delivery, Throwable failure) {
         try {
             return ErrorText.clean(errorText.apply(delivery.envelope(), failure));
-        } catch (Throwable e) { // Errors too: the listener has run, and its attempt must count
+        } catch (Throwable e) { // also an Error: the listener has run, and its attempt must count
             LOG.log(Level.ERROR, "The error of event " + delivery.eventId() + " could not be described", e);
             return failure.getClass().getName();
         }
     }
 
-    /** Whether runs that ended with their process have used up all attempts. */
+    /** Whether all attempts are used up by recorded runs during which the process ended. */
     boolean isExhausted(Delivery delivery) {
         return delivery.attempts() >= maxAttempts(delivery, null);
     }
 
-    /** Whether a crash during the next run of this suspect may cost more than its first attempt: then it must be alone, so that the crash is its own. */
+    /**
+     * Whether a crash during the next run of this suspect may cost more than its first attempt. Then the suspect
+     * must run alone, so that no other event can have caused the crash.
+     */
     boolean mustRunAlone(Delivery delivery) {
         int most = maxAttempts(delivery, null);
         int attempts = delivery.attempts();
@@ -102,7 +107,8 @@ final class OutcomePolicy {
                 delivery.token(),
                 false,
                 "The process ended, or lost its lease, during " + delivery.attempts()
-                        + " recorded runs of this event's listener. Find out what the listener does to the process, then replay the event.");
+                        + " recorded runs of this event's listener. Find out what the listener does to the "
+                        + "process, then replay the event.");
     }
 
     private int maxAttempts(Delivery delivery, @Nullable Throwable failure) {
@@ -112,7 +118,7 @@ final class OutcomePolicy {
     }
 
     private @Nullable String listenerOf(Delivery delivery) {
-        return rules.needListenerName() ? names.of(delivery.envelope()) : null;
+        return rules.needListenerName() ? Route.of(delivery, registry).name() : null;
     }
 
     private Duration delayAfter(Delivery delivery, Throwable failure) {
@@ -121,13 +127,13 @@ final class OutcomePolicy {
                     failure, listenerOf(delivery), delivery.envelope().eventType());
             long millis = (rule == null ? retryPolicy : rule).computeDelayMs(delivery.attempt());
             return Duration.ofMillis(Math.max(0, Math.min(millis, LONGEST_DELAY.toMillis())));
-        } catch (Throwable e) { // Errors too: the listener has run, and its attempt must count
+        } catch (Throwable e) { // also an Error: the listener has run, and its attempt must count
             LOG.log(Level.ERROR, "The retry policy failed for event " + delivery.eventId() + "; it waits a minute", e);
             return Duration.ofMinutes(1);
         }
     }
 
-    /** What is not counted must not spin. */
+    /** Enforces a minimum delay, because an uncounted retry without a delay would loop. */
     private static Duration uncounted(Duration delay) {
         Duration shortest = RetryLaterException.SHORTEST_UNCOUNTED;
         return delay.compareTo(shortest) < 0 ? shortest : bounded(delay);

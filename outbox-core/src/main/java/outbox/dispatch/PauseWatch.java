@@ -1,7 +1,7 @@
 package outbox.dispatch;
 
 import outbox.admin.Pause;
-import outbox.internal.QuietLog;
+import outbox.internal.ThrottledLog;
 import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
@@ -11,8 +11,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads what is paused, every second, and where there is no table for it, looks for one every minute. What cannot be read stays as it was, and until it was read once, everything is paused: a
- * node that is started while the database is away must not deliver what an operator has stopped. Called by one thread at a time.
+ * Reads the pauses every second. If there is no table for pauses, checks every minute whether one exists. If the
+ * read fails, the last known pauses stay in effect. Before the first successful read, everything is paused: a node
+ * that starts while the database is down must not deliver events that an operator has paused. Called by one thread
+ * at a time.
  */
 final class PauseWatch {
 
@@ -22,9 +24,10 @@ final class PauseWatch {
 
     private final ClaimedStore store;
     private final Admission admission;
-    private final QuietLog trouble = new QuietLog(LOG);
-    private long nextNanos; // the keeper's, after the dispatcher was built, as the next
-    private boolean known; // it was read once
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private long nextNanos; // the building thread writes it first, then only the keeper thread uses it
+    // whether one read succeeded; the building thread writes it first, then only the keeper thread uses it
+    private boolean known;
 
     PauseWatch(ClaimedStore store, Admission admission) {
         this.store = store;

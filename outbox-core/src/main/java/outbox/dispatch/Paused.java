@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What is paused, as last read from the table. */
+/** The pauses, as last read from the table. */
 record Paused(List<Pause> all, boolean everything, Set<String> types, Set<String> listeners) {
 
     static final Paused NOTHING = of(List.of());
 
-    /** Before the table was read: whatever is paused stays so. */
+    /** Before the first read: everything counts as paused. */
     static final Paused UNKNOWN = new Paused(List.of(), true, Set.of(), Set.of());
 
     static Paused of(List<Pause> pauses) {
@@ -34,7 +34,7 @@ record Paused(List<Pause> all, boolean everything, Set<String> types, Set<String
         return all.isEmpty() && !everything;
     }
 
-    /** Whether something that was paused before is no longer. */
+    /** Whether something that was paused before is no longer paused. */
     boolean resumesSomeOf(Paused before) {
         return before.everything && !everything
                 || !types.containsAll(before.types)

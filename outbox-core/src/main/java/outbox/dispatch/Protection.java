@@ -14,10 +14,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What stands between events and their destinations: circuit breakers and limits, per event type, listener or tenant. Everything that applies to an event applies: it starts when all
- * of them let it. What has to wait holds no worker; a few wait in memory, the rest in the table. Immutable.
+ * Circuit breakers and limits that protect destinations, per event type, listener or tenant. An event starts only
+ * when all breakers and limits that apply to it allow it. A waiting event holds no worker. A few events wait in
+ * memory, the others in the table. Immutable.
  *
- * <p>Listeners go by their name: {@link outbox.EventListener#listenerName}, or {@code aggregateType:eventType}. Limits are those of one dispatcher.
+ * <p>A listener is identified by its name: {@link outbox.EventListener#listenerName}, or
+ * {@code aggregateType:eventType}. A limit applies to one dispatcher.
  */
 public final class Protection {
 
@@ -41,7 +43,7 @@ public final class Protection {
         nanoTime = builder.nanoTime;
     }
 
-    /** No breakers, no limits. */
+    /** Returns a protection without breakers and limits. */
     public static Protection none() {
         return NONE;
     }
@@ -50,7 +52,7 @@ public final class Protection {
         return new Builder();
     }
 
-    /** A builder with these breakers and limits, to add to. */
+    /** Returns a builder that contains these breakers and limits. */
     public Builder toBuilder() {
         Builder builder = builder();
         builder.breakersByType.putAll(breakersByType);
@@ -76,7 +78,10 @@ public final class Protection {
         return !breakersByListener.isEmpty() || !limitsByListener.isEmpty();
     }
 
-    /** Whether a breaker or limit is there for the event, whose listener may be left out where none goes by listeners. */
+    /**
+     * Whether a breaker or limit applies to the event. The listener may be null if no breaker or limit
+     * is per listener.
+     */
     boolean appliesTo(EventEnvelope event, @Nullable String listener) {
         String type = event.eventType();
         String tenant = event.tenantId();
@@ -87,7 +92,7 @@ public final class Protection {
                 || tenant != null && limitOfTenant(tenant) != null;
     }
 
-    /** All of them, each once. */
+    /** Returns all breakers, each once. */
     Set<CircuitBreaker> breakers() {
         return Stream.of(breakersByType, breakersByListener)
                 .flatMap(breakers -> breakers.values().stream())
@@ -123,7 +128,7 @@ public final class Protection {
         return nanoTime;
     }
 
-    /** Collects breakers and limits; a second limit for the same thing is refused. */
+    /** Collects breakers and limits. Throws on a second limit for the same type, listener or tenant. */
     public static final class Builder {
 
         private final Map<String, List<CircuitBreaker>> breakersByType = new HashMap<>();
@@ -136,7 +141,7 @@ public final class Protection {
 
         private Builder() {}
 
-        /** Guards events of this type, whatever their aggregate type. */
+        /** Guards events of this type, for all aggregate types. */
         public Builder breakerForType(String eventType, CircuitBreaker breaker) {
             return guard(breakersByType, eventType, breaker);
         }
@@ -146,7 +151,7 @@ public final class Protection {
             return guard(breakersByListener, listener, breaker);
         }
 
-        /** Limits events of this type, whatever their aggregate type. */
+        /** Limits events of this type, for all aggregate types. */
         public Builder limitType(String eventType, Limit limit) {
             return limit(limitsByType, "event type", eventType, limit);
         }
@@ -161,7 +166,7 @@ public final class Protection {
             return limit(limitsByTenant, "tenant", tenant, limit);
         }
 
-        /** Limits the events of each tenant that has no limit of its own. Events without a tenant are not limited by it. */
+        /** Limits the events of each tenant that has no limit of its own. Does not limit events without a tenant. */
         public Builder limitEachTenant(Limit limit) {
             if (limitOfEachTenant != null) {
                 throw new IllegalArgumentException("There is a limit for each tenant already");

@@ -13,7 +13,7 @@ public record QueuedEvent(EventEnvelope envelope, Source source, int attempts) {
 
     /** Which path brought the event. */
     public enum Source {
-        /** After the commit, from the thread that wrote it. */
+        /** After the commit, from the thread that wrote the event. */
         HOT,
         /** From a poller. */
         COLD

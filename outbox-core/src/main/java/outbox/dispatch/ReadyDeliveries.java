@@ -6,8 +6,9 @@ import outbox.EventEnvelope;
 import java.util.ArrayDeque;
 
 /**
- * Deliveries that a worker may take: larger priority first, those of one priority as they came. Of four that are taken one goes by its arrival alone, so whatever comes after it, a
- * delivery waits for no more than four times those that were there before it. Guarded by the lock of the queues.
+ * Deliveries that a worker may take. Larger priorities come first, and within one priority the order of arrival.
+ * Every fourth delivery is taken by arrival alone. So a delivery waits for at most four times the number of
+ * deliveries that were there before it, no matter what arrives later. Guarded by the lock of the queues.
  */
 final class ReadyDeliveries {
 
@@ -26,7 +27,8 @@ final class ReadyDeliveries {
 
     void add(Delivery delivery) {
         delivery.arrived(nextArrival());
-        int priority = Math.min(delivery.envelope().priority(), EventEnvelope.MAX_PRIORITY); // of a foreign writer
+        // other writers may exceed the maximum
+        int priority = Math.min(delivery.envelope().priority(), EventEnvelope.MAX_PRIORITY);
         if (priority <= 0) {
             plain.add(delivery);
             return;
@@ -53,12 +55,12 @@ final class ReadyDeliveries {
         return from.poll();
     }
 
-    /** The place of one that arrives now. */
+    /** Returns the position for a delivery that arrives now. */
     long nextArrival() {
         return arrivals++;
     }
 
-    /** The place of the one that has waited longest; a very large number if none waits. */
+    /** Returns the position of the delivery that has waited longest, or {@link Long#MAX_VALUE} if none waits. */
     long oldestArrival() {
         return arrivalOf(oldest());
     }

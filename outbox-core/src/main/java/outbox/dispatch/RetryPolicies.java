@@ -7,12 +7,17 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
 
-/** Ready-made {@link RetryPolicy retry policies}. Any lambda is one too; {@link ExponentialBackoffRetryPolicy} is the default. No arithmetic here overflows: what is too long is the longest. */
+/**
+ * Predefined {@link RetryPolicy retry policies}. A lambda can be a policy too. {@link ExponentialBackoffRetryPolicy}
+ * is the default of a dispatcher. The calculations do not overflow: a result that is too large becomes the maximum.
+ */
 public final class RetryPolicies {
 
     private RetryPolicies() {}
 
-    /** Doubles the wait from {@code first} up to {@code longest}, spread by a factor between 0.5 and 1.5. */
+    /**
+     * Doubles the wait from {@code first} up to {@code longest}, multiplied by a random factor between 0.5 and 1.5.
+     */
     public static RetryPolicy exponential(Duration first, Duration longest) {
         return new ExponentialBackoffRetryPolicy(millis("first", first), millis("longest", longest));
     }
@@ -23,7 +28,10 @@ public final class RetryPolicies {
                 first, longest, jitter, bound -> ThreadLocalRandom.current().nextLong(bound));
     }
 
-    /** The random numbers come from the given source: not negative, and less than what it is asked for. */
+    /**
+     * Takes random numbers from the given source, which must return a number from zero up to, but
+     * excluding, its argument.
+     */
     static RetryPolicy exponential(Duration first, Duration longest, Duration jitter, LongUnaryOperator random) {
         long base = millis("first", first);
         long most = millis("longest", longest);
@@ -40,13 +48,15 @@ public final class RetryPolicies {
         };
     }
 
-    /** Always the same wait. */
+    /** Returns a policy that always waits the same time. */
     public static RetryPolicy fixed(Duration wait) {
         long millis = millis("wait", wait);
         return attempts -> millis;
     }
 
-    /** {@code step} after the first attempt, twice as long after the second, and so on up to {@code longest}. */
+    /**
+     * Waits {@code step} after the first attempt, twice as long after the second, and so on up to {@code longest}.
+     */
     public static RetryPolicy linear(Duration step, Duration longest) {
         long each = millis("step", step);
         long most = millis("longest", longest);
@@ -59,7 +69,7 @@ public final class RetryPolicies {
         };
     }
 
-    /** One wait after the other; the last repeats. */
+    /** Uses the given waits one after the other. The last one repeats. */
     public static RetryPolicy series(Duration first, Duration... next) {
         List<Long> waits = Stream.concat(Stream.of(first), Arrays.stream(next))
                 .map(wait -> millis("wait", wait))
@@ -67,7 +77,10 @@ public final class RetryPolicies {
         return attempts -> waits.get(Math.min(Math.max(1, attempts), waits.size()) - 1);
     }
 
-    /** The same from a list, such as one that was read from a setting; refused if it is empty. */
+    /**
+     * Like {@link #series(Duration, Duration...)}, from a list, for example from a setting. Throws if the
+     * list is empty.
+     */
     public static RetryPolicy series(List<Duration> waits) {
         if (waits.isEmpty()) {
             throw new IllegalArgumentException("waits must not be empty");
@@ -75,7 +88,7 @@ public final class RetryPolicies {
         return series(waits.get(0), waits.subList(1, waits.size()).toArray(Duration[]::new));
     }
 
-    /** At least a millisecond; saturates. */
+    /** Converts to milliseconds, at most {@link Long#MAX_VALUE}. Throws if the value is less than a millisecond. */
     private static long millis(String setting, Duration value) {
         if (value.compareTo(Duration.ofMillis(1)) < 0) {
             throw new IllegalArgumentException(setting + " must be at least a millisecond: " + value);

@@ -1,11 +1,11 @@
 package outbox.dispatch;
 
-/** How long an event waits before its next attempt. Called on worker threads. */
+/** Decides how long an event waits before its next attempt. Called on worker threads. */
 @FunctionalInterface
 public interface RetryPolicy {
 
     /**
-     * The wait in milliseconds.
+     * Returns the wait in milliseconds.
      *
      * @param attempts how many attempts have failed so far, counted from 1
      */

@@ -4,7 +4,10 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.Objects;
 
-/** How failed attempts are followed up: after which wait, and how many there may be. What a rule leaves out is decided by the next rule that applies, see {@link RetryRules}. Immutable. */
+/**
+ * How failed attempts are retried: the wait before the next attempt, and the maximum number of attempts. If a rule
+ * omits one of them, the next rule that applies decides it, see {@link RetryRules}. Immutable.
+ */
 public final class RetryRule {
 
     private final @Nullable RetryPolicy policy;
@@ -15,12 +18,12 @@ public final class RetryRule {
         this.maxAttempts = maxAttempts;
     }
 
-    /** Waits as the policy says. */
+    /** Waits as the policy decides. */
     public static RetryRule waiting(RetryPolicy policy) {
         return new RetryRule(Objects.requireNonNull(policy, "policy"), null);
     }
 
-    /** DEAD after so many failed attempts; at least 1. */
+    /** The event is DEAD after this number of failed attempts. At least 1. */
     public static RetryRule atMost(int maxAttempts) {
         if (maxAttempts < 1) {
             throw new IllegalArgumentException("maxAttempts must be at least 1: " + maxAttempts);
@@ -28,12 +31,12 @@ public final class RetryRule {
         return new RetryRule(null, maxAttempts);
     }
 
-    /** DEAD at once. */
+    /** The event is DEAD after the first failed attempt. */
     public static RetryRule never() {
         return atMost(1);
     }
 
-    /** The same rule, and DEAD after so many failed attempts. */
+    /** Returns the same rule with a maximum number of failed attempts, after which the event is DEAD. */
     public RetryRule andAtMost(int attempts) {
         return new RetryRule(policy, atMost(attempts).maxAttempts);
     }

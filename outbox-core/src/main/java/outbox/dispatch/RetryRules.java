@@ -10,7 +10,8 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * Which {@link RetryRule} applies to a failure. The most specific one wins, for the wait and for the number of attempts each by itself:
+ * Selects the {@link RetryRule} for a failure. The most specific rule wins. The wait and the number of attempts
+ * are selected independently:
  *
  * <ol>
  *   <li>the rule of the exception's class, or of its nearest superclass that has one,
@@ -19,7 +20,8 @@ import java.util.function.Function;
  *   <li>{@code retryPolicy} and {@code maxAttempts} of the dispatcher.
  * </ol>
  *
- * <p>Only the class of what was thrown counts, not that of its causes: a listener that wraps an exception says what it means. Immutable.
+ * <p>Only the class of the thrown exception counts, not the classes of its causes. A listener selects a rule by the
+ * class of the exception that it throws. Immutable.
  */
 public final class RetryRules {
 
@@ -35,7 +37,7 @@ public final class RetryRules {
         byType = Map.copyOf(builder.byType);
     }
 
-    /** No rules: the dispatcher's settings apply to everything. */
+    /** Returns no rules: the settings of the dispatcher apply to all failures. */
     public static RetryRules none() {
         return NONE;
     }
@@ -44,7 +46,7 @@ public final class RetryRules {
         return new Builder();
     }
 
-    /** A builder with these rules, to add to. */
+    /** Returns a builder that contains these rules. */
     public Builder toBuilder() {
         Builder builder = builder();
         builder.byException.putAll(byException);
@@ -57,19 +59,22 @@ public final class RetryRules {
         return !byListener.isEmpty();
     }
 
-    /** The policy for a failure, if a rule has one. */
+    /** Returns the policy for a failure, or null if no rule has one. */
     @Nullable
     RetryPolicy policy(Throwable failure, @Nullable String listener, String eventType) {
         return first(failure, listener, eventType, RetryRule::policy);
     }
 
-    /** How many attempts there may be, if a rule says so; without a failure, as far as that is known before. */
+    /**
+     * Returns the maximum number of attempts, or null if no rule has one. Without a failure, the rules for
+     * exceptions are not considered.
+     */
     @Nullable
     Integer maxAttempts(@Nullable Throwable failure, @Nullable String listener, String eventType) {
         return first(failure, listener, eventType, RetryRule::maxAttempts);
     }
 
-    /** Whether the rule of the exception lets it have one attempt only. */
+    /** Whether the rule of the exception allows only one attempt. */
     boolean forbidRetry(Throwable failure) {
         Integer most = firstOf(byClass(failure), RetryRule::maxAttempts);
         return most != null && most == 1;
@@ -114,7 +119,7 @@ public final class RetryRules {
         }
     }
 
-    /** Collects rules; a second one for the same thing is refused. */
+    /** Collects rules. Throws on a second rule for the same exception class, listener or type. */
     public static final class Builder {
 
         private final Map<Class<?>, RetryRule> byException = new HashMap<>();
@@ -123,17 +128,17 @@ public final class RetryRules {
 
         private Builder() {}
 
-        /** For what is thrown of this class or a subclass that has no rule of its own. */
+        /** Adds a rule for exceptions of this class, and of subclasses that have no rule of their own. */
         public Builder exception(Class<? extends Throwable> type, RetryRule rule) {
             return put(byException, type, rule);
         }
 
-        /** For events whose listener has this name, see {@link outbox.EventListener#listenerName}. */
+        /** Adds a rule for events whose listener has this name, see {@link outbox.EventListener#listenerName}. */
         public Builder listener(String name, RetryRule rule) {
             return put(byListener, name, rule);
         }
 
-        /** For events of this type, whatever their aggregate type. */
+        /** Adds a rule for events of this type, for all aggregate types. */
         public Builder type(String eventType, RetryRule rule) {
             return put(byType, eventType, rule);
         }

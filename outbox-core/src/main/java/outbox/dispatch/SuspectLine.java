@@ -9,37 +9,38 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * The suspects of a dispatcher. One at a time has its turn: from the moment a worker takes it until its outcome is
- * committed. So a process that ends accuses one event only.
+ * The suspects of a dispatcher. One suspect at a time has its turn, from the moment a worker takes it until its
+ * outcome is committed. So a crash of the process is attributed to one event only.
  *
- * <p>A suspect without attempts runs next to other events. A suspect whose run may decide something, because it has
- * attempts or would have used them up, runs alone: nothing else starts until it is gone, and it starts when nothing else
- * is at work. After such a run other events have at least as much time as it took. Suspects that run alone come first,
- * those with the most attempts at the head: after a crash, the event that was charged is the first to show that it is
- * harmless. A dispatcher with one worker keeps the order of claims instead: suspects have their turns as they came, and
- * what came behind one waits for it.
+ * <p>A suspect without attempts runs together with other events. A suspect whose run may be decisive, because it has
+ * attempts or would have used them up, runs alone. It starts when nothing else runs, and nothing else starts until
+ * it is removed. After such a run, other events have at least as much time as it took. Suspects that run alone come
+ * first, and of these the ones with the most attempts. So after a crash, the event that was charged is the first to
+ * prove that it is harmless. A dispatcher with one worker keeps the order of claims instead: suspects have their
+ * turns in order of arrival, and later events wait for them.
  *
  * <p>Guarded by the lock of the queues. See ADR 47.
  */
 final class SuspectLine {
 
-    /** A listener that was at work for so long before is not waited for. */
+    /** How long a suspect that must run alone waits for running listeners to end. */
     static final Duration QUIET_LIMIT = Duration.ofSeconds(5);
 
     private final boolean inOrder;
     private final PriorityQueue<Delivery> alone = new PriorityQueue<>(
             Comparator.comparingInt(Delivery::attempts).reversed().thenComparingLong(Delivery::arrival));
     private final ArrayDeque<Delivery> others = new ArrayDeque<>();
-    private final ArrayDeque<Delivery> resumed = new ArrayDeque<>(); // had their turn, and were set aside
-    private @Nullable Delivery current; // has its turn
-    private boolean shut; // nothing but the current suspect, or the one that waits to be alone, may start
-    private long shutNanos; // when that began
-    private long openUntilNanos = System.nanoTime(); // until then suspects do not shut out others that wait
+    // suspects that a worker had taken and suspended
+    private final ArrayDeque<Delivery> resumed = new ArrayDeque<>();
+    private @Nullable Delivery current; // the suspect that has its turn
+    private boolean shut; // only the current suspect, or the one that waits to run alone, may start
+    private long shutNanos; // when shut was set
+    private long openUntilNanos = System.nanoTime(); // until then, suspects do not shut out other waiting events
 
     /**
-     * Makes an empty line.
+     * Creates an empty line.
      *
-     * @param inOrder whether all suspects have their turns as they came
+     * @param inOrder whether all suspects have their turns in order of arrival
      */
     SuspectLine(boolean inOrder) {
         this.inOrder = inOrder;
@@ -62,7 +63,7 @@ final class SuspectLine {
         return resumed.isEmpty() && alone.isEmpty() && others.isEmpty();
     }
 
-    /** Whether the first that waits here came before the given place. */
+    /** Whether the first suspect that waits here arrived before the given position. */
     boolean isBefore(long arrival) {
         Delivery first = others.peek();
         return !resumed.isEmpty() || first != null && first.arrival() < arrival;
@@ -78,10 +79,10 @@ final class SuspectLine {
     }
 
     /**
-     * Gives the next suspect its turn, and returns it; null if none may start now. One that must be alone shuts out
-     * other events first.
+     * Gives the next suspect its turn and returns it, or returns null if none may start now. A suspect that must run
+     * alone shuts out other events first.
      *
-     * @param atWork how many deliveries workers have taken that are not gone
+     * @param atWork how many deliveries workers have taken and not removed
      * @param othersWait whether an event that is not a suspect could start instead
      */
     @Nullable
@@ -118,12 +119,15 @@ final class SuspectLine {
         return atWork == 0 || nanosToQuietLimit() <= 0;
     }
 
-    /** Whether a suspect waits to be alone. */
+    /** Whether a suspect waits to run alone. */
     boolean waitsForQuiet() {
         return shut && current == null;
     }
 
-    /** How long the suspect that waits to be alone still waits for those at work; negative if that time is over. */
+    /**
+     * Returns how long the suspect that must run alone still waits for running events; negative if that
+     * time is over.
+     */
     long nanosToQuietLimit() {
         return shutNanos + QUIET_LIMIT.toNanos() - System.nanoTime();
     }
@@ -134,7 +138,7 @@ final class SuspectLine {
         }
     }
 
-    /** The turn of this delivery is over, if it had it; returns whether it had. */
+    /** Ends the turn of this delivery. Returns false if it did not have the turn. */
     boolean endTurn(Delivery delivery) {
         if (delivery != current) {
             return false;
@@ -152,7 +156,7 @@ final class SuspectLine {
         }
     }
 
-    /** Takes out all that wait. */
+    /** Removes all waiting suspects and adds them to the list. */
     void drainTo(List<Delivery> drained) {
         drained.addAll(resumed);
         drained.addAll(alone);

@@ -1,15 +1,15 @@
 package outbox.dispatch;
 
 /**
- * A bucket of tokens, filled evenly. Counts in whole nanoseconds times events, so nothing is rounded and nothing drifts: over any time it gives what the rate says, plus at most the
- * burst. Guarded by its user.
+ * A token bucket that is filled evenly. It counts in whole nanoseconds times events, so nothing is rounded and
+ * nothing drifts: over any period it grants the rate plus at most the burst. The caller must guard it with a lock.
  */
 final class TokenBucket {
 
-    private final long perToken; // a token costs the nanoseconds of "per"; each nanosecond brings "events"
+    private final long perToken; // a token costs the nanoseconds of "per"; each nanosecond adds "events"
     private final long events;
     private final long burst;
-    private final long burstAndALittle; // less than a token more
+    private final long burstAndALittle; // the burst plus less than one token
     private long level;
     private long lastNanos;
 
@@ -36,19 +36,19 @@ final class TokenBucket {
         return level >= burst;
     }
 
-    /** In how many nanoseconds there will be a token; zero if there is one. */
+    /** Returns the nanoseconds until there is a token; zero if there is one. */
     long nanosToToken(long nowNanos) {
         return hasToken(nowNanos) ? 0 : (perToken - level + events - 1) / events;
     }
 
     private void fill(long nowNanos) {
-        long elapsed = nowNanos - lastNanos; // right even where the clock overflows
+        long elapsed = nowNanos - lastNanos; // correct even if the clock overflows
         if (elapsed <= 0) {
             return;
         }
         lastNanos = nowNanos;
-        // What is left over when the clock is looked at a little late is kept, so nothing drifts; a quiet time leaves
-        // no more than the burst.
+        // If the clock is checked a little late, the remainder is kept, so that the rate does not drift. After an
+        // idle time, no more than the burst is left.
         level = elapsed > (burstAndALittle - level) / events ? burst : level + elapsed * events;
     }
 }

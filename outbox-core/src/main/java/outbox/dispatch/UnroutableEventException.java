@@ -4,7 +4,10 @@ import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.internal.EventRules;
 
-/** No listener is registered for an event, or not the one that it was replayed to. It is DEAD at once: trying again would not find one. */
+/**
+ * No listener is registered for an event, or the event was replayed to another listener by name. The event is DEAD
+ * at once, because a retry would not find a listener either.
+ */
 public final class UnroutableEventException extends OutboxException {
 
     private static final long serialVersionUID = 1L;

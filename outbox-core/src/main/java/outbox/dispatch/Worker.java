@@ -6,12 +6,12 @@ import outbox.spi.SafeLogger;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/** Takes deliveries and runs them, one at a time, until its pool is drained or it is replaced. */
+/** Takes deliveries and runs them, one at a time, until its pool is drained or the worker is replaced. */
 final class Worker implements Runnable {
 
-    /** What the worker needs of its dispatcher. */
+    /** Runs the deliveries that a worker has taken. */
     interface Deliverer {
-        /** Runs one delivery, and what can be run with it. Does not throw, whatever user code does. */
+        /** Runs one delivery and the deliveries that can run with it. Does not throw, even if user code fails. */
         void deliver(Worker worker, Delivery delivery);
     }
 
@@ -20,8 +20,8 @@ final class Worker implements Runnable {
     private final WorkerPool pool;
     private final DeliveryQueues queues;
     private final Deliverer deliverer;
-    private volatile @Nullable Thread thread; // this worker writes once
-    private volatile boolean replaced; // the keeper sets it when the current run is stuck
+    private volatile @Nullable Thread thread; // this worker writes it once
+    private volatile boolean replaced; // the keeper thread sets it when the current run is stuck
 
     Worker(WorkerPool pool, DeliveryQueues queues, Deliverer deliverer) {
         this.pool = pool;
@@ -44,16 +44,16 @@ final class Worker implements Runnable {
     private void runNext() {
         try {
             Delivery delivery = queues.take();
-            if (delivery != null) { // else it was woken up
+            if (delivery != null) { // null if the worker was woken
                 deliverer.deliver(this, delivery);
             }
         } catch (InterruptedException e) {
-            // The flag was left set by a listener or set by a stranger: a worker ends by its pool, not by an interrupt.
+            // A listener or another thread has set the flag. Only the pool ends a worker, not an interrupt.
             LOG.log(Level.DEBUG, "Interrupt ignored", e);
         } catch (Throwable e) {
             LOG.log(Level.ERROR, "A worker failed outside a listener; it goes on", e);
         } finally {
-            Thread.interrupted(); // whatever the run left behind must not hit the next one
+            Thread.interrupted(); // an interrupt flag left by this run must not affect the next one
         }
     }
 

@@ -18,8 +18,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The worker threads of a dispatcher. A worker whose listener never ends is replaced by a new one, at most {@code workerCount} times at a time: a listener that always hangs
- * must not fill the process with threads.
+ * The worker threads of a dispatcher. A worker whose listener never ends is replaced by a new one. At
+ * most {@code workerCount} replacements exist at a time: a listener that always hangs must not fill the
+ * process with threads.
  */
 final class WorkerPool implements Executor {
 
@@ -29,7 +30,7 @@ final class WorkerPool implements Executor {
     private final DeliveryQueues queues;
     private volatile Worker.@Nullable Deliverer deliverer; // set by start
     private final ExecutorService threads;
-    private final Set<Worker> workers = ConcurrentHashMap.newKeySet(); // also the replaced ones, until they end
+    private final Set<Worker> workers = ConcurrentHashMap.newKeySet(); // includes replaced workers until they end
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition someEnded = lock.newCondition();
     private volatile boolean draining;
@@ -62,11 +63,11 @@ final class WorkerPool implements Executor {
         return (int) workers.stream().filter(worker -> !worker.isReplaced()).count();
     }
 
-    /** Leaves the worker to its stuck run and starts another in its place, if the bound allows. */
+    /** Leaves the worker to its stuck run and starts another one, if the limit allows it. */
     void replace(Worker worker) {
         lock.lock();
         try {
-            if (worker.isReplaced()) { // for another event of the same call
+            if (worker.isReplaced()) { // already replaced because of another event of the same batch
                 return;
             }
             worker.replace();
@@ -85,13 +86,17 @@ final class WorkerPool implements Executor {
                     Level.ERROR,
                     stuck + " listeners are stuck; no more threads are started for them, so " + liveWorkers() + " of "
                             + workerCount
-                            + " workers are left. Find out why the listeners neither return nor react to an interrupt.");
+                            + " workers are left. Find out why the listeners neither return nor react to an "
+                            + "interrupt.");
             return;
         }
         startWorker();
     }
 
-    /** A worker that was replaced ends when its listener returns at last; if it had got no substitute, it gets one now. */
+    /**
+     * Removes a worker that has ended. A replaced worker ends when its listener finally returns. If no new worker
+     * could be started when it was replaced, one is started now.
+     */
     void ended(Worker worker) {
         lock.lock();
         try {
@@ -113,31 +118,31 @@ final class WorkerPool implements Executor {
         return stopped;
     }
 
-    /** Lets workers finish what is queued; false if they did not within the given time. */
+    /** Lets workers finish the queued events. Returns false if they did not finish within the given time. */
     boolean drain(Duration patience) throws InterruptedException {
         draining = true;
         queues.wakeAll(workers.size());
         return awaitEnd(patience);
     }
 
-    /** Lets no worker take another event. */
+    /** Prevents workers from taking more events. */
     void stop() {
         stopped = true;
         queues.wakeAll(workers.size());
     }
 
-    /** Runs something short on a thread of its own. */
+    /** Runs a short task on a separate thread. */
     @Override
     public void execute(Runnable task) {
         threads.execute(task);
     }
 
-    /** No more threads are started; those that run end by themselves. */
+    /** Starts no more threads. Running threads end by themselves. */
     void endThreads() {
         threads.shutdown();
     }
 
-    /** Whether no worker runs any more, now or within the given time. */
+    /** Waits until no worker runs. Returns false if the given time is over first. */
     boolean awaitEnd(Duration patience) throws InterruptedException {
         long left = patience.toNanos();
         lock.lock();
@@ -146,7 +151,7 @@ final class WorkerPool implements Executor {
                 if (left <= 0) {
                     return false;
                 }
-                // Looks up now and then: a worker that was about to wait when it was woken sees the state by itself.
+                // Wake the workers again from time to time: one may have started to wait after the last wake-up.
                 long waited = Math.min(left, TimeUnit.MILLISECONDS.toNanos(100));
                 left -= waited - Math.max(0, someEnded.awaitNanos(waited));
                 queues.wakeAll(workers.size());
@@ -157,7 +162,7 @@ final class WorkerPool implements Executor {
         }
     }
 
-    /** Whether the current thread is one of the workers. */
+    /** Whether the given thread is one of the workers. */
     boolean isWorkerThread(Thread thread) {
         return workers.stream().anyMatch(worker -> worker.runsOn(thread));
     }

@@ -1,4 +1,4 @@
-/** Queues and workers that run listeners, and everything that decides about the outcome of a run. */
+/** Queues and workers that run listeners, and the classes that decide the outcome of a run. */
 @NullMarked
 package outbox.dispatch;
 

@@ -16,11 +16,13 @@ import java.util.Base64;
 import java.util.Objects;
 
 /**
- * Runs a listener once per {@link EventEnvelope#dedupKey}, or per event id where an event has no key, as long as its inbox remembers. On an inbox in the database the effect of a listener that
- * uses the same transactions happens once; any other effect may happen again if the process ends between it and the commit.
+ * Runs a listener once per {@link EventEnvelope#dedupKey}, or once per event id if the event has no key, as long as
+ * the inbox keeps the entry. With an inbox in the database, the effect of a listener that uses the same transactions
+ * happens exactly once. Any other effect may happen again if the process ends between the effect and the commit.
  *
- * <p>A key is meant for good here: a later event with the key of one that was handled does nothing, and neither does a replay. An inbox that cannot do its part costs no attempt. A key of more than
- * 64 characters, which not every inbox has room for, is remembered as {@code sha256:} and its SHA-256 in base64url, on every inbox.
+ * <p>Here a key is permanent: a later event with the key of a handled event does nothing, nor does a replay. If the
+ * inbox fails, no attempt is counted. Some inboxes cannot store a key of more than 64 characters, so every inbox
+ * stores such a key as {@code sha256:} followed by its SHA-256 hash in base64url.
  */
 public final class IdempotentListener implements EventListener {
 
@@ -32,9 +34,9 @@ public final class IdempotentListener implements EventListener {
     private final EventListener listener;
 
     /**
-     * A listener in the place of the given one.
+     * Wraps a listener.
      *
-     * @param consumer a name that stays the same, and that no other listener has on this inbox
+     * @param consumer a permanent name that no other listener uses on this inbox
      */
     public IdempotentListener(Inbox inbox, String consumer, EventListener listener) {
         this.inbox = Objects.requireNonNull(inbox, "inbox");
@@ -66,7 +68,10 @@ public final class IdempotentListener implements EventListener {
         }
     }
 
-    /** A key as an inbox is to remember it: as it is up to 64 characters, else its hash. For those who give keys to an inbox themselves. */
+    /**
+     * Returns the form in which an inbox stores a key: unchanged up to 64 characters, otherwise its hash. Use this
+     * in code that calls an inbox directly.
+     */
     public static String remembered(String key) {
         if (key.length() <= LONGEST_KEY) {
             return key;
@@ -74,7 +79,7 @@ public final class IdempotentListener implements EventListener {
         try {
             byte[] hash = MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
             return "sha256:" + Base64.getUrlEncoder().withoutPadding().encodeToString(hash);
-        } catch (NoSuchAlgorithmException e) { // every Java has it
+        } catch (NoSuchAlgorithmException e) { // every Java platform supports SHA-256
             throw new IllegalStateException(e);
         }
     }

@@ -5,15 +5,15 @@ import java.sql.Connection;
 /**
  * The effect of an event.
  *
- * @param <X> what it may throw besides unchecked exceptions
+ * @param <X> the checked exceptions that the action may throw
  */
 @FunctionalInterface
 public interface InboxAction<X extends Exception> {
 
     /**
-     * Does what the event asks for, in the transaction that also remembers the event. What it throws rolls both back.
+     * Applies the effect in the transaction that also records the event. An exception rolls both back.
      *
-     * @param connection of that transaction, which is neither to be committed nor to be closed here
+     * @param connection the connection of that transaction; the action must neither commit nor close it
      */
     void run(Connection connection) throws X;
 }

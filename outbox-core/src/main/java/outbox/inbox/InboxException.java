@@ -4,8 +4,9 @@ import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 
 /**
- * The inbox could not do its part: its database is away, another copy of the event is still being handled, or nobody knows whether the commit took effect. It says nothing about the
- * event, which is to come again; then the inbox knows whether it was handled.
+ * The inbox failed: its database is unavailable, another copy of the event is still being handled, or it is unknown
+ * whether the commit took effect. The event is not the cause and must be delivered again. The inbox then knows
+ * whether it was handled.
  */
 public class InboxException extends OutboxException {
 

@@ -1,4 +1,4 @@
-/** The memory of a consumer: each event takes effect once, however often it comes. */
+/** Idempotent consumption: each event takes effect once, even if it is delivered several times. */
 @NullMarked
 package outbox.inbox;
 

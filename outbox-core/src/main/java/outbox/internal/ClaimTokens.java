@@ -7,8 +7,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Makes claim tokens {@code owner/boot/counter}. The boot part is new for every instance, so a node that restarts under the same name neither adopts nor overwrites what its
- * former life had claimed.
+ * Creates claim tokens in the form {@code owner/boot/counter}. The boot part is new for every instance. A node that
+ * restarts under the same name therefore neither adopts nor overwrites the claims of its previous run.
  */
 public final class ClaimTokens {
 
@@ -35,7 +35,7 @@ public final class ClaimTokens {
         return host == null || !host.matches("[A-Za-z0-9.-]{1,60}") ? pid : host + ":" + pid;
     }
 
-    /** Who makes them. */
+    /** Returns the name of the node that creates the tokens. */
     public String owner() {
         return owner;
     }
@@ -44,7 +44,10 @@ public final class ClaimTokens {
         return Claim.startingNow(prefix + Long.toString(counter.incrementAndGet(), 36), lease);
     }
 
-    /** A token that stays the same for the life of this instance. An event can be born under it only once, so it still names a single claim of that event. */
+    /**
+     * Returns a token that stays the same for the lifetime of this instance. An event can be inserted under it only
+     * once, so it still identifies a single claim of that event.
+     */
     public String birthToken() {
         return prefix + "0";
     }

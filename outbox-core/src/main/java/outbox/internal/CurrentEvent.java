@@ -5,7 +5,10 @@ import outbox.EventEnvelope;
 
 import java.util.List;
 
-/** The event whose listener runs on this thread, or the events of one call; what that listener writes is caused by them. */
+/**
+ * The event whose listener runs on this thread, or the events of one batch call. Events that the listener writes are
+ * caused by them.
+ */
 public final class CurrentEvent {
 
     private static final ThreadLocal<@Nullable List<EventEnvelope>> CURRENT = new ThreadLocal<>();
@@ -16,7 +19,10 @@ public final class CurrentEvent {
         CURRENT.set(List.of(event));
     }
 
-    /** Of one call, or what {@link #all} answered before; none is like {@link #clear}. */
+    /**
+     * Sets the events of one call, or restores an earlier result of {@link #all}. An empty list clears the
+     * current events.
+     */
     public static void set(List<EventEnvelope> events) {
         if (events.isEmpty()) {
             CURRENT.remove();
@@ -34,7 +40,7 @@ public final class CurrentEvent {
         return events == null ? null : events.get(0);
     }
 
-    /** Empty if no listener runs on this thread. */
+    /** Returns an empty list if no listener runs on this thread. */
     public static List<EventEnvelope> all() {
         List<EventEnvelope> events = CURRENT.get();
         return events == null ? List.of() : events;

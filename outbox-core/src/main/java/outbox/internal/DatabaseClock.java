@@ -15,20 +15,20 @@ import java.time.temporal.ChronoUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The database's clock, read once in a while and carried on by this machine's monotonic clock. Nodes whose wall
- * clocks disagree, or jump, agree on leases and due times.
+ * The clock of the database. It is read from time to time and advanced with the monotonic clock of this machine.
+ * Nodes whose wall clocks differ or jump therefore agree on leases and due times.
  *
- * <p>The answer to a question was given at some moment between sending it and hearing it, so the time now is known
- * within bounds. The latest is used to tell what is due: an event that was due when it was stored is due for the next
- * poll. The earliest is used to tell what has expired: a slow answer must not end a lease early. A quick answer of
- * before bounds the time better than a slow one of now. Neither bound ever goes back, unless the database's clock
+ * <p>The database reads its clock at some moment between the request and the response, so the current time is known
+ * only within bounds. The upper bound decides what is due: an event that was due when it was stored is due for the
+ * next poll. The lower bound decides what has expired: a slow response must not end a lease early. An earlier fast
+ * reading can give tighter bounds than a slow reading now. Neither bound ever goes back, unless the database clock
  * itself does.
  *
- * <p>Each reading is compared with the one before it, carried on. If the database's clock went ahead by more than
- * clocks drift, leases that began before would all look ended. So they go on to be counted by the former time, until
- * all of them have ended or were renewed.
+ * <p>Each reading is compared with the previous reading, advanced to the same moment. If the database clock jumped
+ * forward by more than clocks drift, all leases that began before the jump would appear to have expired. These
+ * leases are therefore measured by the time before the jump until all of them have expired or were renewed.
  *
- * <p>A clock that may be set is asked each time, and what it says is taken as it is. Thread-safe.
+ * <p>A settable clock is read on each call, and its value is used unchanged. Thread-safe.
  */
 public final class DatabaseClock {
 
@@ -37,7 +37,7 @@ public final class DatabaseClock {
     private static final Duration MAX_AGE_IF_SLOW = Duration.ofSeconds(1);
     private static final Duration SLOW = Duration.ofMillis(250);
     private static final Duration MAX_DISAGREEMENT = Duration.ofSeconds(1);
-    private static final int MAX_DRIFT = 1000; // one second in so many
+    private static final int MAX_DRIFT = 1000; // one second of drift per 1000 seconds
 
     private final EventStore store;
     private final boolean settable;
@@ -45,8 +45,8 @@ public final class DatabaseClock {
     private @Nullable Bounds known; // guarded by this
     private Instant latestTold = Instant.MIN; // guarded by this
     private Instant earliestTold = Instant.MIN; // guarded by this
-    private Duration ahead = Duration.ZERO; // how far the database's clock has jumped; guarded by this
-    private long jumpNanos; // when that was found out; guarded by this
+    private Duration ahead = Duration.ZERO; // forward jump of the database clock; guarded by this
+    private long jumpNanos; // when the jump was detected; guarded by this
 
     public DatabaseClock(EventStore store) {
         this(store, System::nanoTime);
@@ -66,17 +66,20 @@ public final class DatabaseClock {
         return bringUpToDate(connection) ? earliest() : SystemTime.now();
     }
 
-    /** Leases of the given length that began before this have ended for sure. */
+    /**
+     * Returns a time for which the following holds: a lease of the given length that began earlier has
+     * certainly expired.
+     */
     Instant ended(Connection connection, Duration lease) {
         return earliest(connection).minus(lease).minus(jumped(lease));
     }
 
-    /** Asks the database, and returns what it says. */
+    /** Reads the clock of the database. */
     Instant ask(Connection connection) {
         return store instanceof LeasingEventStore leasing ? read(leasing, connection) : SystemTime.now();
     }
 
-    /** The earliest that it can be now, without asking; null if that would be needed. */
+    /** Returns the lower bound of the current time without a database call; null if a call would be necessary. */
     @Nullable
     Instant earliestKnown() {
         if (!(store instanceof LeasingEventStore)) {
@@ -85,7 +88,7 @@ public final class DatabaseClock {
         return needsReading() ? null : earliest();
     }
 
-    /** False for a store of the specification, which takes its caller's clock. */
+    /** Returns false for a plain store of the specification, which uses the clock of its caller. */
     private boolean bringUpToDate(Connection connection) {
         if (!(store instanceof LeasingEventStore leasing)) {
             return false;
@@ -93,7 +96,7 @@ public final class DatabaseClock {
         if (needsReading()) {
             boolean first = !isKnown();
             read(leasing, connection);
-            if (first && isSlow()) { // nothing was told yet, so a better answer can still be used in full
+            if (first && isSlow()) { // no bound was returned yet, so a better reading can still be used fully
                 read(leasing, connection);
             }
         }
@@ -125,7 +128,7 @@ public final class DatabaseClock {
         if (settable || before == null) {
             forgetTold();
             known = read;
-        } else if (read.nanos - before.nanos >= 0) { // else another thread has asked since
+        } else if (read.nanos - before.nanos >= 0) { // otherwise another thread has read it since
             known = hasJumped(before, read) ? read : before.closerWith(read);
         }
     }
@@ -182,18 +185,21 @@ public final class DatabaseClock {
     }
 
     /**
-     * What to take off for leases from before a jump. Other nodes may have gone by the former time until their
-     * reading was too old.
+     * Returns how much to subtract for leases from before a jump. Other nodes may have used the time before the jump
+     * until their reading was too old.
      */
     private synchronized Duration jumped(Duration lease) {
         boolean over = nanoClock.getAsLong() - jumpNanos > lease.plus(MAX_AGE).toNanos();
         return over ? Duration.ZERO : ahead;
     }
 
-    /** Between which times the database's clock was at a moment of this machine's monotonic clock. */
+    /** The bounds of the database clock at one moment of this machine's monotonic clock. */
     private record Bounds(Instant earliest, Instant latest, long nanos, Instant wallTime) {
 
-        /** Also when the clocks of this machine disagree: it may have been suspended, and its monotonic clock with it. */
+        /**
+         * Whether the reading is too old. Also true if the wall clock and the monotonic clock of this machine
+         * disagree: the machine, and with it the monotonic clock, may have been suspended.
+         */
         boolean isStale(long now) {
             long age = now - nanos;
             Duration wallAge = Duration.between(wallTime, SystemTime.now());
@@ -205,12 +211,12 @@ public final class DatabaseClock {
             return Duration.between(earliest, latest).compareTo(SLOW) > 0;
         }
 
-        /** How far the clocks of this machine and the database may have drifted apart since. */
+        /** Returns how far the clocks of this machine and the database may have drifted apart since the reading. */
         Duration drift(long now) {
             return Duration.ofNanos((now - nanos) / MAX_DRIFT);
         }
 
-        /** What these bounds and later ones tell together. If they disagree, the later ones are right. */
+        /** Combines these bounds with later ones. If they contradict each other, the later bounds are used. */
         Bounds closerWith(Bounds later) {
             Duration drift = drift(later.nanos);
             Instant from = max(later.earliest, earliestAt(later.nanos).minus(drift));

@@ -1,6 +1,7 @@
 package outbox.internal;
 
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.InvalidEventException;
 import outbox.spi.PrintableText;
 
@@ -9,21 +10,21 @@ import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 
-/** What every supported database can store and every transport can carry; everything else is refused before any SQL. */
+/**
+ * Checks that every supported database can store an event and every transport can carry it. All other events are
+ * rejected before any SQL runs.
+ */
 public final class EventRules {
-
-    /** Headers with this prefix are the framework's. */
-    public static final String RESERVED_HEADER_PREFIX = "outbox-";
 
     static final int MAX_HEADERS = 256;
     private static final int MAX_SHOWN = 80;
     static final int MAX_HEADER_NAME_LENGTH = 256;
     static final int MAX_HEADERS_BYTES = 65_536;
 
-    private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z"); // of a MySQL DATETIME
+    private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z"); // minimum of a MySQL DATETIME
     private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59.999999Z");
 
-    /** What programs and databases write for "never". No event is stored or due then. */
+    /** The value that programs and databases use for "never". No event is stored or due at this time or later. */
     public static final Instant NEVER = Instant.parse("9999-12-31T00:00:00Z");
 
     private static final Duration SHORTEST_SPAN = Duration.ofMillis(1);
@@ -51,7 +52,7 @@ public final class EventRules {
         return value;
     }
 
-    /** Checks a payload given as text and answers its size in bytes. */
+    /** Checks a payload given as text and returns its size in bytes. */
     public static int checkText(String eventId, String payload) {
         return utf8Length("The payload of event " + eventId, payload);
     }
@@ -63,7 +64,7 @@ public final class EventRules {
         return time;
     }
 
-    /** A due time also comes before {@link #NEVER}: else nobody would deliver the event. */
+    /** Checks that a due time is before {@link #NEVER}; otherwise the event would never be delivered. */
     public static Instant checkDueTime(String field, Instant time) {
         checkTime(field, time);
         if (!time.isBefore(NEVER)) {
@@ -72,7 +73,7 @@ public final class EventRules {
         return time;
     }
 
-    /** From 1 ms, what a column keeps, to 100 years. */
+    /** Checks that a duration is between 1 ms, the precision of the column, and 100 years. */
     public static Duration checkSpan(String field, Duration span) {
         if (span.compareTo(SHORTEST_SPAN) < 0 || span.compareTo(LONGEST_SPAN) > 0) {
             throw new InvalidEventException(
@@ -81,7 +82,10 @@ public final class EventRules {
         return span;
     }
 
-    /** A key compares by its characters on every database, so it must not depend on how one pads strings. */
+    /**
+     * Checks a key. All databases must compare keys by their characters, so a key must not depend on how a database
+     * pads strings.
+     */
     public static String checkDedupKey(String key) {
         checkName("dedupKey", key, EventEnvelope.MAX_DEDUP_KEY_LENGTH);
         if (!key.equals(key.strip()) || key.chars().anyMatch(Character::isISOControl)) {
@@ -114,9 +118,9 @@ public final class EventRules {
         if (name.chars().anyMatch(Character::isISOControl)) {
             throw new InvalidEventException("Header name " + show(name) + " contains a control character");
         }
-        if (name.toLowerCase(Locale.ROOT).startsWith(RESERVED_HEADER_PREFIX)) {
+        if (name.toLowerCase(Locale.ROOT).startsWith(EventHeaders.RESERVED_PREFIX)) {
             throw new InvalidEventException("Header name " + show(name) + " is reserved: names with the prefix '"
-                    + RESERVED_HEADER_PREFIX + "' belong to the framework");
+                    + EventHeaders.RESERVED_PREFIX + "' belong to the framework");
         }
         utf8Length("Header name", name);
         return name;
@@ -141,12 +145,15 @@ public final class EventRules {
         }
     }
 
-    /** Makes a value fit for a message or a log line: in quotes, on one line, of at most 80 characters. */
+    /** Formats a value for a message or a log line: in quotes, on one line, with at most 80 characters. */
     public static String show(String value) {
         return "'" + PrintableText.of(value, MAX_SHOWN) + "'";
     }
 
-    /** The length in UTF-8, in one pass and without encoding; refuses NUL and lone surrogates, which not every database stores. */
+    /**
+     * Returns the length in UTF-8, computed in one pass without encoding. Rejects NUL characters and unpaired
+     * surrogates, which some databases cannot store.
+     */
     private static int utf8Length(String what, String text) {
         int bytes = 0;
         for (int i = 0; i < text.length(); i++) {

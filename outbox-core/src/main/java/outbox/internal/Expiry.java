@@ -1,6 +1,6 @@
 package outbox.internal;
 
-/** What is said about an event whose deadline passed before it was started. */
+/** The error text of an event whose deadline passed before its delivery started. */
 public final class Expiry {
 
     public static final String REASON = "Expired: it was not started by its deadline";

@@ -8,13 +8,13 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 
-/** Keeps an exporter that throws from harming the engine. */
+/** Protects the engine from an exporter that throws. */
 public final class GuardedMetrics implements MetricsExporter {
 
     private static final Logger LOG = SafeLogger.of(GuardedMetrics.class);
 
     private final MetricsExporter exporter;
-    private final QuietLog trouble = new QuietLog(LOG);
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
 
     private GuardedMetrics(MetricsExporter exporter) {
         this.exporter = exporter;
@@ -24,7 +24,7 @@ public final class GuardedMetrics implements MetricsExporter {
         return exporter == NOOP || exporter instanceof GuardedMetrics ? exporter : new GuardedMetrics(exporter);
     }
 
-    /** Whether both report to one exporter, guarded or not. */
+    /** Whether both report to the same exporter, guarded or not. */
     static boolean isSame(MetricsExporter one, MetricsExporter other) {
         return exporterOf(one) == exporterOf(other);
     }
@@ -156,7 +156,7 @@ public final class GuardedMetrics implements MetricsExporter {
     private void guard(Runnable call) {
         try {
             call.run();
-        } catch (Throwable e) { // Errors too: a library of another version must not stop the marking of outcomes
+        } catch (Throwable e) { // also Errors: an incompatible library must not stop the marking of outcomes
             trouble.log(Level.WARNING, "The metrics exporter failed; the outbox goes on without its count", e);
         }
     }

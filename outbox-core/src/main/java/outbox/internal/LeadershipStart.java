@@ -1,11 +1,11 @@
 package outbox.internal;
 
-/** Knows when this node began to lead, as far as anything that it did as the leader is concerned. */
+/** Provides the time at which this node began to lead. */
 public interface LeadershipStart {
 
     /**
-     * A moment on the scale of {@link System#nanoTime()}: nothing that this node did as the leader happened before
-     * it.
+     * Returns a time on the scale of {@link System#nanoTime()}. Everything that this node did as the leader happened
+     * after it.
      */
     long startNanos();
 }

@@ -8,7 +8,7 @@ import outbox.spi.SafeLogger;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/** What listeners say about themselves, refused where it makes no sense. */
+/** Checks the settings that listeners declare and rejects invalid values. */
 public final class ListenerSettings {
 
     private static final Logger LOG = SafeLogger.of(ListenerSettings.class);
@@ -22,7 +22,10 @@ public final class ListenerSettings {
         return value;
     }
 
-    /** Refuses a listener that will be refused when it is used. One that fails to tell yet is asked again then. */
+    /**
+     * Rejects a listener with an invalid setting early. If the listener throws, the setting is checked again when
+     * the listener is used.
+     */
     public static void check(EventListener listener) {
         int bound = 1;
         String setting = listener instanceof AsyncEventListener ? "maxInFlight" : "maxBatchSize";

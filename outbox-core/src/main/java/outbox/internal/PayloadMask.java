@@ -7,28 +7,28 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Replaces in a text of an error what a payload contains too: the whole payload or parts of it, compact,
- * pretty-printed or escaped. White space, quotes and backslashes are therefore not compared. A part is recognised
- * from {@value #RUN} compared characters on, a payload that is shorter only as a whole.
+ * Replaces text in an error message that also occurs in the payload: the whole payload or parts of it, in compact,
+ * pretty-printed or escaped form. White space, quotes and backslashes are therefore not compared. A part is detected
+ * if it has at least {@value #RUN} compared characters; a shorter payload is detected only as a whole.
  *
- * <p>The payload is read once, from front to back, with a rolling hash and without a copy: payloads may have
- * megabytes, while the text of an error is short.
+ * <p>The payload is read once, from start to end, with a rolling hash and without a copy: a payload may have
+ * megabytes, while an error message is short.
  */
 public final class PayloadMask {
 
-    /** Stands in place of the payload. */
+    /** The replacement for payload text. */
     public static final String HIDDEN = "[payload]";
 
     private static final int RUN = 12;
-    private static final int TRIVIAL = 2; // such as {} or "no"
+    private static final int TRIVIAL = 2; // for example {} or "no"
     private static final int BASE = 0x01000193;
     private static final int FILTER_BITS = 1 << 16;
 
     private final String text;
-    private final int[] places; // positions of the compared characters of the text
+    private final int[] places; // positions of the compared characters in the text
     private final int run;
-    private final Map<Integer, List<Integer>> starts = new HashMap<>(); // of runs not yet found, by their hash
-    private final long[] filter = new long[FILTER_BITS / Long.SIZE]; // most characters of a payload end here
+    private final Map<Integer, List<Integer>> starts = new HashMap<>(); // of runs not yet found, by hash
+    private final long[] filter = new long[FILTER_BITS / Long.SIZE]; // rejects most positions of a payload quickly
     private final boolean[] hidden;
 
     private PayloadMask(String text, int run) {
@@ -55,7 +55,7 @@ public final class PayloadMask {
     /**
      * Returns the text without the payload.
      *
-     * @param known values that may be shown although the payload has them too, such as the id of the event
+     * @param known values that may be shown even if the payload contains them, such as the id of the event
      */
     public static String hide(String text, String payload, List<String> known) {
         int run = comparedLength(payload);
@@ -72,7 +72,7 @@ public final class PayloadMask {
         return mask.masked();
     }
 
-    /** How many characters count, but at most {@value #RUN}. */
+    /** Returns the number of compared characters, but at most {@value #RUN}. */
     private static int comparedLength(String text) {
         int count = 0;
         for (int i = 0; i < text.length() && count < RUN; i++) {
@@ -84,7 +84,7 @@ public final class PayloadMask {
     }
 
     private void find(String payload) {
-        char[] window = new char[run]; // the last compared characters, as a ring
+        char[] window = new char[run]; // ring buffer of the last compared characters
         int highest = 1;
         for (int i = 1; i < run; i++) {
             highest *= BASE;
@@ -105,7 +105,7 @@ public final class PayloadMask {
         }
     }
 
-    /** A run that was found is not looked for again, so a payload that repeats itself costs no more than another. */
+    /** Hides a run. A run that was found is not searched again, so a repetitive payload does not cost more. */
     private void hide(int hash, char[] window, int first) {
         List<Integer> candidates = starts.get(hash);
         if (candidates != null && candidates.removeIf(start -> hideIfEqual(start, window, first))) {
@@ -125,7 +125,7 @@ public final class PayloadMask {
         return true;
     }
 
-    /** Those around a run belong to it. */
+    /** Also hides the quotes around a run. */
     private void addQuotes() {
         for (int i = 1; i < hidden.length; i++) {
             hidden[i] |= hidden[i - 1] && isQuote(text.charAt(i));
@@ -135,7 +135,7 @@ public final class PayloadMask {
         }
     }
 
-    /** With the punctuation around it, which may be that of the message as well. */
+    /** Shows a value again together with the punctuation around it, which may also belong to the message. */
     private void show(String value) {
         for (int from = text.indexOf(value); from >= 0; from = text.indexOf(value, from + value.length())) {
             int start = from;

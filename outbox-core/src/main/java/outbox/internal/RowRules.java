@@ -1,6 +1,7 @@
 package outbox.internal;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventHeaders;
 import outbox.InvalidEventException;
 import outbox.model.OutboxEvent;
 
@@ -11,13 +12,12 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What a row must hold so that it can be delivered, whoever wrote it. {@link EventRules} are for events that are about
- * to be written; a row that was written by SQL may break them, and most of what breaks them can be delivered all the
- * same.
+ * Checks that a row can be delivered, regardless of which program wrote it. {@link EventRules} apply to events
+ * before they are written. A row that was written with SQL may violate them and can usually still be delivered.
  */
 public final class RowRules {
 
-    /** Of a row that is due at {@link EventRules#NEVER} or later. */
+    /** The error text for a row that is due at {@link EventRules#NEVER} or later. */
     public static final String NEVER_DUE = "Cannot be delivered: its due time is out of range, it is "
             + EventRules.NEVER + " or later. Correct the time, then replay the event.";
 
@@ -25,14 +25,14 @@ public final class RowRules {
     private static final Instant AFTER_LAST = Instant.parse("+10000-01-01T00:00:00Z");
     private static final long FAR_SECONDS =
             Instant.parse("+900000000-01-01T00:00:00Z").getEpochSecond();
-    private static final int MOST_ATTEMPTS = 1_000_000_000; // more of them might overflow their column
+    private static final int MOST_ATTEMPTS = 1_000_000_000; // a higher value might overflow the column
 
     private RowRules() {}
 
     /**
-     * Refuses a row that cannot be delivered.
+     * Rejects a row that cannot be delivered.
      *
-     * @throws InvalidEventException that says why
+     * @throws InvalidEventException with the reason
      */
     public static void check(OutboxEvent row) {
         String fault = row.fault();
@@ -59,18 +59,21 @@ public final class RowRules {
         }
     }
 
-    /** Drivers return the first or the last time of Java for an infinity. */
+    /** Formats a time. Drivers return the first or last time that Java supports for an infinity. */
     private static String show(Instant time) {
         long seconds = time.getEpochSecond();
         return Math.abs(seconds) < FAR_SECONDS ? time.toString() : seconds < 0 ? "-infinity" : "infinity";
     }
 
-    /** The limits of {@link EventRules#checkHeaders}. Headers of the framework have limits of their own. */
+    /**
+     * Applies the limits of {@link EventRules#checkHeaders}, separately to headers of the framework and to
+     * all others.
+     */
     public static void checkHeaders(Map<String, String> headers) {
         Map<String, String> given = new LinkedHashMap<>();
         Map<String, String> reserved = new LinkedHashMap<>();
         headers.forEach((name, value) -> {
-            if (name.toLowerCase(Locale.ROOT).startsWith(EventRules.RESERVED_HEADER_PREFIX)) {
+            if (name.toLowerCase(Locale.ROOT).startsWith(EventHeaders.RESERVED_PREFIX)) {
                 reserved.put(name, value);
             } else {
                 given.put(name, value);

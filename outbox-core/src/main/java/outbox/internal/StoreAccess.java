@@ -17,10 +17,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
- * Runs statements of the framework, each in a transaction of its own that is committed or rolled back before the connection goes back to its pool in the state in which it came.
+ * Runs statements of the framework. Each call has its own transaction, which is committed or rolled back before the
+ * connection is returned to its pool in its original state.
  *
- * <p>Whatever the pool's auto-commit is, nothing depends on it. A network time limit keeps a dead socket from holding the calling thread. A connection whose state is in doubt
- * is aborted rather than returned: turning auto-commit back on would commit what must not be committed.
+ * <p>The auto-commit setting of the pool does not matter. A network timeout prevents a dead socket from blocking the
+ * calling thread. If the state of a connection is uncertain, it is aborted instead of returned: enabling auto-commit
+ * again would commit work that must not be committed.
  */
 public final class StoreAccess {
 
@@ -40,8 +42,10 @@ public final class StoreAccess {
     }
 
     /**
-     * @param timeout how long to wait for the database's answer before the connection is given up; asked for each
-     * transaction
+     * Creates an access to a store.
+     *
+     * @param timeout how long to wait for a response of the database before the connection is aborted; called for
+     * each transaction
      */
     public StoreAccess(ConnectionProvider connections, EventStore store, Supplier<Duration> timeout) {
         this.timeout = timeout;
@@ -50,39 +54,42 @@ public final class StoreAccess {
         this.clock = new DatabaseClock(store);
     }
 
-    /** What to do with a connection. */
+    /** Work that uses a connection. */
     @FunctionalInterface
     public interface Work<T> {
         T on(Connection connection) throws SQLException;
     }
 
     /**
-     * The database's time now, to tell what is due and to start leases. Not too early; at most as much too late as
-     * the database took to say it.
+     * Returns the current database time, to decide what is due and to start leases. It is never too early, and too
+     * late by at most the response time of the database.
      */
     public Instant now(Connection connection) {
         return clock.latest(connection);
     }
 
-    /** The earliest that the database's time can be now. */
+    /** Returns the lower bound of the current database time. */
     public Instant earliest(Connection connection) {
         return clock.earliest(connection);
     }
 
-    /** Asks the database for its time: for what is stored to be compared with what other nodes store. */
+    /** Reads the database clock. Use it for times that are stored and compared with times of other nodes. */
     public Instant ask(Connection connection) {
         return clock.ask(connection);
     }
 
     /**
-     * Leases of the given length that began before this moment have ended for sure, even if the database's clock has
-     * jumped ahead meanwhile.
+     * Returns a time for which the following holds: a lease of the given length that began earlier has certainly
+     * expired, even if the database clock has jumped forward meanwhile.
      */
     public Instant expiry(Connection connection, Duration lease) {
         return clock.ended(connection, lease);
     }
 
-    /** How long it takes until the given time has come for sure; negative if it has. Asks the database again if its clock is known too roughly. */
+    /**
+     * Returns how long it takes until the given time has certainly come; negative if it has. Reads the database
+     * clock again if its bounds are too wide.
+     */
     public Duration until(Connection connection, Instant time) {
         Duration left = Duration.between(clock.earliest(connection), time);
         if (left.compareTo(ROUGH) > 0 && time.isBefore(clock.latest(connection))) {
@@ -92,19 +99,25 @@ public final class StoreAccess {
         return left;
     }
 
-    /** Like the other, but without a connection: negative, that is now, if the database's clock is not known. */
+    /**
+     * Like {@link #until(Connection, Instant)}, but without a connection. Returns a negative value, that is now, if
+     * the database time is not known.
+     */
     public Duration until(Instant time) {
         Instant now = clock.earliestKnown();
         return now == null ? Duration.ofNanos(-1) : Duration.between(now, time);
     }
 
-    /** Whether the given time of the database's clock has passed for sure. */
+    /** Whether the given time of the database clock has certainly passed. */
     public boolean isPast(Instant time) {
         Instant now = clock.earliestKnown();
         return (now != null ? now : inTransaction("read the database's clock", clock::earliest)).isAfter(time);
     }
 
-    /** Runs the work in a transaction; a conflict with another one (deadlock, serialisation) is tried again a few times. */
+    /**
+     * Runs the work in a transaction. After a conflict with another transaction (deadlock, serialization failure),
+     * it is retried a few times.
+     */
     public <T> T inTransaction(String what, Work<T> work) {
         for (int conflicts = 0; ; conflicts++) {
             try {
@@ -133,20 +146,23 @@ public final class StoreAccess {
         }
     }
 
-    /** Jitter parts those who collided; an interrupt only shortens the pause and stays set. */
+    /**
+     * Waits with jitter, so that conflicting transactions do not collide again. An interrupt only shortens the wait
+     * and stays set.
+     */
     private static void pauseBeforeRetry(int conflicts) {
         long limit = TimeUnit.MILLISECONDS.toNanos(10L << conflicts);
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(limit / 2, limit));
     }
 
-    /** A connection on loan, with what must be put back. */
+    /** A connection from the pool and the settings to restore. */
     private static final class Lent implements AutoCloseable {
 
         private final Connection connection;
         private final boolean autoCommit;
         private final int networkTimeout;
-        private boolean clean; // set by once, read by close: same thread
-        private boolean broken; // the same: an error of the JVM left the driver in the middle of an answer
+        private boolean clean; // written by once, read by close; same thread
+        private boolean broken; // an Error left the driver in the middle of a response; same thread
 
         Lent(Connection connection, Duration timeout) throws SQLException {
             this.connection = connection;
@@ -182,7 +198,7 @@ public final class StoreAccess {
                 connection.close();
             } catch (SQLException e) {
                 abandon(e);
-                if (!clean) { // after a commit, what failed is only the way back to the pool
+                if (!clean) { // after a commit, only the return to the pool failed
                     throw e;
                 }
             }
@@ -209,7 +225,7 @@ public final class StoreAccess {
             closeQuietly(connection, cause);
         }
 
-        /** Answers the limit to restore, or -1 where the driver knows none. */
+        /** Returns the timeout to restore, or -1 if the driver does not support it or it was not changed. */
         private static int limitNetwork(Connection connection, int millis) throws SQLException {
             try {
                 int before = connection.getNetworkTimeout();
@@ -233,8 +249,8 @@ public final class StoreAccess {
     }
 
     /**
-     * Refuses a time limit that is too long for the lease: what is given up must be done again while the event is
-     * ours.
+     * Rejects a timeout that is too long for the lease. After a timeout, the operation must be repeated while the
+     * lease is still valid.
      */
     public static void requireWithin(Duration databaseTimeout, Duration lease, String leaseName) {
         if (databaseTimeout.compareTo(lease.dividedBy(2)) > 0) {
@@ -244,8 +260,8 @@ public final class StoreAccess {
     }
 
     /**
-     * How long to wait for the database's answer under such a lease: as long as was set, else 5 s, and not longer than
-     * half the lease if that is more than a second.
+     * Returns how long to wait for a response of the database under such a lease: the configured timeout, or 5 s. It
+     * is limited to half the lease, but the limit is at least one second.
      */
     public static Duration timeoutWithin(Duration lease, @Nullable Duration databaseTimeout) {
         Duration wanted = databaseTimeout == null ? DEFAULT_TIMEOUT : databaseTimeout;
@@ -254,10 +270,7 @@ public final class StoreAccess {
         return wanted.compareTo(longest) < 0 ? wanted : longest;
     }
 
-    /**
-     * How long a database call of the framework may take before its connection is given up, where nothing else was
-     * set.
-     */
+    /** Returns the default time limit for a database call of the framework. */
     public static Duration patience() {
         return PATIENCE;
     }

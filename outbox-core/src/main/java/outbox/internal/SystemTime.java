@@ -4,14 +4,15 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
 /**
- * The only reader of this machine's wall clock. It stamps what a human reads (occurredAt, ULIDs) and serves stores without a clock of their own; leases and due times are
- * decided by the database's clock, see {@link DatabaseClock}.
+ * The only class that reads the wall clock of this machine. The time is used for values that people read
+ * (occurredAt, ULIDs) and for stores without their own clock. Leases and due times use the database clock, see
+ * {@link DatabaseClock}.
  */
 public final class SystemTime {
 
     private SystemTime() {}
 
-    /** Now in microseconds, the precision that every database keeps. */
+    /** Returns the current time in microseconds, the precision that every database supports. */
     public static Instant now() {
         return Instant.now().truncatedTo(ChronoUnit.MICROS);
     }

@@ -4,19 +4,22 @@ import java.lang.reflect.Method;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Names threads {@code outbox-<name>-<role>}. They are daemons: the application decides how long the process lives. */
+/**
+ * Creates threads with names of the form {@code outbox-<name>-<role>}. They are daemon threads, so they do not keep
+ * the process alive.
+ */
 public final class Threads {
 
     private static final AtomicInteger INSTANCES = new AtomicInteger();
 
     private Threads() {}
 
-    /** A name for an instance that was given none. */
+    /** Returns a name for an instance without a configured name. */
     public static String nextName() {
         return Integer.toString(INSTANCES.incrementAndGet());
     }
 
-    /** Virtual threads, which are there from Java 21 on. */
+    /** Returns a factory for virtual threads, which require Java 21. */
     public static ThreadFactory virtual(String name, String role) {
         ThreadFactory unnamed = requireVirtual();
         AtomicInteger number = new AtomicInteger();
@@ -28,12 +31,12 @@ public final class Threads {
     }
 
     /**
-     * The JDK's factory of virtual threads.
+     * Returns the JDK factory for virtual threads.
      *
-     * @throws IllegalArgumentException if this JVM has none
+     * @throws IllegalArgumentException if this JVM does not support them
      */
     public static ThreadFactory requireVirtual() {
-        try { // by name: the code is compiled for Java 17
+        try { // by reflection, because the code is compiled for Java 17
             Method ofVirtual = Thread.class.getMethod("ofVirtual");
             Method factory = ofVirtual.getReturnType().getMethod("factory");
             return (ThreadFactory) factory.invoke(ofVirtual.invoke(null));

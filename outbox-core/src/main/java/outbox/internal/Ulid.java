@@ -3,8 +3,9 @@ package outbox.internal;
 import java.security.SecureRandom;
 
 /**
- * Monotonic ULIDs: 48 bits of time and 80 random bits as 26 characters. Ids made by one process sort in the order of their making, also within a millisecond and when the
- * wall clock steps back, so an index on them is appended to.
+ * Monotonic ULIDs: 48 bits of time and 80 random bits, written as 26 characters. Ids created by one process sort in
+ * the order of their creation, also within one millisecond and when the wall clock steps back. New ids are therefore
+ * added at the end of an index.
  */
 public final class Ulid {
 
@@ -12,9 +13,9 @@ public final class Ulid {
     private static final Ulid SHARED = new Ulid();
 
     private final SecureRandom random = new SecureRandom();
-    private long millis; // guarded by this, with the two below
-    private int high; // 16 of the 80 random bits
-    private long low; // the other 64
+    private long millis; // guarded by this
+    private int high; // 16 of the 80 random bits; guarded by this
+    private long low; // the other 64 random bits; guarded by this
 
     private Ulid() {}
 
@@ -25,7 +26,7 @@ public final class Ulid {
     private synchronized String make(long now) {
         if (now > millis) {
             millis = now;
-            high = random.nextInt(1 << 15); // the top bit stays free, so that counting up cannot overflow
+            high = random.nextInt(1 << 15); // the top bit stays free, so that incrementing cannot overflow
             low = random.nextLong();
         } else if (++low == 0) {
             high++;
@@ -36,10 +37,10 @@ public final class Ulid {
             text[i] = ALPHABET[(int) (rest & 31)];
         }
         long lower = low;
-        for (int i = 25; i >= 14; i--, lower >>>= 5) { // 12 characters carry 60 bits
+        for (int i = 25; i >= 14; i--, lower >>>= 5) { // 12 characters encode 60 bits
             text[i] = ALPHABET[(int) (lower & 31)];
         }
-        long upper = ((long) high << 4) | lower; // 16 bits and the last 4 of low: 20 bits, 4 characters
+        long upper = ((long) high << 4) | lower; // 16 bits and the top 4 bits of low: 20 bits, 4 characters
         for (int i = 13; i >= 10; i--, upper >>>= 5) {
             text[i] = ALPHABET[(int) (upper & 31)];
         }

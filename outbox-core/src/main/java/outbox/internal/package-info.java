@@ -1,4 +1,4 @@
-/** Parts shared by the packages of this module; not API, may change at any time. */
+/** Classes shared by the packages of this module. Not part of the API; they may change at any time. */
 @NullMarked
 package outbox.internal;
 

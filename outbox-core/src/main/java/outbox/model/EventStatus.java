@@ -5,7 +5,7 @@ import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
 
-/** The life of an event; the diagram of it is in {@code docs/event-life.md}, and a test compares the two. */
+/** The life cycle of an event. The diagram is in {@code docs/event-life.md}, and a test compares the two. */
 public enum EventStatus {
     /** Written, waiting for its first attempt. */
     NEW(0),
@@ -13,7 +13,7 @@ public enum EventStatus {
     DONE(1),
     /** Failed, waiting for its next attempt. */
     RETRY(2),
-    /** No relay will try it again by itself. */
+    /** No relay delivers it again unless a person replays it. */
     DEAD(3);
 
     private static final Map<EventStatus, Set<EventStatus>> NEXT = new EnumMap<>(Map.of(
@@ -37,12 +37,12 @@ public enum EventStatus {
         return this == DONE || this == DEAD;
     }
 
-    /** Whether an event may go from this status to the given one; out of a terminal status only a replay leads. */
+    /** Whether an event may change from this status to the given one. Only a replay leaves a terminal status. */
     public boolean canBecome(EventStatus next) {
         return NEXT.getOrDefault(this, Set.of()).contains(next);
     }
 
-    /** The status with the given code; a code of no status is refused. */
+    /** Returns the status with the given code; rejects an unknown code. */
     public static EventStatus of(int code) {
         for (EventStatus status : values()) {
             if (status.code == code) {

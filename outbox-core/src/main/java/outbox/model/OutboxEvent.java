@@ -8,20 +8,20 @@ import java.time.Instant;
 /**
  * A row of the outbox table as a poller reads it, not yet decoded.
  *
- * @param payloadJson the payload as text; empty when {@code payloadBytes} holds it
+ * @param payloadJson the payload as text; empty if {@code payloadBytes} is set
  * @param headersJson the headers as a JSON object, or null
  * @param createdAt when the database stored the event
- * @param occurredAt when the fact happened, or null where the table does not keep it
+ * @param occurredAt when the fact happened, or null if the table does not store it
  * @param payloadBytes a payload that was written as bytes, or null
- * @param availableAt due from then on, or null where the reader does not tell
- * @param dedupKey at most one unfinished event has it, or null
+ * @param availableAt the due time, or null if it was not read
+ * @param dedupKey the key that at most one unfinished event has, or null
  * @param dedupFor how long the event keeps its key after it is done, or null
- * @param priority 0 to 9, larger first
- * @param expiresAt not started by then, it is dead; or null
- * @param fault why the row cannot be delivered, if the store found a reason, such as a payload that is too large to be
- *     read; or null
+ * @param priority 0 to 9, higher first
+ * @param expiresAt the event becomes dead if its delivery has not started by this time; null if it never expires
+ * @param fault why the row cannot be delivered, if the store found a reason, such as a payload that is too large to
+ * read; or null
  */
-@SuppressWarnings("ArrayRecordComponent") // a row is handed to one reader, who copies
+@SuppressWarnings("ArrayRecordComponent") // a row is passed to one reader, which copies the array
 public record OutboxEvent(
         String eventId,
         String eventType,
@@ -133,12 +133,12 @@ public record OutboxEvent(
                 null);
     }
 
-    /** A row of which only the id is known, because nothing else of it was read or can be. */
+    /** Creates a row of which only the id is known, because the rest was not read or cannot be read. */
     public static OutboxEvent unread(String eventId) {
         return new OutboxEvent(eventId, "", null, null, null, "", null, 0, Instant.EPOCH);
     }
 
-    /** The same row with the given fault. */
+    /** Returns a copy with the given fault. */
     public OutboxEvent withFault(String why) {
         return new OutboxEvent(
                 eventId,

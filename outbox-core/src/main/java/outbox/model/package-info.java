@@ -1,4 +1,4 @@
-/** What a store hands out: rows and their statuses. */
+/** The types that a store returns: rows and their statuses. */
 @NullMarked
 package outbox.model;
 

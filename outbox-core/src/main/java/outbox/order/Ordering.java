@@ -10,11 +10,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Which events are delivered in order. An ordered event is not started before the ordered events of the same aggregate, that is (aggregate type, aggregate id), that were written
- * earlier are terminal. Events without an aggregate id have no order. All nodes of an outbox must use the same ordering. Immutable.
+ * Determines which events are delivered in order. An ordered event starts only after all ordered events that were
+ * written earlier for the same aggregate, that is (aggregate type, aggregate id), are terminal. Events without an
+ * aggregate id have no order. All nodes of an outbox must use the same ordering. Immutable.
  *
- * <p>Earlier means a smaller number from the database, taken by the insert. It is the order of commits if the transactions of one aggregate are serialised, as they are by
- * changing its row before writing the event.
+ * <p>Earlier means a smaller number, which the database assigns during the insert. This is the commit order if the
+ * transactions of one aggregate are serialized, for example because each changes the row of the aggregate before it
+ * writes the event.
  */
 public final class Ordering {
 
@@ -43,32 +45,32 @@ public final class Ordering {
         return OFF;
     }
 
-    /** All events of an aggregate, in order; a dead one blocks its aggregate. */
+    /** Delivers all events of an aggregate in order; a dead event blocks its aggregate. */
     public static Ordering perAggregate() {
         return PER_AGGREGATE;
     }
 
-    /** The same, for events of these types only: the others neither wait nor make others wait. */
+    /** Returns a copy for events of these types only. Other events neither wait nor block others. */
     public Ordering onlyTypes(EventType... eventTypes) {
         return with(Types.ONLY, names(eventTypes));
     }
 
-    /** The same, for events of these types only: the others neither wait nor make others wait. */
+    /** Returns a copy for events of these types only. Other events neither wait nor block others. */
     public Ordering onlyTypes(Collection<String> eventTypes) {
         return with(Types.ONLY, Set.copyOf(eventTypes));
     }
 
-    /** The same, apart from events of these types, which neither wait nor make others wait. */
+    /** Returns a copy that excludes events of these types. Excluded events neither wait nor block others. */
     public Ordering exceptTypes(EventType... eventTypes) {
         return with(Types.EXCEPT, names(eventTypes));
     }
 
-    /** The same, apart from events of these types, which neither wait nor make others wait. */
+    /** Returns a copy that excludes events of these types. Excluded events neither wait nor block others. */
     public Ordering exceptTypes(Collection<String> eventTypes) {
         return with(Types.EXCEPT, Set.copyOf(eventTypes));
     }
 
-    /** The same with another policy for dead events; default {@link WhenDead#BLOCK}. */
+    /** Returns a copy with another policy for dead events; default {@link WhenDead#BLOCK}. */
     public Ordering whenDead(WhenDead policy) {
         requireOn();
         return new Ordering(which, types, Objects.requireNonNull(policy, "policy"));
@@ -99,7 +101,7 @@ public final class Ordering {
         return which != Types.NONE;
     }
 
-    /** Whether the event has a place in the order of its aggregate. */
+    /** Whether the event has a position in the order of its aggregate. */
     public boolean appliesTo(EventEnvelope event) {
         return event.aggregateId() != null && isOn() && appliesTo(event.eventType());
     }
@@ -112,12 +114,12 @@ public final class Ordering {
         return whenDead;
     }
 
-    /** The types that were named; empty if the ordering is for all types or off. */
+    /** The event types that were given; empty if the ordering applies to all types or is off. */
     public Set<String> types() {
         return types;
     }
 
-    /** Whether {@link #types} are the ones that are not ordered, instead of the only ones that are. */
+    /** Whether {@link #types} are excluded from the order; otherwise they are the only ordered types. */
     public boolean typesAreExceptions() {
         return which == Types.EXCEPT;
     }

@@ -1,11 +1,13 @@
 package outbox.order;
 
-/** What becomes of an aggregate when one of its events is DEAD. */
+/** What happens to an aggregate when one of its events becomes DEAD. */
 public enum WhenDead {
     /** Later events of the aggregate wait until the dead one is replayed, skipped or discarded. */
     BLOCK,
-    /** Later events go on; the dead one stays for an operator to look at. */
+    /** Later events continue. The dead event stays in the table for an operator. */
     SKIP,
-    /** Later events are set aside with it: they become DEAD too, with that reason, and are replayed together, in order. */
+    /**
+     * Later events are parked with it: they become DEAD too, with that reason, and are replayed together in order.
+     */
     PARK
 }

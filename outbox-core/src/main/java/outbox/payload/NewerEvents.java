@@ -1,7 +1,7 @@
 package outbox.payload;
 
 import outbox.EventEnvelope;
-import outbox.spi.Replay;
+import outbox.EventHeaders;
 
 import java.time.Duration;
 import java.util.Iterator;
@@ -10,17 +10,19 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Since when events wait whose version this node does not know. The events do not tell: one may be delayed, or about something long ago, and a try that is not counted leaves no trace in them. Bounded:
- * while it is full, more events wait without a limit, until those before have ended. Thread-safe.
+ * Records since when events with an unknown, newer payload version have been waiting on this node. The events do
+ * not contain this time: an event may be delayed or describe an old fact, and an uncounted attempt is not
+ * recorded in it. The size is bounded: while it is full, further events wait without a limit until earlier ones
+ * have ended. Thread-safe.
  */
 final class NewerEvents {
 
     static final int MAX_EVENTS = 10_000;
 
-    private static final Duration GRACE =
-            Duration.ofMinutes(10); // in which an event that is over comes for the last time
+    /** Time for the last attempt of an event that has exceeded its limit. */
+    private static final Duration GRACE = Duration.ofMinutes(10);
 
-    private final Map<String, Long> since = new LinkedHashMap<>(); // guarded by this; the oldest first
+    private final Map<String, Long> since = new LinkedHashMap<>(); // oldest first; guarded by this
     private final long limitNanos;
     private final LongSupplier nanoClock;
 
@@ -29,9 +31,9 @@ final class NewerEvents {
         this.nanoClock = nanoClock;
     }
 
-    /** Whether it came for the first time longer ago than the limit; a replay makes it another event. */
+    /** Whether the event was first seen longer ago than the limit. A replayed event counts as a new one. */
     synchronized boolean hasWaitedTooLong(EventEnvelope event) {
-        String wait = event.eventId() + ' ' + event.headers().getOrDefault(Replay.HEADER, "");
+        String wait = event.eventId() + ' ' + event.headers().getOrDefault(EventHeaders.REPLAY, "");
         long now = nanoClock.getAsLong();
         Long first = since.get(wait);
         if (first == null && hasRoom(now)) {

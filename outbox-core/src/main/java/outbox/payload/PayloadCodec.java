@@ -1,19 +1,19 @@
 package outbox.payload;
 
-/** Makes payloads of values, and values of payloads; usually by a JSON library. Called from several threads at once. */
+/** Converts values to payloads and back, usually with a JSON library. Several threads call it at the same time. */
 public interface PayloadCodec {
 
     /**
-     * The value as a payload.
+     * Converts a value to a payload.
      *
-     * @throws PayloadException if it cannot be
+     * @throws PayloadException if the value cannot be converted
      */
     String write(Object value);
 
     /**
-     * The payload as a value of the type; never null.
+     * Converts a payload to a value of the type; never returns null.
      *
-     * @throws PayloadException if it is not one
+     * @throws PayloadException if the payload does not match the type
      */
     <T> T read(String payload, Class<T> type);
 }

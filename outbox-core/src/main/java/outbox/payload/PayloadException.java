@@ -3,7 +3,7 @@ package outbox.payload;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 
-/** A payload is not of the form that its type and version say. Its message does not repeat the payload. */
+/** A payload does not match the format of its type and version. The message does not contain the payload. */
 public final class PayloadException extends OutboxException {
 
     private static final long serialVersionUID = 1L;

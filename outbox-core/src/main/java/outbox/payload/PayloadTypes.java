@@ -16,7 +16,8 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
- * Which Java type the payload of an event type has, in its current version and in older ones, and how the older become the current.
+ * Maps event types to the Java types of their payloads, in the current version and in older ones, and converts older
+ * versions to the current one.
  *
  * <pre>{@code
  * PayloadTypes types = PayloadTypes.builder(codec)
@@ -24,7 +25,8 @@ import java.util.function.LongSupplier;
  *         .upcast("OrderPlaced", 1, OrderPlacedV1.class, old -> new OrderPlaced(old.id(), "EUR"))
  *         .build();
  * writer.write(types.event("OrderPlaced", order).aggregateId("7").build()); // version 2
- * registry.register("OrderPlaced", types.listener("OrderPlaced", OrderPlaced.class, (order, event) -> …)); // of version 1 too
+ * registry.register("OrderPlaced", types.listener(
+ *         "OrderPlaced", OrderPlaced.class, (order, event) -> …)); // receives version 1 too
  * }</pre>
  *
  * <p>Thread-safe.
@@ -53,7 +55,7 @@ public final class PayloadTypes {
     }
 
     /**
-     * An event with the value as its payload, in the current version.
+     * Returns a builder for an event with the value as its payload, in the current version.
      *
      * @throws IllegalArgumentException if the event type is not known, or the value is not of its type
      */
@@ -70,10 +72,12 @@ public final class PayloadTypes {
     }
 
     /**
-     * A listener that receives payloads in their current version.
+     * Returns a listener that receives payloads in their current version.
      *
-     * <p>A payload that is not of its form makes its event DEAD at once: no attempt would change it. One of a version that this node does not know yet is left for a node that does: its event is tried
-     * again every 30 s, without counting, for as long as {@link Builder#newerLimit} says; then it is DEAD.
+     * <p>A payload with an invalid format makes its event DEAD immediately, because no further attempt could
+     * succeed. A payload of a version that this node does not know yet is left for a node that does. Its event
+     * is retried every 30 s, without counting attempts, until {@link Builder#newerLimit} is reached; then it
+     * becomes DEAD.
      *
      * @throws IllegalArgumentException if the event type is not known, or its payload is of another type
      */
@@ -88,7 +92,8 @@ public final class PayloadTypes {
     }
 
     /**
-     * The payload of an event that is being delivered, in the current version. What it throws is meant for the dispatcher, as {@link #listener} says.
+     * Returns the payload of an event that is being delivered, in the current version. Its exceptions are meant for
+     * the dispatcher, see {@link #listener}.
      *
      * @throws IllegalArgumentException if the event type is not known, or its payload is of another type
      */
@@ -96,15 +101,18 @@ public final class PayloadTypes {
         return cast(event, readToDeliver(event), type);
     }
 
-    /** The type that the payload of an event type has in its current version; empty if the event type is not known. */
+    /**
+     * Returns the Java type of the payload of an event type in its current version; empty if the event type is
+     * not known.
+     */
     public Optional<Class<?>> typeOf(String eventType) {
         return Optional.ofNullable(byEventType.get(eventType)).map(PayloadVersions::currentType);
     }
 
     /**
-     * The payload of an event, in the current version.
+     * Returns the payload of an event, in the current version.
      *
-     * @throws PayloadException if it is not of its form, or of a version that is not known
+     * @throws PayloadException if the payload has an invalid format or an unknown version
      */
     public <T> T read(EventEnvelope event, Class<T> type) {
         return cast(event, versionsOf(event.eventType()).read(codec, event.payloadJson(), event.schemaVersion()), type);
@@ -152,7 +160,7 @@ public final class PayloadTypes {
         return versions;
     }
 
-    /** Collects the types; every setter refuses a wrong value. Not thread-safe. */
+    /** Builds the types; every setter rejects invalid values. Not thread-safe. */
     public static final class Builder {
 
         private static final Duration LONGEST = Duration.ofDays(365);
@@ -166,17 +174,20 @@ public final class PayloadTypes {
             this.codec = Objects.requireNonNull(codec, "codec");
         }
 
-        /** The type of an event type that has had one version only. */
+        /** Sets the Java type of an event type that has only one version. */
         public Builder type(String eventType, Class<?> type) {
             return type(eventType, 1, type);
         }
 
-        /** The type of the current version. */
+        /** Sets the Java type of the current version. */
         public Builder type(String eventType, int version, Class<?> type) {
             return add(eventType, version, type, null);
         }
 
-        /** The type of an older version, and what makes the next version of it. What it throws is a failed attempt. */
+        /**
+         * Sets the Java type of an older version and the function that converts it to the next version. If the
+         * function throws, the attempt fails.
+         */
         public <T> Builder upcast(String eventType, int version, Class<T> type, Function<? super T, ?> upcaster) {
             Objects.requireNonNull(upcaster, "upcaster");
             return add(eventType, version, type, value -> upcaster.apply(type.cast(value)));
@@ -191,8 +202,9 @@ public final class PayloadTypes {
         }
 
         /**
-         * How long an event may wait for a node that knows its version, counted from when this node was first given it; default an hour. A replay, and a restart of this node, begin anew. While more than
-         * 10,000 events wait, those beyond wait until others have ended.
+         * Sets how long an event may wait for a node that knows its version, measured from its first delivery to
+         * this node. Default: one hour. A replay or a restart of this node restarts the time. While 10,000 events
+         * wait, the time of further events does not start until others have ended.
          */
         public Builder newerLimit(Duration newerLimit) {
             if (newerLimit.isNegative() || newerLimit.isZero() || newerLimit.compareTo(LONGEST) > 0) {
@@ -208,7 +220,7 @@ public final class PayloadTypes {
         }
 
         /**
-         * The types.
+         * Builds the types.
          *
          * @throws IllegalArgumentException if the versions of an event type have a gap, or no current one
          */

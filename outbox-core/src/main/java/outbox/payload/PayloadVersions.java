@@ -7,13 +7,16 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 
-/** The forms that the payload of one event type has had: for each version its Java type, and for all but the last how it becomes the next. */
+/**
+ * The versions of the payload of one event type. Each version has a Java type, and each but the last has a function
+ * that converts it to the next version.
+ */
 final class PayloadVersions {
 
     /**
-     * One form.
+     * One version.
      *
-     * @param upcast makes the next version of it; null for the current one
+     * @param upcast converts a value to the next version; null for the current version
      */
     private record Version(Class<?> type, @Nullable Function<Object, ?> upcast) {}
 
@@ -32,7 +35,7 @@ final class PayloadVersions {
         }
     }
 
-    /** Refuses gaps, and a last version that has no end. */
+    /** Rejects gaps and a last version with an upcaster. */
     PayloadVersions checked() {
         for (Map.Entry<Integer, Version> entry : versions.entrySet()) {
             int version = entry.getKey();
@@ -71,9 +74,9 @@ final class PayloadVersions {
         return versions.containsKey(version);
     }
 
-    /** The payload in its current form. */
+    /** Reads the payload and converts it to the current version. */
     Object read(PayloadCodec codec, String payload, int version) {
-        if (!has(version)) { // also if only later ones are: it would be read as what it is not
+        if (!has(version)) { // also if only later versions are known: it would be parsed as the wrong type
             throw new PayloadException(
                     "Version " + version + " of event type " + EventRules.show(eventType) + " is not known", null);
         }

@@ -2,7 +2,7 @@ package outbox.payload;
 
 import outbox.EventEnvelope;
 
-/** Receives events with their payload as a Java type, on the terms of {@link outbox.EventListener}. */
+/** Receives events with their payload as a Java type. The rules of {@link outbox.EventListener} apply. */
 @FunctionalInterface
 public interface TypedEventListener<T> {
 

@@ -1,4 +1,4 @@
-/** Payloads as Java types, whatever their version. */
+/** Payloads as Java types, with conversion of older versions. */
 @NullMarked
 package outbox.payload;
 

@@ -2,7 +2,6 @@ package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
-import outbox.internal.ClaimInHand;
 import outbox.internal.ClaimTokens;
 import outbox.internal.Expiry;
 import outbox.internal.RowRules;
@@ -18,7 +17,6 @@ import outbox.spi.LoadingEventStore;
 import outbox.spi.LoadingEventStore.Content;
 import outbox.spi.Mark;
 import outbox.spi.OrderedEventStore;
-import outbox.spi.RowLockingEventStore;
 import outbox.spi.SafeLogger;
 import outbox.spi.Withheld;
 import outbox.spi.WithholdingEventStore;
@@ -32,14 +30,15 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 
-/** Claims events under a fresh token each time. */
+/** Claims events. Every claim has a new token. The poller's lock guards all fields that are not final. */
 final class ClaimingSource implements EventSource {
 
-    private static final int MAX_EXPIRED = 100; // of each reason
-    private static final int MAX_ONE_BY_ONE = 16; // events whose content is in memory together
-    private static final Instant NO_LEASE_HAS_ENDED = Instant.EPOCH; // earlier than any lease, of released suspects too
+    private static final int MAX_EXPIRED = 100; // limit per cycle and per reason
+    private static final int MAX_ONE_BY_ONE = 16; // limit for events whose content is in memory at the same time
+    // before the start of every lease, including that of a released suspect
+    private static final Instant NO_LEASE_HAS_ENDED = Instant.EPOCH;
     private static final Duration EXPIRY_INTERVAL = Duration.ofSeconds(5);
-    private static final Duration SETTLING = Duration.ofSeconds(5); // of a new leader
+    private static final Duration SETTLING = Duration.ofSeconds(5); // how long a new leader waits for locked rows
     private static final Duration LOCK_PAUSE = Duration.ofMillis(20);
     private static final Logger LOG = SafeLogger.of(ClaimingSource.class);
 
@@ -48,17 +47,19 @@ final class ClaimingSource implements EventSource {
     private final Duration skipRecent;
     private final Duration lockTimeout;
     private final ClaimTokens tokens;
-    private final OutboxPollerHandler handler;
-    private final Ordering ordering; // of the handler; it never changes
-    private final @Nullable ContentLoader loader; // null for a store that reads all it claims
-    private List<Found> claimed = List.of(); // by the last look; guarded by the poller's lock
-    private List<ClaimedEvent> unread = List.of(); // of the last look one by one; guarded by the poller's lock
-    private boolean mayRepeat; // the handler gives back what the store cannot withhold; guarded by the poller's lock
+    private final KnownNeeds needs;
+    private final @Nullable ContentLoader loader; // null if the store reads the content when it claims
+    private List<Found> claimed = List.of(); // events of the last claim; guarded by the poller's lock
+    // events of the last claim without content; guarded by the poller's lock
+    private List<ClaimedEvent> unread = List.of();
+    // the handler may release events that the store cannot withhold; guarded by the poller's lock
+    private boolean mayRepeat;
     private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
-    private @Nullable Long
-            leadsNanos; // since when this node leads; null without a leader; guarded by the poller's lock
-    private boolean locked; // a new leader waits for rows that others have locked; guarded by the poller's lock
-    private @Nullable Instant leadsSince; // the same by the database's clock; guarded by the poller's lock
+    // when this node became the leader; null without leader election; guarded by the poller's lock
+    private @Nullable Long leadsNanos;
+    // whether a new leader waits for rows that others have locked; guarded by the poller's lock
+    private boolean locked;
+    private @Nullable Instant leadsSince; // leadsNanos by the database's clock; guarded by the poller's lock
 
     ClaimingSource(
             StoreAccess access,
@@ -66,22 +67,21 @@ final class ClaimingSource implements EventSource {
             Duration skipRecent,
             Duration lockTimeout,
             @Nullable String ownerId,
-            OutboxPollerHandler handler) {
+            KnownNeeds needs) {
         this.access = access;
         this.store = store;
         this.skipRecent = skipRecent;
         this.lockTimeout = lockTimeout;
         this.tokens = new ClaimTokens(ownerId);
-        this.handler = handler;
-        this.ordering = handler.ordering();
+        this.needs = needs;
         this.loader = store instanceof LoadingEventStore loading
-                ? new ContentLoader(access, loading, handler::byteRoom)
+                ? new ContentLoader(access, loading, () -> needs.get().byteRoom())
                 : null;
     }
 
     @Override
     public Batch next(int limit, boolean suspects) {
-        Withheld withheld = handler.withheld();
+        Withheld withheld = needs.get().withheld();
         mayRepeat = !withheld.isNothing() && !(store instanceof WithholdingEventStore);
         claimed = List.of();
         try {
@@ -97,7 +97,7 @@ final class ClaimingSource implements EventSource {
 
     private Batch look(int limit, boolean suspects, Withheld withheld) {
         return access.inTransaction("claim events", connection -> {
-            Instant expiry = expiry(connection); // first: what is claimed now must not look older than that
+            Instant expiry = expiry(connection); // read before the claim, so that a new lease never looks expired
             Instant now = access.now(connection);
             if (isLocked(connection, now, expiry, limit)) {
                 return new Batch(List.of(), now, Duration.ZERO, LOCK_PAUSE, List.of(), List.of());
@@ -110,7 +110,7 @@ final class ClaimingSource implements EventSource {
             if (late
                     && expired.size() < MAX_EXPIRED
                     && untaken.size() < MAX_EXPIRED
-                    && unreachable.size() < MAX_EXPIRED) { // else there may be more
+                    && unreachable.size() < MAX_EXPIRED) { // otherwise there may be more
                 nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
             }
             Instant lockExpiry = suspects ? expiry : NO_LEASE_HAS_ENDED;
@@ -137,8 +137,8 @@ final class ClaimingSource implements EventSource {
     }
 
     /**
-     * The last claim failed, perhaps because of a row that cannot be read. Claims a few events without reading them, and
-     * finds out which of them that is.
+     * Claims a few events without reading them, and then finds the row that cannot be read. Called after a claim
+     * failed, perhaps because of such a row.
      */
     private Batch lookOneByOne(ContentLoader loader, int limit, boolean suspects, Withheld withheld, Throwable why) {
         try {
@@ -151,7 +151,7 @@ final class ClaimingSource implements EventSource {
                 claimed = found(unread);
                 return new Batch(claimed, now);
             });
-            if (unread.isEmpty()) { // it was not because of a row
+            if (unread.isEmpty()) { // the failure was not caused by a row
                 throw new OutboxException("Cannot claim events: " + ErrorText.of(why), why);
             }
             List<Found> found = loader.oneByOne(unread);
@@ -174,48 +174,51 @@ final class ClaimingSource implements EventSource {
     }
 
     /**
-     * Releases the events of a claim that failed behind its statement. The rollback has done so already, unless claims
-     * are kept in memory, or the commit failed on its way.
+     * Releases the events of a claim if a later step failed. The rollback has usually released them already. It has
+     * not if the store keeps claims in memory, or if the result of the commit is unknown.
      */
     private void releaseClaimed(Throwable cause) {
         List<Found> events = claimed;
         claimed = List.of();
         try {
             if (!events.isEmpty()) {
-                giveBack(events);
+                release(events);
             }
         } catch (RuntimeException e) {
-            cause.addSuppressed(e); // their lease has to run out
+            cause.addSuppressed(e); // the events stay claimed until their lease expires
         }
     }
 
     /**
-     * Leases that began before this have ended. A leader need not wait for those of the leader before it: only one of
-     * them delivers, and marks name their claim. Its own leases all began after it became the leader. Should the
-     * database's clock go back, that moment is counted back from now, so that this stays true.
+     * Returns a limit: a lease that began before this time has expired. A new leader does not wait for the leases of
+     * its predecessor: only one of the two delivers, and every mark contains its claim token. All leases of this
+     * node as leader began after it became the leader. If the database's clock is set back, the start of the
+     * leadership is computed again from now, so that this stays true.
      */
     private Instant expiry(Connection connection) {
         Instant byTime = access.expiry(connection, lockTimeout);
         if (leadsNanos == null) {
             return byTime;
         }
-        Instant start = access.expiry(connection, Duration.ofNanos(System.nanoTime() - leadsNanos));
+        long asked = System.nanoTime();
+        Instant start = access.expiry(connection, Duration.ofNanos(asked - leadsNanos))
+                .minusNanos(System.nanoTime() - asked); // the clock may have been read at the end of the call
         leadsSince = leadsSince == null || start.isBefore(leadsSince) ? start : leadsSince;
         return leadsSince.isBefore(byTime) ? byTime : leadsSince;
     }
 
     /**
-     * Whether a new leader has to wait for rows that others have locked. The leader before it may be releasing what
-     * it had claimed: a claim would pass over that and deliver later events first. Bounded, because a lock may stay
-     * for any other reason. Delivery in order needs no such care: nothing is claimed there while its predecessor is
-     * unfinished, locked or not.
+     * Returns whether a new leader must wait for rows that others have locked. The previous leader may be releasing
+     * its claimed events. A claim would skip these rows and deliver later events first. The wait is bounded, because
+     * a row may stay locked for another reason. Ordered delivery does not need the wait: it claims no event whose
+     * predecessor is unfinished, locked or not.
      */
     private boolean isLocked(Connection connection, Instant now, Instant expiry, int limit) {
-        if (leadsNanos == null || ordering.isOn() || !(store instanceof RowLockingEventStore locking)) {
+        if (leadsNanos == null || ordering().isOn()) {
             return false;
         }
         if (System.nanoTime() - leadsNanos < SETTLING.toNanos()) {
-            locked = !locking.lockDue(connection, now, expiry, skipRecent, limit);
+            locked = !store.lockDue(connection, now, expiry, skipRecent, limit);
         } else if (locked) {
             locked = false;
             LOG.log(
@@ -233,12 +236,15 @@ final class ClaimingSource implements EventSource {
         locked = false;
     }
 
-    /** Those that are due find their end when they are about to start; this is for those that are not, or that nobody takes. */
+    /**
+     * Ends events whose deadline has passed, if they are not due yet or if no node claims them. The deadline of a
+     * claimed event is checked before its delivery starts.
+     */
     private List<String> expire(Connection connection, Instant expiry) {
         if (!(store instanceof ControlledEventStore controlled)) {
             return List.of();
         }
-        Instant surely = access.earliest(connection); // a deadline before it has passed
+        Instant surely = access.earliest(connection); // every deadline before this time has certainly passed
         return controlled.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
     }
 
@@ -248,9 +254,12 @@ final class ClaimingSource implements EventSource {
                 : List.of();
     }
 
-    /** Ends what this node does not know and nobody took in time. What was attempted is known to somebody, and what is paused is not late. */
+    /**
+     * Ends due events of types that this node does not know, if no node claimed them within the limit. Skips events
+     * with attempts, because some node knows their type, and paused events, because they are not late.
+     */
     private List<String> endUntaken(Connection connection, Instant now, Instant expiry, Withheld withheld) {
-        Duration limit = handler.untakenLimit();
+        Duration limit = needs.get().untakenLimit();
         Set<String> known = withheld.known();
         if (limit == null || known == null || !(store instanceof WithholdingEventStore withholding)) {
             return List.of();
@@ -261,7 +270,7 @@ final class ClaimingSource implements EventSource {
                 access.expiry(connection, limit),
                 expiry,
                 MAX_EXPIRED,
-                ordering,
+                ordering(),
                 new Withheld(withheld.types(), known, withheld.tenants()),
                 "No node took this event within " + limit
                         + " of its due time: none has a listener for it. Register one, then replay the event.");
@@ -282,10 +291,10 @@ final class ClaimingSource implements EventSource {
             return claimUnread(connection, claim, now, expiry, limit, withheld, Content.SMALL);
         }
         if (!withheld.isNothing() && store instanceof WithholdingEventStore withholding) {
-            return withholding.claimExcept(connection, claim, now, expiry, skipRecent, limit, ordering, withheld);
+            return withholding.claimExcept(connection, claim, now, expiry, skipRecent, limit, ordering(), withheld);
         }
-        return ordering.isOn() && store instanceof OrderedEventStore numbering
-                ? numbering.claimInOrder(connection, claim, now, expiry, skipRecent, limit, ordering)
+        return ordering().isOn() && store instanceof OrderedEventStore numbering
+                ? numbering.claimInOrder(connection, claim, now, expiry, skipRecent, limit, ordering())
                 : store.claim(connection, claim, now, expiry, skipRecent, limit);
     }
 
@@ -298,13 +307,11 @@ final class ClaimingSource implements EventSource {
             Withheld withheld,
             Content content) {
         return ((LoadingEventStore) store)
-                .claimUnread(connection, claim, now, expiry, skipRecent, limit, ordering, withheld, content);
+                .claimUnread(connection, claim, now, expiry, skipRecent, limit, ordering(), withheld, content);
     }
 
-    @Override
-    public ClaimInHand inHand(Found event) {
-        return new ClaimInHand(
-                event.row().eventId(), Objects.requireNonNull(event.claim()), event.suspect(), lockTimeout);
+    private Ordering ordering() {
+        return needs.get().ordering();
     }
 
     @Override
@@ -313,7 +320,7 @@ final class ClaimingSource implements EventSource {
     }
 
     @Override
-    public void giveBack(List<Found> events) {
+    public void release(List<Found> events) {
         try {
             release(events, false);
         } catch (RuntimeException e) {
@@ -325,13 +332,14 @@ final class ClaimingSource implements EventSource {
     }
 
     /**
-     * An event whose row is locked by another transaction is passed over, if that is wanted: its lease has to run out.
+     * Releases the events. If {@code passLocked} is true, skips events whose rows another transaction has locked:
+     * they stay claimed until their lease expires.
      */
     private void release(List<Found> events, boolean passLocked) {
-        String token = tokenOf(events.get(0)); // a batch is one claim
+        String token = tokenOf(events.get(0)); // all events of a batch have the same claim
         List<String> ids = ids(events, false);
         List<String> suspects = ids(events, true);
-        access.inTransaction("give back " + events.size() + " events", connection -> {
+        access.inTransaction("release " + events.size() + " events", connection -> {
             Set<String> locked = passLocked
                     ? store.lockFree(
                             connection,

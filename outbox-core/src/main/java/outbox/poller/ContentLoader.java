@@ -16,11 +16,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.LongSupplier;
 
-/** Reads what a claim left in the table, within the memory that there is for it. */
+/** Reads the content that a claim did not read, within a memory limit. */
 final class ContentLoader {
 
-    private static final int HEAP_PART = 8; // of the heap, what one claim may read
-    private static final long GROUP_BYTES = 4L << 20; // read by one statement: drivers keep a second copy meanwhile
+    private static final int HEAP_PART = 8; // one claim may read at most this fraction of the heap
+    // limit for one statement, because drivers keep a second copy while they read
+    private static final long GROUP_BYTES = 4L << 20;
 
     private final StoreAccess access;
     private final LoadingEventStore store;
@@ -33,8 +34,10 @@ final class ContentLoader {
     }
 
     /**
-     * Completes the events of a claim in its transaction: in their order, as far as there is memory, and at least one.
-     * The events behind that are released.
+     * Reads the missing content of claimed events, in the transaction of the claim. Reads the events in order until
+     * the memory limit, but at least one. Releases the remaining events, except those with a fault. Events with a
+     * fault need no content, and they must not be released: the fault may be an invalid lock, and the claim has
+     * overwritten it.
      */
     List<Found> complete(Connection connection, List<ClaimedEvent> events) {
         List<String> large = events.stream()
@@ -45,8 +48,12 @@ final class ContentLoader {
             return found(events, Map.of());
         }
         Map<String, Long> sizes = store.sizes(connection, large);
-        List<ClaimedEvent> kept = fitting(events, sizes);
-        release(connection, events.subList(kept.size(), events.size()));
+        List<ClaimedEvent> kept = new ArrayList<>(fitting(events, sizes));
+        List<ClaimedEvent> released = new ArrayList<>();
+        for (ClaimedEvent event : events.subList(kept.size(), events.size())) {
+            (event.event().fault() == null ? released : kept).add(event);
+        }
+        release(connection, released);
         return found(kept, load(connection, kept, sizes));
     }
 
@@ -66,7 +73,7 @@ final class ContentLoader {
         if (events.isEmpty()) {
             return;
         }
-        String token = events.get(0).claim().token(); // a batch is one claim
+        String token = events.get(0).claim().token(); // all events of a batch have the same claim
         store.release(connection, token, ids(events, false));
         List<String> suspects = ids(events, true);
         if (!suspects.isEmpty()) {
@@ -106,7 +113,9 @@ final class ContentLoader {
         }
     }
 
-    /** The events with what was loaded. One that is gone from the table meanwhile is left out. */
+    /**
+     * Combines the events with the loaded rows. Leaves out events that were deleted from the table since the claim.
+     */
     private static List<Found> found(List<ClaimedEvent> events, Map<String, OutboxEvent> loaded) {
         List<Found> found = new ArrayList<>();
         for (ClaimedEvent event : events) {
@@ -120,8 +129,8 @@ final class ContentLoader {
     }
 
     /**
-     * Reads events of which only the ids are known. Where that fails for some of them, each half is read by itself,
-     * down to the one that cannot be read: it comes with a fault.
+     * Reads events of which only the ids are known. If this fails, reads each half separately, until the row that
+     * cannot be read is found. That event is returned with a fault.
      */
     List<Found> oneByOne(List<ClaimedEvent> events) {
         if (events.isEmpty()) {
@@ -151,7 +160,7 @@ final class ContentLoader {
         }
     }
 
-    /** A fault that the claim has found stays. */
+    /** Keeps a fault that the claim has found. */
     private static Found found(OutboxEvent row, ClaimedEvent claimed) {
         String fault = claimed.event().fault();
         return new Found(fault == null ? row : row.withFault(fault), claimed.claim(), claimed.suspect());

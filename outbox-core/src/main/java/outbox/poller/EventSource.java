@@ -1,7 +1,6 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
-import outbox.internal.ClaimInHand;
 import outbox.internal.StoreAccess;
 import outbox.model.OutboxEvent;
 import outbox.spi.Claim;
@@ -12,13 +11,16 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 
-/** Where a poller gets events from. */
+/** The source of a poller's events. */
 interface EventSource {
 
-    /** An event that was found, with the claim that holds it if there is one. */
+    /** An event from the table, with its claim if the source claims. */
     record Found(OutboxEvent row, @Nullable Claim claim, boolean suspect) {
 
-        /** How long it takes until all of them are due for sure: the database's clock is known within bounds, and the latest that it can be tells what is due. */
+        /**
+         * Returns the time until all events are certainly due. The database's clock is only known within bounds, and
+         * the claim compares due times with the upper bound.
+         */
         static Duration untilDue(StoreAccess access, Connection connection, List<Found> events) {
             return events.stream()
                     .map(event -> event.row().availableAt())
@@ -30,14 +32,15 @@ interface EventSource {
     }
 
     /**
-     * What one look at the table gave, and when it was.
+     * The result of one read of the table, and its time.
      *
-     * @param untilDue until what was found is due for sure; negative if it is
-     * @param untilNext until more becomes due, as far as the table tells; null if it does not
-     * @param expired events that nobody started by their deadline, and that are dead now
-     * @param untaken events that no node took, because none knows their type, and that are dead now
-     * @param unreachable events whose due time never comes, and that are dead now
-     * @param cut whether there was more than there is memory for, so that more is due though the batch is not full
+     * @param untilDue time until all events in the batch are certainly due; negative if they are
+     * @param untilNext time until more events become due; null if the store does not know
+     * @param expired events that are dead now because no node started them before their deadline
+     * @param untaken events that are dead now because no node knows their type
+     * @param unreachable events that are dead now because their due time is out of range
+     * @param cut whether events were left out for lack of memory; more events are due then, although the
+     *     batch is not full
      */
     record Batch(
             List<Found> events,
@@ -69,28 +72,24 @@ interface EventSource {
     }
 
     /**
-     * Looks for events.
+     * Reads or claims due events.
      *
-     * @param suspects whether events whose lease ran out may be among them
+     * @param suspects whether to include events whose lease has expired
      */
     Batch next(int limit, boolean suspects);
 
     /**
-     * This node leads, since the given moment of {@link System#nanoTime()}: what the leader before it had claimed is
-     * no longer held by anyone.
+     * Tells the source that this node is the leader since the given value of {@link System#nanoTime()}. Claims of
+     * the previous leader are no longer valid.
      */
     void leads(long sinceNanos);
 
-    /** Whether what {@link #next} answered will not be answered again by the next call. */
+    /** Returns whether the next call of {@link #next} returns other events than the last one. */
     boolean takes();
 
-    /** The claim that goes with the event when it is handed over; null without one. */
-    @Nullable
-    ClaimInHand inHand(Found event);
+    /** Releases events that were not handed to the handler. */
+    void release(List<Found> events);
 
-    /** Gives back events that were not handed over. */
-    void giveBack(List<Found> events);
-
-    /** False if the event was no longer ours to mark. */
+    /** Returns false if this node no longer holds the event. */
     boolean markDead(Found event, String error);
 }

@@ -1,16 +1,18 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.ErrorLine;
 import outbox.internal.GuardedMetrics;
-import outbox.internal.QuietLog;
+import outbox.internal.Loop;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
+import outbox.internal.ThrottledLog;
 import outbox.internal.Ulid;
 import outbox.spi.ConnectionProvider;
-import outbox.spi.ErrorText;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
+import outbox.spi.PollerNeeds;
 import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
@@ -18,37 +20,31 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The cold path: finds due events in the table and hands them over, so that an event is delivered even if the process that wrote it is gone.
+ * The cold path: finds due events in the table and hands them to a handler. An event is therefore delivered even if
+ * the process that wrote it has ended.
  *
- * <p>It looks again at once after a full batch, soon after it found something, and less and less often, down to its interval, while there is nothing; the pauses are spread a little
- * so that nodes do not keep in step. It takes no more than the handler has room for. A cycle that fails is logged and the next one comes; nothing is lost. With claims, any number
- * of pollers share a table; with a {@link OutboxPollerHandler#leadership}, one of them works and the others stand by.
+ * <p>After a full batch, the next cycle follows at once. After a batch with some events, it follows soon. While
+ * there are no events, the pauses grow up to the interval. Pauses vary at random, so that nodes do not poll at the
+ * same time. A cycle takes no more events than the handler has room for. If a cycle fails, the poller logs the
+ * failure and continues with the next cycle; no event is lost. With claims, any number of pollers can share a table.
+ * With a {@link PollerNeeds#leadership}, only the leader polls and the other nodes stand by.
  *
- * <p>Thread-safe. {@link #poll()} may be called by hand, with or without {@link #start()}.
+ * <p>Thread-safe. {@link #poll()} may be called directly, with or without {@link #start()}.
  */
-public final class OutboxPoller implements AutoCloseable {
-
-    private enum State {
-        NEW,
-        RUNNING,
-        CLOSED
-    }
+public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
 
     private static final Logger LOG = SafeLogger.of(OutboxPoller.class);
     private static final int BUSY_DIVISOR = 16;
     private static final long MIN_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_DUE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final int DUE_GAP_FACTOR = 5; // times what a cycle takes: a busy database is asked less often
+    // multiple of the duration of a cycle, so that a busy database gets fewer queries
+    private static final int DUE_GAP_FACTOR = 5;
     private static final long NEVER = Long.MAX_VALUE;
     private static final long NOT_YET = -1;
     private static final Duration DEFAULT_LOCK_TIMEOUT = Duration.ofMinutes(5);
@@ -59,22 +55,20 @@ public final class OutboxPoller implements AutoCloseable {
     private final StoreAccess access;
     private final long intervalMs;
     private final @Nullable Duration lockTimeout;
-    private final QuietLog trouble = new QuietLog(LOG);
-    private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
-    private final Semaphore signals = new Semaphore(0); // one before the pause is kept, so none is lost
-    private final AtomicBoolean woken = new AtomicBoolean();
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private final Loop loop;
     private final long startNanos = System.nanoTime();
-    private final AtomicLong dueNanos =
-            new AtomicLong(NEVER); // when more becomes due, counted from startNanos; cycles and any thread lower it
-    private final ReentrantLock polling = new ReentrantLock(); // one cycle at a time
-    private final CountDownLatch ended = new CountDownLatch(1);
-    private volatile long lookedNanos =
-            NOT_YET; // end of the last cycle that did not fail, counted from startNanos; start and cycles write
-    private volatile @Nullable String lastError; // why the last cycle failed; cycles write
-    private long pauseMs; // loop thread only
-    private long cycleNanos; // when the last cycle began, counted from startNanos; loop thread only
-
-    /** A poller without claims, for a table with a single poller, and for a handler without order: one that delivers in order is refused. */
+    // when the next event becomes due, in nanoseconds since startNanos; cycles reset it, and any thread may lower it
+    private final AtomicLong dueNanos = new AtomicLong(NEVER);
+    private final ReentrantLock polling = new ReentrantLock(); // held during a cycle
+    // end of the last successful cycle, in nanoseconds since startNanos; start and cycles write it, any
+    // thread reads it
+    private volatile long lookedNanos = NOT_YET;
+    private volatile @Nullable String lastError; // why the last cycle failed; written by cycles, read by any thread
+    /**
+     * Creates a poller without claims. It must be the only poller of the table, and it refuses a handler that
+     * delivers in order.
+     */
     public OutboxPoller(
             ConnectionProvider connectionProvider,
             EventStore eventStore,
@@ -96,9 +90,9 @@ public final class OutboxPoller implements AutoCloseable {
     }
 
     /**
-     * A poller that claims what it hands over, for a table with any number of pollers.
+     * Creates a poller that claims events. Any number of such pollers can share a table.
      *
-     * @param ownerId names this node in {@code locked_by}; null generates a name
+     * @param ownerId the name of this node in {@code locked_by}; null generates a name
      * @param lockTimeout how long a claim lasts; null means 5 minutes
      */
     public OutboxPoller(
@@ -130,13 +124,19 @@ public final class OutboxPoller implements AutoCloseable {
     private OutboxPoller(Builder builder, @Nullable Duration lockTimeout) {
         this.lockTimeout = lockTimeout;
         this.intervalMs = builder.intervalMs;
+        this.loop = new Loop("poller", Threads.named(Threads.nextName(), "poller"), new Cycles());
         this.metrics = GuardedMetrics.of(builder.metrics);
         EventStore store = Objects.requireNonNull(builder.eventStore, "eventStore");
         this.access = access(builder, store, lockTimeout);
-        EventSource source = source(access, store, builder, lockTimeout);
-        OutboxPollerHandler handler = handler(builder);
-        this.cycle = new PollCycle(source, handler, builder.batchSize, builder.backlogBatchSize, builder.metrics);
-        handler.attached(this);
+        OutboxPollerHandler handler = Objects.requireNonNull(builder.handler, "handler");
+        KnownNeeds needs = new KnownNeeds(this);
+        EventSource source = source(access, store, builder, lockTimeout, needs);
+        this.cycle =
+                new PollCycle(source, handler, needs, builder.batchSize, builder.backlogBatchSize, builder.metrics);
+        PollerNeeds known = handler.needs();
+        if (known != null) {
+            needs.declare(known);
+        }
     }
 
     private static StoreAccess access(Builder builder, EventStore store, @Nullable Duration lockTimeout) {
@@ -150,70 +150,59 @@ public final class OutboxPoller implements AutoCloseable {
     }
 
     private static EventSource source(
-            StoreAccess access, EventStore store, Builder builder, @Nullable Duration lockTimeout) {
+            StoreAccess access, EventStore store, Builder builder, @Nullable Duration lockTimeout, KnownNeeds needs) {
         if (lockTimeout == null) {
-            if (handler(builder).ordering().isOn()) { // what waits would be read again and again, and nothing behind it
-                throw new IllegalArgumentException(
-                        "Delivery in order needs a poller that claims, and this one has no lockTimeout:"
-                                + " use OutboxPoller.builder(), or the constructor that takes a lockTimeout");
-            }
             return new PlainSource(access, store, builder.skipRecent, null);
         }
         if (store instanceof LeasingEventStore leasing) {
-            return new ClaimingSource(
-                    access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, handler(builder));
+            return new ClaimingSource(access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, needs);
         }
         String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
         return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));
-    }
-
-    private static OutboxPollerHandler handler(Builder builder) {
-        return Objects.requireNonNull(builder.handler, "handler");
     }
 
     public static Builder builder() {
         return new Builder();
     }
 
-    /** Starts polling on a thread of its own; no effect if it runs already. */
+    /** Starts polling on a separate thread. Has no effect if the poller is already running. */
     public void start() {
-        if (!state.compareAndSet(State.NEW, State.RUNNING)) {
-            if (state.get() == State.CLOSED) {
-                throw new IllegalStateException("The poller is closed and cannot be started again; build a new one");
-            }
-            return;
+        if (!loop.isStarted() && !loop.isClosed()) {
+            lookedNanos = sinceStart(); // the first cycle is not late before one interval has passed
+            metrics.recordPoll();
         }
-        lookedNanos = sinceStart(); // it has its time from now on
-        metrics.recordPoll();
-        Threads.named(Threads.nextName(), "poller").newThread(this::run).start();
+        loop.start();
     }
 
-    /** Runs a single cycle on the calling thread. What fails is logged, not thrown. */
+    /** Runs one cycle on the calling thread. Failures are logged, not thrown. */
     public void poll() {
         pollOnce();
     }
 
-    /** Makes the next cycle come at once. */
+    /** Starts the next cycle at once. */
+    @Override
     public void wake() {
-        woken.set(true);
-        signals.release();
+        loop.wake();
     }
 
-    /** Makes a cycle come at the given time of the database's clock, if none comes before. */
+    /** Starts the next cycle at the given time of the database's clock, unless one starts earlier. */
+    @Override
     public void wakeAt(Instant time) {
         wakeAfter(access.until(time));
     }
 
-    /** Makes a cycle come after the given time, if none comes before. */
+    /** Starts the next cycle after the given duration, unless one starts earlier. */
+    @Override
     public void wakeAfter(Duration time) {
-        if (time.compareTo(LONGEST_PAUSE) < 0) { // else the interval ends before
+        if (time.compareTo(LONGEST_PAUSE) < 0) { // otherwise the interval ends earlier
             lowerDue(time);
-            signals.release();
+            loop.signal();
         }
     }
 
     private void lowerDue(Duration time) {
-        long due = sinceStart() + (time.isNegative() ? 0 : time.toNanos()); // what is past may be centuries past
+        // a duration in the distant past does not fit into nanoseconds
+        long due = sinceStart() + (time.isNegative() ? 0 : time.toNanos());
         dueNanos.accumulateAndGet(due, Math::min);
     }
 
@@ -221,64 +210,43 @@ public final class OutboxPoller implements AutoCloseable {
         return System.nanoTime() - startNanos;
     }
 
-    /** How this poller is doing, without I/O. */
+    /** Returns the state of this poller, without I/O. */
     public PollerStatus status() {
         long looked = lookedNanos;
         return new PollerStatus(
-                state.get() == State.RUNNING,
+                loop.isStarted(),
                 Duration.ofMillis(intervalMs),
                 looked == NOT_YET ? null : Duration.ofNanos(Math.max(0, sinceStart() - looked)),
                 lastError);
     }
 
-    /** How long a claim lasts; null for a poller without claims. */
+    /** Returns how long a claim lasts, or null for a poller without claims. */
+    @Override
     public @Nullable Duration lockTimeout() {
         return lockTimeout;
     }
 
-    /** Stops polling and waits for the cycle that runs, bounded by the time limit of its database calls. Idempotent. */
+    /**
+     * Stops polling and waits for the current cycle. The wait is bounded by the timeout of the database
+     * calls. Idempotent.
+     */
     @Override
     public void close() {
-        State before = state.getAndSet(State.CLOSED);
-        if (before == State.NEW) {
-            ended.countDown(); // it never ran
-        }
-        wake();
-        if (polling.isHeldByCurrentThread()) {
-            return; // called by the handler, in the loop or in a cycle run by hand: the loop cannot end before this
-            // cycle
-        }
-        try {
-            if (!ended.await(StoreAccess.patience().toNanos(), TimeUnit.NANOSECONDS)) {
-                LOG.log(Level.WARNING, "The last poll cycle has not ended yet; it goes on in the background");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private void run() {
-        pauseMs = intervalMs;
-        try {
-            while (state.get() == State.RUNNING) {
-                cycleNanos = sinceStart();
-                PollCycle.Result result = pollOnce();
-                if (result != PollCycle.Result.FULL) {
-                    pause(result, cycleNanos + dueGap(sinceStart() - cycleNanos));
-                }
-            }
-        } finally {
-            ended.countDown();
+        loop.closeNow();
+        // otherwise the handler called this method, and the loop cannot end before this cycle does
+        if (!polling.isHeldByCurrentThread()) {
+            loop.close(StoreAccess.patience());
         }
     }
 
     private PollCycle.Result pollOnce() {
         polling.lock();
         try {
-            if (state.get() == State.CLOSED) {
+            if (loop.isClosed()) {
                 return PollCycle.Result.NOTHING;
             }
-            dueNanos.set(NEVER); // what is told from here on may come too late for this cycle
+            // before the cycle: a wake-up from now on may be too late for this cycle, so it must be kept
+            dueNanos.set(NEVER);
             PollCycle.Result result = cycle.run();
             if (result == PollCycle.Result.LEADERLESS) {
                 lastError = "Cannot find out who leads";
@@ -293,7 +261,7 @@ public final class OutboxPoller implements AutoCloseable {
             }
             return result;
         } catch (RuntimeException | Error e) {
-            lastError = firstLine(e);
+            lastError = ErrorLine.of(e);
             trouble.log(Level.ERROR, "A poll cycle failed; the next one comes in " + intervalMs + " ms or sooner", e);
             return PollCycle.Result.NOTHING;
         } finally {
@@ -301,46 +269,53 @@ public final class OutboxPoller implements AutoCloseable {
         }
     }
 
-    /** What follows it in an error of a database may quote rows. */
-    private static String firstLine(Throwable failure) {
-        return ErrorText.of(failure).lines().findFirst().orElse("");
-    }
+    /** Runs cycles. The pause after a cycle depends on its result. Only the loop thread uses the fields. */
+    private final class Cycles implements Loop.Step {
 
-    private static boolean isStandby(PollCycle.Result result) {
-        return result == PollCycle.Result.STANDBY || result == PollCycle.Result.LEADERLESS;
-    }
+        private long pauseMs = intervalMs;
+        private long endNanos; // end of the pause, in nanoseconds since startNanos
+        private long earliestDueNanos; // a due event alone starts no cycle before this time
 
-    /** How long after the start of a cycle the next one comes that is there because something is due: many due times share a cycle. */
-    private static long dueGap(long tookNanos) {
-        return Math.max(MIN_DUE_GAP_NANOS, Math.min(MAX_DUE_GAP_NANOS, DUE_GAP_FACTOR * tookNanos));
-    }
+        @Override
+        public void run() {
+            long began = sinceStart();
+            PollCycle.Result result = pollOnce();
+            long ended = sinceStart();
+            earliestDueNanos = began + dueGap(ended - began);
+            endNanos = result == PollCycle.Result.FULL ? ended : ended + nextPause(result);
+        }
 
-    /** Where there was something, there is often more to come: a retry, or the next event of an aggregate. When the table tells what becomes due before that, the pause ends then. */
-    private void pause(PollCycle.Result result, long earliestDueNanos) {
-        pauseMs = result == PollCycle.Result.SOME
-                ? Math.max(1, intervalMs / BUSY_DIVISOR)
-                : Math.min(intervalMs, pauseMs * 2);
-        long spread = pauseMs / 5;
-        long most = isStandby(result) ? 0 : spread; // a standby is there within the interval
-        long millis = pauseMs + ThreadLocalRandom.current().nextLong(-spread, most + 1);
-        long end = sinceStart() + TimeUnit.MILLISECONDS.toNanos(millis);
-        while (!woken.getAndSet(false)) {
-            long due = dueNanos.get();
-            long left = Math.min(end, Math.max(due, earliestDueNanos)) - sinceStart();
-            if (left <= 0) {
-                return;
-            }
-            try {
-                if (signals.tryAcquire(left, TimeUnit.NANOSECONDS)) {
-                    signals.drainPermits();
-                }
-            } catch (InterruptedException e) {
-                LOG.log(Level.DEBUG, "Interrupt ignored: the poller ends by close", e);
-            }
+        /** The pause ends early if an event becomes due. */
+        @Override
+        public long pauseNanos() {
+            return Math.min(endNanos, Math.max(dueNanos.get(), earliestDueNanos)) - sinceStart();
+        }
+
+        /** After some events, more often follow soon: a retry, or the next event of an aggregate. */
+        private long nextPause(PollCycle.Result result) {
+            pauseMs = result == PollCycle.Result.SOME
+                    ? Math.max(1, intervalMs / BUSY_DIVISOR)
+                    : Math.min(intervalMs, pauseMs * 2);
+            long spread = pauseMs / 5;
+            long most = isStandby(result) ? 0 : spread; // a standby must check the leadership within the interval
+            return TimeUnit.MILLISECONDS.toNanos(
+                    pauseMs + ThreadLocalRandom.current().nextLong(-spread, most + 1));
+        }
+
+        private static boolean isStandby(PollCycle.Result result) {
+            return result == PollCycle.Result.STANDBY || result == PollCycle.Result.LEADERLESS;
+        }
+
+        /**
+         * Returns the minimum time between the starts of two cycles that run only because events are due. Events
+         * that become due within this time share a cycle.
+         */
+        private static long dueGap(long tookNanos) {
+            return Math.max(MIN_DUE_GAP_NANOS, Math.min(MAX_DUE_GAP_NANOS, DUE_GAP_FACTOR * tookNanos));
         }
     }
 
-    /** Collects the settings of a poller that claims; every setter refuses a wrong value. */
+    /** Collects the settings of a poller that claims. Every setter rejects invalid values. */
     public static final class Builder {
 
         private static final Duration LONGEST = Duration.ofDays(365);
@@ -377,7 +352,7 @@ public final class OutboxPoller implements AutoCloseable {
             return this;
         }
 
-        /** Leaves events alone that were stored less than this ago; default zero. */
+        /** Skips events that were stored more recently than this; default zero. */
         public Builder skipRecent(Duration skipRecent) {
             if (skipRecent.isNegative() || skipRecent.compareTo(LONGEST) > 0) {
                 throw new IllegalArgumentException(
@@ -387,7 +362,10 @@ public final class OutboxPoller implements AutoCloseable {
             return this;
         }
 
-        /** How many events a cycle takes at most; default 50, and after a full batch as many as there is room for, up to 1000. */
+        /**
+         * Maximum number of events per cycle. Default: 50, but after a full batch as many as the handler has room
+         * for, up to 1000.
+         */
         public Builder batchSize(int batchSize) {
             if (batchSize <= 0) {
                 throw new IllegalArgumentException("batchSize must be positive: " + batchSize);
@@ -397,7 +375,10 @@ public final class OutboxPoller implements AutoCloseable {
             return this;
         }
 
-        /** How long the poller waits while there is nothing to do, give or take a fifth; default 5000. It waits less after a cycle that found something. */
+        /**
+         * Pause in milliseconds while there are no events, plus or minus 20 %; default 5000. After a cycle that
+         * found events, the pause is shorter.
+         */
         public Builder intervalMs(long intervalMs) {
             if (intervalMs <= 0 || intervalMs > LONGEST.toMillis()) {
                 throw new IllegalArgumentException("intervalMs must be positive and at most a year: " + intervalMs);
@@ -407,21 +388,24 @@ public final class OutboxPoller implements AutoCloseable {
         }
 
         /**
-         * Default: {@link MetricsExporter#NOOP}. Counts events that the handler took, unless the dispatcher has the
-         * same exporter and counts them on the poller's thread.
+         * Default: {@link MetricsExporter#NOOP}. Counts the events that the handler accepted. If the dispatcher uses
+         * the same exporter, each event is counted once.
          */
         public Builder metrics(MetricsExporter metrics) {
             this.metrics = Objects.requireNonNull(metrics, "metrics");
             return this;
         }
 
-        /** Names this node in {@code locked_by}; default: generated. */
+        /** The name of this node in {@code locked_by}; generated by default. */
         public Builder ownerId(@Nullable String ownerId) {
             this.ownerId = ownerId;
             return this;
         }
 
-        /** How long a claim lasts without renewal before another node may take the event; default 5 minutes. The same on all nodes. */
+        /**
+         * How long a claim lasts without renewal before another node may take the event; default 5 minutes. Use the
+         * same value on all nodes.
+         */
         public Builder lockTimeout(@Nullable Duration lockTimeout) {
             if (lockTimeout != null
                     && (lockTimeout.isZero() || lockTimeout.isNegative() || lockTimeout.compareTo(LONGEST) > 0)) {
@@ -432,9 +416,8 @@ public final class OutboxPoller implements AutoCloseable {
         }
 
         /**
-         * How long the poller waits for an answer of the database before it gives the connection up. Default 5 s, or
-         * half of {@link #lockTimeout} if that is shorter, but at least 1 s.
-         * At most half of {@link #lockTimeout}.
+         * How long the poller waits for a reply of the database before it abandons the connection. At most half of
+         * {@link #lockTimeout}. Default: 5 s, or half of {@link #lockTimeout} if that is shorter, but at least 1 s.
          */
         public Builder databaseTimeout(Duration databaseTimeout) {
             if (databaseTimeout.isZero() || databaseTimeout.isNegative()) {

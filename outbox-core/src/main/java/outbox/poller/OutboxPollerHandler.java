@@ -2,66 +2,41 @@ package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
-import outbox.order.Ordering;
-import outbox.spi.Leadership;
-import outbox.spi.Withheld;
+import outbox.spi.PollerNeeds;
 
-import java.time.Duration;
-
-/** Takes the events that a poller found. Called on the poller's thread. */
+/**
+ * Receives the events that a poller found. Called on the thread that runs the poll cycle.
+ *
+ * <p>A handler in front of a {@code DispatcherPollerHandler} needs only {@link #handle}. The envelope carries its
+ * claim, and the poller learns the needs of the dispatcher from the first event. A handler that also returns the
+ * {@link #needs} of the next handler makes them known before the first event. Always pass on the same envelope
+ * object. A new envelope has no claim, and the dispatcher ignores such an event until its lease has expired.
+ */
 @FunctionalInterface
 public interface OutboxPollerHandler {
 
     /**
-     * Takes one event; false, for lack of room, ends the current cycle and leaves the event where it is.
+     * Accepts one event. Returns false if there is no room; this ends the current cycle and leaves the event
+     * in the table.
      *
-     * <p>The claim of the event goes with it to the dispatcher that gets the event in the end, on this thread or on another one. Between the two, nobody renews the lease.
+     * <p>The handler may pass the event to a dispatcher later, on another thread. Until then, the lease
+     * is not renewed.
      */
     boolean handle(EventEnvelope event, int attempts);
 
-    /** Whether there is room for any event; asked before each cycle, which is skipped if not. */
+    /**
+     * Returns whether there is room for at least one event. The poller calls this before each claim, and skips the
+     * claim if it returns false.
+     */
     default boolean hasCapacity() {
         return true;
     }
 
-    /** How many events the poller may bring now; it claims no more. A handler may answer 0 until it has room for many, and wake the poller then. */
-    default int room() {
-        return hasCapacity() ? Integer.MAX_VALUE : 0;
-    }
-
-    /** How many bytes of payload can be taken now: the poller claims about as much, going by the size of recent events. */
-    default long byteRoom() {
-        return Long.MAX_VALUE;
-    }
-
     /**
-     * How many suspects, that is events whose lease ran out, the poller may bring now. It claims none while there is no room for one. A handler may return 0 until it has room
-     * for many, and wake the poller then.
+     * Returns what the receiver of the events needs from the poller. Called once. Null, the default, means that this
+     * is not known yet.
      */
-    default int suspectRoom() {
-        return Integer.MAX_VALUE;
-    }
-
-    /** Which events must be delivered in order: the poller leaves alone what cannot be started yet. */
-    default Ordering ordering() {
-        return Ordering.off();
-    }
-
-    /** Which events must not be brought now; asked before each claim. A store that is no {@link outbox.spi.WithholdingEventStore} brings them all the same. */
-    default Withheld withheld() {
-        return Withheld.NOTHING;
-    }
-
-    /** How long an event that {@link #withheld} does not know may be due before it is dead; null, the default, for ever. */
-    default @Nullable Duration untakenLimit() {
+    default @Nullable PollerNeeds needs() {
         return null;
     }
-
-    /** Which node may claim at all: the poller looks at the table only while it leads. Null, the default, for all nodes at a time. Asked once, when the poller is built. */
-    default @Nullable Leadership leadership() {
-        return null;
-    }
-
-    /** The given poller will deliver to this handler. Called once, when it is built. */
-    default void attached(OutboxPoller poller) {}
 }

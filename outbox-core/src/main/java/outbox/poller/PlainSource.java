@@ -1,7 +1,6 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
-import outbox.internal.ClaimInHand;
 import outbox.internal.StoreAccess;
 import outbox.model.OutboxEvent;
 import outbox.spi.EventStore;
@@ -10,10 +9,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** Reads events as the specification does: under the lock of an owner, or, without one, without taking them. */
+/** Reads events with the methods of the specification: with a lock that has an owner, or without any lock. */
 final class PlainSource implements EventSource {
 
-    /** The lock of the specification. */
+    /** The lock that the specification defines. */
     record Lock(String ownerId, Duration timeout) {}
 
     private final StoreAccess access;
@@ -43,22 +42,17 @@ final class PlainSource implements EventSource {
 
     @Override
     public void leads(long sinceNanos) {
-        // What the leader before had locked comes when its lock runs out.
-    }
-
-    @Override
-    public @Nullable ClaimInHand inHand(Found event) {
-        return null;
+        // Events that the previous leader has locked are found when their lock expires.
     }
 
     @Override
     public boolean takes() {
-        return false; // a store without locks falls back to reading
+        return false; // a store without locks only reads, so the next call may return the same events
     }
 
     @Override
-    public void giveBack(List<Found> events) {
-        // The specification has no way to give a lock back; it runs out.
+    public void release(List<Found> events) {
+        // The specification has no method to release a lock; the lock expires.
     }
 
     @Override

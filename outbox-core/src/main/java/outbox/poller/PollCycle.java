@@ -3,9 +3,9 @@ package outbox.poller;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.Ages;
-import outbox.internal.ClaimInHand;
-import outbox.internal.ColdCount;
+import outbox.internal.EnvelopeAccess;
 import outbox.internal.GuardedMetrics;
+import outbox.internal.HandOver;
 import outbox.internal.LeadershipStart;
 import outbox.internal.RowRules;
 import outbox.poller.EventSource.Batch;
@@ -13,6 +13,7 @@ import outbox.poller.EventSource.Found;
 import outbox.spi.ErrorText;
 import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
+import outbox.spi.PollerNeeds;
 import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
@@ -22,11 +23,16 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * One look at the table: takes what there is room for, decodes it and hands it over. What the handler refuses is given back at once.
+ * One poll cycle: takes as many events as there is room for, decodes them and hands them to the handler. Events that
+ * the handler refuses are released at once.
  *
- * <p>A batch that was full is followed by one for as much as there is room for, unless the user set the size: a backlog is taken with few statements, and an idle poller asks for little.
+ * <p>The batch after a full batch is as large as there is room for, unless the user set the batch size. A backlog is
+ * therefore read with few statements, and an idle poller asks for few events.
  *
- * <p>Room is counted in events and in bytes. How large events are is only known afterwards, so the first look assumes the largest payload and later ones go by what came.
+ * <p>Room is counted in events and in bytes. The size of events is only known after they were read. The first claim
+ * therefore assumes the largest payload, and later claims use the sizes seen so far.
+ *
+ * <p>Threads: the poller's lock guards all fields that are not final.
  */
 final class PollCycle {
 
@@ -34,47 +40,49 @@ final class PollCycle {
 
     private final EventSource source;
     private final OutboxPollerHandler handler;
+    private final KnownNeeds needs;
     private final int batchSize;
     private final int backlogBatchSize;
     private final MetricsExporter metrics;
-    private final ColdCount coldCount;
-    private final @Nullable Leadership leadership; // of the handler; null if nodes share the table
-    private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES; // per event; guarded by the poller's lock
+    // expected payload size of an event; guarded by the poller's lock
+    private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES;
+    private int largestClaim = Integer.MAX_VALUE; // lowered after a failed claim; guarded by the poller's lock
     private boolean backlog; // whether the last batch was full; guarded by the poller's lock
-    private @Nullable Duration untilNext; // of the last look; guarded by the poller's lock
-    private boolean leads; // guarded by the poller's lock
-    private boolean suspectsAround; // whether the last look that could find suspects did; guarded by the poller's lock
+    private @Nullable Duration untilNext; // result of the last claim; guarded by the poller's lock
+    private boolean leads; // whether this node was the leader in the last cycle; guarded by the poller's lock
+    // whether the last claim that included suspects found any; guarded by the poller's lock
+    private boolean suspectsAround;
 
     PollCycle(
             EventSource source,
             OutboxPollerHandler handler,
+            KnownNeeds needs,
             int batchSize,
             int backlogBatchSize,
             MetricsExporter metrics) {
         this.source = source;
         this.handler = handler;
+        this.needs = needs;
         this.batchSize = batchSize;
         this.backlogBatchSize = backlogBatchSize;
         this.metrics = GuardedMetrics.of(metrics);
-        this.coldCount = new ColdCount(this.metrics);
-        this.leadership = handler.leadership();
     }
 
-    /** What a cycle tells about the next one. */
+    /** The result of a cycle. It determines when the next cycle starts. */
     enum Result {
-        /** The batch was full: the next cycle should follow at once. */
+        /** The batch was full. The next cycle should follow at once. */
         FULL,
-        /** There were events, but not many. */
+        /** There were events, but the batch was not full. */
         SOME,
-        /** There was nothing, or no room for it. */
+        /** There were no events, or there was no room for them. */
         NOTHING,
-        /** Another node leads. */
+        /** Another node is the leader. */
         STANDBY,
-        /** It cannot be found out who leads. */
+        /** The leader cannot be determined. */
         LEADERLESS
     }
 
-    /** How long after the last run more becomes due, as far as the table tells. */
+    /** Returns the time from the last run until more events become due, or null if it is not known. */
     @Nullable
     Duration untilNext() {
         return untilNext;
@@ -82,6 +90,7 @@ final class PollCycle {
 
     Result run() {
         untilNext = null;
+        Leadership leadership = needs.get().leadership();
         if (leadership != null && !lead(leadership)) {
             return leadership.isLed() ? Result.STANDBY : Result.LEADERLESS;
         }
@@ -92,13 +101,13 @@ final class PollCycle {
         backlog = false;
         int left = wanted;
         for (boolean first = true; left > 0; first = false) {
-            int suspectRoom = handler.suspectRoom();
+            int suspectRoom = needs.get().suspectRoom();
             int limit = limit(suspectsAround && suspectRoom > 0 ? Math.min(left, suspectRoom) : left);
             if (limit == 0) {
-                backlog = true; // most likely: it comes back when there is room
+                backlog = true; // probably more events are due; the next cycle with room continues
                 break;
             }
-            Batch batch = source.next(limit, suspectRoom > 0);
+            Batch batch = claim(limit, suspectRoom > 0);
             suspectsAround = suspectRoom > 0 ? batch.hasSuspects() : suspectsAround;
             boolean allTaken = handOver(batch, first);
             untilNext = batch.untilNext();
@@ -114,7 +123,7 @@ final class PollCycle {
 
     private boolean lead(Leadership leadership) {
         boolean before = leads;
-        leads = false; // if it throws
+        leads = false; // in case lead() throws
         leads = leadership.lead();
         if (leads && !before) {
             source.leads(leadership instanceof LeadershipStart start ? start.startNanos() : System.nanoTime());
@@ -123,8 +132,30 @@ final class PollCycle {
     }
 
     private int limit(int left) {
-        long byBytes = Math.max(1, handler.byteRoom() / expectedBytes);
-        return (int) Math.min(Math.min(left, handler.room()), byBytes);
+        PollerNeeds known = needs.get();
+        long byBytes = Math.max(1, known.byteRoom() / expectedBytes);
+        int room = handler.hasCapacity() ? known.room() : 0;
+        return (int) Math.min(Math.min(left, largestClaim), Math.min(room, byBytes));
+    }
+
+    /**
+     * Claims events. A claim of many events may exceed the time limit of the database: InnoDB reads whole payloads
+     * to find their sizes. After a failure, the next claim asks for half as many events. After a claim that got all
+     * the events it asked for, the limit is doubled. A claim that got fewer does not raise the limit, because the
+     * failed statement may still hold its rows.
+     */
+    private Batch claim(int limit, boolean suspects) {
+        Batch batch;
+        try {
+            batch = source.next(limit, suspects);
+        } catch (RuntimeException | Error e) {
+            largestClaim = Math.max(1, limit / 2);
+            throw e;
+        }
+        if (batch.events().size() >= largestClaim) {
+            largestClaim = (int) Math.min(Integer.MAX_VALUE, 2L * largestClaim);
+        }
+        return batch;
     }
 
     private void bury(List<String> eventIds, String why) {
@@ -139,23 +170,26 @@ final class PollCycle {
         metrics.recordDead(eventType);
     }
 
-    /** No event starts early; the wait is no longer than the database's clock was last in answering. */
+    /**
+     * Waits until the events are due, so that none starts early. The wait is at most as long as the last reading of
+     * the database's clock took.
+     */
     private static void awaitDue(Duration left) {
         if (left.isNegative()) {
-            return; // it may be so long past that nanoseconds cannot count it
+            return; // a duration in the distant past does not fit into nanoseconds
         }
         long end = System.nanoTime() + left.toNanos();
         boolean interrupted = false;
         for (long nanos = left.toNanos(); nanos > 0; nanos = end - System.nanoTime()) {
             LockSupport.parkNanos(nanos);
-            interrupted |= Thread.interrupted(); // else it would not wait
+            interrupted |= Thread.interrupted(); // otherwise parkNanos would return at once
         }
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
     }
 
-    /** In milliseconds, of the oldest event whose time can be counted. */
+    /** Returns the age of the oldest event in milliseconds. Ignores events whose age is out of range. */
     private static long oldestLag(Batch batch) {
         return batch.events().stream()
                 .map(found -> Ages.millis(found.row().createdAt(), batch.now()))
@@ -164,8 +198,8 @@ final class PollCycle {
     }
 
     /**
-     * Returns whether the handler took everything. Whatever goes wrong between the claim and the hand-over, the events
-     * that were not handed over are released.
+     * Returns whether the handler accepted all events. If anything fails between the claim and the handler, the
+     * events that were not handed over are released.
      */
     private boolean handOver(Batch batch, boolean first) {
         List<Found> events = batch.events();
@@ -181,20 +215,21 @@ final class PollCycle {
             awaitDue(batch.untilDue());
             for (; taken < events.size(); taken++) {
                 Found found = events.get(taken);
-                EventEnvelope event = decoded(found);
+                HandOver handOver = handOverOf(found);
+                EventEnvelope event = decoded(found, handOver);
                 if (event != null) {
-                    if (!handOver(found, event)) {
+                    if (!handOver(found, event, handOver)) {
                         break;
                     }
                     bytes += event.payloadSize();
                 }
             }
         } catch (RuntimeException | Error e) {
-            giveBack(events.subList(taken, events.size()), e);
+            release(events.subList(taken, events.size()), e);
             throw e;
         }
         if (taken < events.size()) {
-            source.giveBack(events.subList(taken, events.size()));
+            refuse(events.subList(taken, events.size()));
             return false;
         }
         if (!events.isEmpty()) {
@@ -203,21 +238,38 @@ final class PollCycle {
         return true;
     }
 
-    private void giveBack(List<Found> events, Throwable cause) {
-        try {
-            if (!events.isEmpty()) {
-                source.giveBack(events);
-            }
-        } catch (RuntimeException e) {
-            cause.addSuppressed(e); // their lease has to run out
+    /**
+     * Releases events for which the handler has no room. A row with a fault needs no room and becomes dead now: the
+     * fault may be an invalid lock, which the claim has overwritten, so the next claim would not see it.
+     */
+    private void refuse(List<Found> events) {
+        List<Found> sound = events.stream()
+                .filter(found -> found.row().fault() == null || decoded(found, handOverOf(found)) != null)
+                .toList();
+        if (!sound.isEmpty()) {
+            source.release(sound);
         }
     }
 
-    /** Null for an event that cannot be decoded; it is dead then. */
-    private @Nullable EventEnvelope decoded(Found found) {
+    private void release(List<Found> events, Throwable cause) {
+        try {
+            if (!events.isEmpty()) {
+                source.release(events);
+            }
+        } catch (RuntimeException e) {
+            cause.addSuppressed(e); // the events stay claimed until their lease expires
+        }
+    }
+
+    private HandOver handOverOf(Found found) {
+        return new HandOver(found.claim(), found.suspect(), needs.lockTimeout(), needs::add);
+    }
+
+    /** Returns null if the event cannot be decoded. The event is dead then. */
+    private @Nullable EventEnvelope decoded(Found found, HandOver handOver) {
         try {
             RowRules.check(found.row());
-            EventEnvelope event = EventEnvelope.restore(found.row());
+            EventEnvelope event = EnvelopeAccess.get().restore(found.row(), handOver);
             RowRules.checkHeaders(event.headers());
             return event;
         } catch (RuntimeException e) {
@@ -226,8 +278,9 @@ final class PollCycle {
         }
     }
 
-    /** A row that cannot be marked either is found again by a later cycle; it must not hold up the others. */
+    /** Marks an event as dead. If that fails, a later cycle finds the row again; it must not block other events. */
     private void bury(Found found, RuntimeException why) {
+        Leadership leadership = needs.get().leadership();
         if (leadership != null && !leadership.isLeader()) {
             return; // the next leader finds it
         }
@@ -243,22 +296,17 @@ final class PollCycle {
         }
     }
 
-    private boolean handOver(Found found, EventEnvelope event) {
-        ClaimInHand inHand = source.inHand(found);
+    private boolean handOver(Found found, EventEnvelope event, HandOver handOver) {
         boolean taken = false;
         try {
-            coldCount.begin();
-            if (inHand != null) {
-                inHand.offer();
-            }
             taken = handler.handle(event, found.row().attempts());
         } catch (RuntimeException | Error e) {
             LOG.log(Level.ERROR, "The handler failed to take event " + event.eventId() + "; it stays in the table", e);
-        } finally {
-            if (inHand != null) {
-                inHand.end(taken);
-            }
-            coldCount.end(taken);
+        }
+        if (taken) {
+            handOver.count(metrics);
+        } else {
+            handOver.take(); // take the claim back, so that only this cycle can use it; the event is released later
         }
         return taken;
     }

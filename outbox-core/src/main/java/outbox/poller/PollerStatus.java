@@ -6,13 +6,13 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * How a poller is doing.
+ * The state of a poller.
  *
  * @param running whether it was started and not closed
- * @param interval how long it waits while there is nothing to do, give or take a fifth
- * @param sinceLook since the last cycle that looked at the table, or as a standby could ask who leads; since the start
- *     if there was none; null if it was neither started nor polled by hand
- * @param lastError why the last cycle failed, the first line of its error; null if it did not
+ * @param interval the pause while there are no events, plus or minus 20 %
+ * @param sinceLook time since the last cycle that read the table, or that found another node as the leader; time
+ *     since the start if there was no such cycle; null if the poller was never started or polled
+ * @param lastError the first line of the error of the last cycle; null if it succeeded
  */
 public record PollerStatus(
         boolean running,

@@ -1,4 +1,4 @@
-/** The loop that claims due events and hands them over. */
+/** The loop that claims due events and hands them to a handler. */
 @NullMarked
 package outbox.poller;
 

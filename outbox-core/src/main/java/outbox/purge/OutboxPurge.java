@@ -1,11 +1,12 @@
 package outbox.purge;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.AdminEventStore;
 import outbox.internal.GuardedMetrics;
-import outbox.internal.QuietLog;
+import outbox.internal.Loop;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
-import outbox.spi.AdminEventStore;
+import outbox.internal.ThrottledLog;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
@@ -15,36 +16,28 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Deletes delivered events once they are past their retention, and dead ones only if a retention is set for them too. Pending events are never deleted.
+ * Deletes delivered events after their retention. Deletes dead events only if a retention is set for them. Never
+ * deletes pending events.
  *
- * <p>The age of an event counts from when it became DONE or DEAD, by the database's clock, never from when it was written. Rows without that time, which only a foreign writer leaves,
- * stay. Events go in small transactions, so that neither writers nor marks wait for long, and with rests between them. Any number of nodes may purge the same table.
+ * <p>The age of an event counts from the time when it became DONE or DEAD, by the database's clock. Rows without
+ * that time are kept; only another program can have written them. The purge uses small transactions with pauses
+ * between them, so that neither writers nor marks wait for long. Any number of nodes may purge the same table.
  *
- * <p>Thread-safe. {@link #purge()} may be called by hand, with or without {@link #start()}.
+ * <p>Thread-safe. {@link #purge()} may be called directly, with or without {@link #start()}.
  */
 public final class OutboxPurge implements AutoCloseable {
-
-    private enum State {
-        NEW,
-        RUNNING,
-        CLOSED
-    }
 
     private static final Logger LOG = SafeLogger.of(OutboxPurge.class);
 
     private final PurgeRun run;
     private final MetricsExporter metrics;
     private final Duration interval;
-    private final QuietLog trouble = new QuietLog(LOG);
-    private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
-    private final CountDownLatch closing = new CountDownLatch(1);
-    private final CountDownLatch ended = new CountDownLatch(1);
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private final Loop loop = new Loop(
+            "purge", Threads.named(Threads.nextName(), "purge"), Loop.Step.every(this::pauseNanos, this::round));
 
     private OutboxPurge(Builder builder) {
         ConnectionProvider connections = required("connectionProvider", builder.connectionProvider);
@@ -71,23 +64,23 @@ public final class OutboxPurge implements AutoCloseable {
         return new Builder();
     }
 
-    /** Purges at once and then at every interval, on a thread of its own; no effect if it runs already. */
+    /**
+     * Purges at once and then at every interval, on a separate thread. Has no effect if the purge is
+     * already running.
+     */
     public void start() {
-        if (!state.compareAndSet(State.NEW, State.RUNNING)) {
-            if (state.get() == State.CLOSED) {
-                throw new IllegalStateException("The purge is closed and cannot be started again; build a new one");
-            }
-            return;
+        if (!loop.isStarted() && !loop.isClosed()) {
+            metrics.recordPurged(0); // the first run is not late before one interval has passed
         }
-        metrics.recordPurged(0); // it has its time from now on
-        Threads.named(Threads.nextName(), "purge").newThread(this::loop).start();
+        loop.start();
     }
 
     /**
-     * Deletes, batch by batch, all that is past its retention, on the calling thread; ends early if the purge is closed meanwhile.
+     * Deletes all events that are past their retention, in batches, on the calling thread. Ends early if the
+     * purge is closed.
      *
-     * @throws outbox.OutboxException if a batch failed; what earlier batches deleted stays deleted
-     * @throws IllegalStateException if it is closed
+     * @throws outbox.OutboxException if a batch failed; the events of earlier batches stay deleted
+     * @throws IllegalStateException if the purge is closed
      */
     public PurgeResult purge() {
         if (!isOpen()) {
@@ -96,37 +89,20 @@ public final class OutboxPurge implements AutoCloseable {
         return run.run(this::isOpen);
     }
 
-    /** Ends purging after the current batch, for which it waits, bounded by the time limit of its database calls. Idempotent. */
+    /**
+     * Stops purging after the current batch and waits for that batch. The wait is bounded by the timeout of the
+     * database calls. Idempotent.
+     */
     @Override
     public void close() {
-        if (state.getAndSet(State.CLOSED) == State.NEW) {
-            ended.countDown(); // it never ran
-        }
-        closing.countDown();
-        try {
-            if (!ended.await(StoreAccess.patience().toNanos(), TimeUnit.NANOSECONDS)) {
-                LOG.log(Level.WARNING, "The last batch of the purge has not ended yet; it goes on in the background");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        loop.close(StoreAccess.patience());
     }
 
     private boolean isOpen() {
-        return state.get() != State.CLOSED;
+        return !loop.isClosed();
     }
 
-    private void loop() {
-        try {
-            do {
-                runQuietly();
-            } while (!closesWithin(pauseNanos()));
-        } finally {
-            ended.countDown();
-        }
-    }
-
-    private void runQuietly() {
+    private void round() {
         try {
             PurgeResult result = run.run(this::isOpen);
             LOG.log(Level.DEBUG, "Purged {0} DONE and {1} DEAD events", result.done(), result.dead());
@@ -135,26 +111,17 @@ public final class OutboxPurge implements AutoCloseable {
         }
     }
 
-    /** Spread by a tenth either way, so that nodes do not keep in step. */
+    /** Varies the interval by up to 10 % in both directions, so that nodes do not purge at the same time. */
     private long pauseNanos() {
         long nanos = interval.toNanos();
         return nanos + ThreadLocalRandom.current().nextLong(-nanos / 10, nanos / 10 + 1);
     }
 
-    private boolean closesWithin(long nanos) {
-        try {
-            return closing.await(nanos, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "Interrupt ignored: the purge ends by close", e);
-            return !isOpen();
-        }
-    }
-
-    /** Collects the settings of a purge; every setter refuses a wrong value. Not thread-safe. */
+    /** Collects the settings of a purge. Every setter rejects invalid values. Not thread-safe. */
     public static final class Builder {
 
         private static final Duration MAX_DURATION =
-                Duration.ofDays(36_500); // times stay within every database's range
+                Duration.ofDays(36_500); // keeps times within the range of every database
 
         private @Nullable ConnectionProvider connectionProvider;
         private @Nullable EventStore eventStore;
@@ -184,13 +151,19 @@ public final class OutboxPurge implements AutoCloseable {
             return this;
         }
 
-        /** How long dead events are kept, from 0 to 100 years; default: for ever, since each is one that a person should see. */
+        /**
+         * How long dead events are kept, from 0 to 100 years. Default: forever, because a person should see
+         * each of them.
+         */
         public Builder deadRetention(Duration deadRetention) {
             this.deadRetention = check("deadRetention", deadRetention);
             return this;
         }
 
-        /** How many events a transaction deletes at most, 1 to 10000; default 100. Larger ones delete more in the same time, and writers wait longer for the log when they meet one. */
+        /**
+         * Maximum number of events per transaction, 1 to 10000; default 100. Larger batches delete more in the same
+         * time, but concurrent writers wait longer for the transaction log.
+         */
         public Builder batchSize(int batchSize) {
             if (batchSize < 1 || batchSize > 10_000) {
                 throw new IllegalArgumentException("batchSize must be between 1 and 10000: " + batchSize);
@@ -199,7 +172,7 @@ public final class OutboxPurge implements AutoCloseable {
             return this;
         }
 
-        /** How long the purge waits after a run, give or take a tenth; default 10 minutes. */
+        /** Pause after each run, plus or minus 10 %; default 10 minutes. */
         public Builder interval(Duration interval) {
             if (check("interval", interval).isZero()) {
                 throw new IllegalArgumentException("interval must be positive: " + interval);
@@ -208,7 +181,7 @@ public final class OutboxPurge implements AutoCloseable {
             return this;
         }
 
-        /** Told what is deleted and what fails; default: {@link MetricsExporter#NOOP}. */
+        /** Receives the counts of deleted events and of failures; default {@link MetricsExporter#NOOP}. */
         public Builder metrics(MetricsExporter metrics) {
             this.metrics = Objects.requireNonNull(metrics, "metrics");
             return this;

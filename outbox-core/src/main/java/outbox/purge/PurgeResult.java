@@ -1,6 +1,6 @@
 package outbox.purge;
 
-/** How many events a run deleted. */
+/** The number of events that a run deleted, by status. */
 public record PurgeResult(long done, long dead) {
 
     public PurgeResult {
@@ -9,7 +9,7 @@ public record PurgeResult(long done, long dead) {
         }
     }
 
-    /** Both together. */
+    /** Returns the sum of both. */
     public long total() {
         return done + dead;
     }

@@ -2,11 +2,11 @@ package outbox.purge;
 
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
-import outbox.internal.QuietLog;
+import outbox.admin.AdminEventStore;
+import outbox.admin.AttemptEventStore;
 import outbox.internal.StoreAccess;
+import outbox.internal.ThrottledLog;
 import outbox.model.EventStatus;
-import outbox.spi.AdminEventStore;
-import outbox.spi.AttemptEventStore;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.PartitionedEventStore;
@@ -21,29 +21,33 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * Deletes what is past its retention, a batch per transaction, so that locks are few and short. A batch that fails, such as for locks that others hold, makes the batches after it
- * half as large; each that succeeds makes them larger again. After each it rests for five times as long as it took: writers, whose commits wait for the log that a batch leaves, then hardly
- * meet one.
+ * Deletes events that are past their retention. Each batch is a separate transaction, so that locks are few and
+ * short. A batch that fails, for example because of locks of others, halves the size of the next batches. Each
+ * successful batch doubles it again, up to the configured size. After each batch, the run pauses for five times the
+ * duration of the batch, because commits of writers may wait for the transaction log of a batch.
  *
- * <p>Of a table in partitions, days are dropped as a whole. Rows are deleted there only once their day should be gone: what is left then is in a day that is kept for another event, or in none.
+ * <p>In a partitioned table, whole days are dropped. Rows are deleted one by one only after their day should have
+ * been dropped. Such rows are in a day that is kept because of another event, or in no day partition.
  */
 final class PurgeRun {
 
     private static final Logger LOG = SafeLogger.of(PurgeRun.class);
-    private static final int MAX_ATTEMPTS = 5000; // per transaction
-    private static final int MAX_KEYS = 200; // per transaction; writers of these keys wait for it
-    private static final int REST = 5; // times the time of a batch
-    private static final Duration MAX_REST = Duration.ofMillis(250); // a close does not wait longer for it
-    private static final Duration DAY_IS_DROPPED = Duration.ofDays(2); // a day ends, and its last events are delivered
+    private static final int MAX_ATTEMPTS = 5000; // limit per transaction
+    private static final int MAX_KEYS = 200; // limit per transaction; writers of these keys wait for the transaction
+    private static final int REST = 5; // pause after a batch, as a multiple of its duration
+    private static final Duration MAX_REST = Duration.ofMillis(250); // limits how long a close waits for the pause
+    // time for the day to end and its last events to be delivered
+    private static final Duration DAY_IS_DROPPED = Duration.ofDays(2);
 
     private final StoreAccess access;
     private final AdminEventStore store;
     private final Duration retention;
     private final @Nullable Duration deadRetention;
     private final int batchSize;
-    private final MetricsExporter metrics; // guarded
-    private final QuietLog trouble = new QuietLog(LOG);
-    private final AtomicInteger currentSize; // between 1 and batchSize; a lost update does no harm
+    private final MetricsExporter metrics; // a GuardedMetrics, which never throws
+    private final ThrottledLog trouble = new ThrottledLog(LOG);
+    // between 1 and batchSize; written and read by purging threads; a lost update is harmless
+    private final AtomicInteger currentSize;
 
     PurgeRun(
             StoreAccess access,
@@ -74,7 +78,10 @@ final class PurgeRun {
         return new PurgeResult(done, dead);
     }
 
-    /** Whatever is wrong with partitions, such as no right to make one, the events are purged. */
+    /**
+     * Creates and drops partitions. Returns whether the table is partitioned. If this fails, for example for lack of
+     * privileges, events are purged row by row.
+     */
     private boolean hasPartitions() {
         if (!(store instanceof PartitionedEventStore partitioned)) {
             return false;
@@ -90,8 +97,8 @@ final class PurgeRun {
     }
 
     /**
-     * Before the events, so that no key names an event that is gone. Whatever is wrong with keys, the events are
-     * purged.
+     * Purges keys before the events, so that no key refers to a deleted event. A failure does not prevent the
+     * purge of events.
      */
     private void purgeKeys(ControlledEventStore keyed, Duration age, BooleanSupplier goesOn) {
         try {
@@ -109,7 +116,10 @@ final class PurgeRun {
         }
     }
 
-    /** Once per run, because it reads the history to find what belongs to no event. Whatever is wrong with that, the events are purged. */
+    /**
+     * Purges the attempt history, once per run, because it reads the whole history to find attempts without an
+     * event. A failure does not affect the purge of events.
+     */
     private void purgeAttempts(AttemptEventStore keeping, BooleanSupplier goesOn) {
         Duration age = deadRetention != null && deadRetention.compareTo(retention) < 0 ? deadRetention : retention;
         try {

@@ -13,17 +13,17 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
-/** A registry in memory; listeners may be added while events flow. */
+/** An in-memory registry. Listeners may be added while events are being delivered. */
 public final class DefaultListenerRegistry implements ListenerRegistry {
 
     private final Map<Key, EventListener> listeners = new ConcurrentHashMap<>();
 
-    /** Registers for events that name no aggregate type, that is for {@link AggregateType#GLOBAL}. */
+    /** Registers a listener for events without an aggregate type, that is for {@link AggregateType#GLOBAL}. */
     public DefaultListenerRegistry register(String eventType, EventListener listener) {
         return register(AggregateType.GLOBAL.name(), eventType, listener);
     }
 
-    /** Registers for events that name no aggregate type, that is for {@link AggregateType#GLOBAL}. */
+    /** Registers a listener for events without an aggregate type, that is for {@link AggregateType#GLOBAL}. */
     public DefaultListenerRegistry register(EventType eventType, EventListener listener) {
         return register(eventType.name(), listener);
     }
@@ -36,14 +36,19 @@ public final class DefaultListenerRegistry implements ListenerRegistry {
         return register(aggregateType.name(), eventType, listener);
     }
 
-    /** A second listener for the same pair is refused with an {@link IllegalStateException}, a listener with a bound of less than 1 with an {@link IllegalArgumentException}. */
+    /**
+     * Registers a listener.
+     *
+     * @throws IllegalStateException if the pair already has a listener
+     * @throws IllegalArgumentException if the batch size or in-flight limit of the listener is less than 1
+     */
     public DefaultListenerRegistry register(String aggregateType, String eventType, EventListener listener) {
         Objects.requireNonNull(listener, "listener");
         ListenerSettings.check(listener);
         if (listeners.putIfAbsent(new Key(aggregateType, eventType), listener) != null) {
-            throw new IllegalStateException(
-                    "A listener for " + aggregateType + ":" + eventType
-                            + " is already registered. Each pair has one listener; put what concerns every event into an EventInterceptor.");
+            throw new IllegalStateException("A listener for " + aggregateType + ":" + eventType
+                    + " is already registered. Each pair has one listener; put what concerns every event "
+                    + "into an EventInterceptor.");
         }
         return this;
     }

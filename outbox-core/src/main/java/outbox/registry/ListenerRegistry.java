@@ -6,14 +6,20 @@ import outbox.EventListener;
 import java.util.Optional;
 import java.util.Set;
 
-/** Knows the single listener of each (aggregate type, event type). Asked from several worker threads at once. */
+/**
+ * Finds the single listener of each pair of aggregate type and event type. Several worker threads call it at the
+ * same time.
+ */
 public interface ListenerRegistry {
 
-    /** The listener, or {@code null} if none is registered. */
+    /** Returns the listener, or {@code null} if none is registered. */
     @Nullable
     EventListener listenerFor(String aggregateType, String eventType);
 
-    /** All pairs that have a listener now, each as {@code aggregateType:eventType}; empty, the default, if the registry cannot list them. */
+    /**
+     * Returns all pairs that currently have a listener, each as {@code aggregateType:eventType}. Empty, the default,
+     * if the registry cannot list them.
+     */
     default Optional<Set<String>> routes() {
         return Optional.empty();
     }

@@ -1,4 +1,4 @@
-/** Which listener receives which event. */
+/** The mapping from events to listeners. */
 @NullMarked
 package outbox.registry;
 

@@ -1,12 +1,12 @@
 package outbox.spi;
 
 /**
- * The same as {@link outbox.AfterCommitHook}, which the two texts of the specification have in different packages.
- * Code that imports either compiles, and a hook of this type is accepted wherever the other one is.
+ * The same as {@link outbox.AfterCommitHook}. Two texts of the specification place the interface in different
+ * packages. Code that imports either one compiles, and a hook of this type is accepted wherever the other one is.
  */
 @FunctionalInterface
 public interface AfterCommitHook extends outbox.AfterCommitHook {
 
-    /** Does nothing: events are left to the poller or to change data capture. */
+    /** Does nothing. A poller or change data capture delivers the events. */
     AfterCommitHook NOOP = event -> {};
 }

@@ -3,14 +3,16 @@ package outbox.spi;
 import java.time.Duration;
 
 /**
- * Proof that events are ours for a while. The token stands in {@code locked_by}; every write to a claimed event names it, so a claim that was lost changes nothing.
+ * Proves that its holder owns events for the duration of a lease. The token is stored in {@code locked_by}, and
+ * every update of a claimed event checks it. A holder that has lost its claim therefore changes nothing.
  *
- * @param token unique for this claim, never used again by another
- * @param leaseEndNanos when the lease ends on the scale of {@link System#nanoTime()}; counted from before the database was asked, so this side gives up first
+ * @param token unique for this claim; never used again by another claim
+ * @param leaseEndNanos the end of the lease on the scale of {@link System#nanoTime()}. It is computed from a time
+ * before the database was called, so this node regards the lease as expired before the database does
  */
 public record Claim(String token, long leaseEndNanos) {
 
-    /** Size of the column {@code locked_by}. */
+    /** The size of column {@code locked_by}. */
     public static final int MAX_TOKEN_LENGTH = 128;
 
     public Claim {
@@ -19,12 +21,12 @@ public record Claim(String token, long leaseEndNanos) {
         }
     }
 
-    /** A claim whose lease starts now. */
+    /** Creates a claim whose lease starts now. */
     public static Claim startingNow(String token, Duration lease) {
         return new Claim(token, System.nanoTime() + lease.toNanos());
     }
 
-    /** How long the lease still lasts; zero or negative once it has ended. */
+    /** Returns the remaining time of the lease; zero or negative after it has expired. */
     public Duration remaining() {
         return Duration.ofNanos(leaseEndNanos - System.nanoTime());
     }

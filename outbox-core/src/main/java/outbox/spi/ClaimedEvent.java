@@ -5,8 +5,9 @@ import outbox.model.OutboxEvent;
 /**
  * An event together with the claim that holds it.
  *
- * @param suspect whether the lease of an earlier claim ran out, so that an earlier run may have ended with its process; such an event's next run is recorded before it starts
- * @param complete false if a part of the event was left in the table, see {@link LoadingEventStore}
+ * @param suspect whether the lease of an earlier claim expired, so that an earlier delivery may have crashed its
+ * process. The next attempt of such an event is counted before it starts
+ * @param complete false if a part of the event was not read from the table, see {@link LoadingEventStore}
  */
 public record ClaimedEvent(OutboxEvent event, Claim claim, boolean suspect, boolean complete) {
 

@@ -3,7 +3,10 @@ package outbox.spi;
 import java.sql.Connection;
 import java.sql.SQLException;
 
-/** Gives the dispatcher and the poller connections of their own, outside any business transaction. Each is held for a few statements and closed. */
+/**
+ * Provides connections for the dispatcher and the poller, outside any business transaction. Each connection is used
+ * for a few statements and then closed.
+ */
 @FunctionalInterface
 public interface ConnectionProvider {
 

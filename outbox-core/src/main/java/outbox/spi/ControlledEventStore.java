@@ -3,6 +3,7 @@ package outbox.spi;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.Experimental;
 import outbox.model.EventStatus;
 
 import java.sql.Connection;
@@ -12,18 +13,19 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A store that knows when events are due, which of them are the same, and lets those be changed that nobody delivers yet.
+ * A store that supports due times, deduplication keys, and changes to events whose delivery has not started.
  *
- * <p>{@link #insertAll} leases no event that has a later due time, and refuses one whose key is taken with a {@link outbox.DuplicateKeyException}. What a table has no place for is
- * refused with the name of what is missing.
+ * <p>{@link #insertAll} does not lease events that are due later, and throws {@link outbox.DuplicateKeyException} if
+ * a key is taken. If the table lacks a column that an event needs, the store rejects the event and names the column.
  */
+@Experimental
 public interface ControlledEventStore extends LeasingEventStore {
 
     /**
-     * An event as it is now, and who holds it.
+     * The current state of an event and the claim that holds it.
      *
-     * @param lockedBy token of the claim that holds it, or null
-     * @param dedupKey the key that it was written with, or null
+     * @param lockedBy the token of the claim that holds the event, or null
+     * @param dedupKey the key with which the event was written, or null
      */
     record Pending(
             String eventId,
@@ -32,44 +34,54 @@ public interface ControlledEventStore extends LeasingEventStore {
             @Nullable String dedupKey) {}
 
     /**
-     * Inserts events like {@link #insertAll}, but leaves out those whose key is taken. Never fails a transaction of the caller's because of a key.
+     * Inserts events like {@link #insertAll}, but leaves out events whose key is taken. A taken key never makes the
+     * caller's transaction fail.
      *
-     * @return for the id of each event that was left out, the id of the one that has the key
+     * @return for each event that was left out, its id and the id of the event that has the key
      */
     Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth);
 
     /**
-     * The event of this name. By key: the one that has it.
+     * Finds the event with this id, or the event that has this key.
      *
-     * @param latest whether to look past the snapshot of the transaction, and wait for who changes the event
+     * @param latest whether to read the latest committed version instead of the transaction's snapshot, and to wait
+     * for a concurrent change of the event
      */
     Optional<Pending> find(Connection conn, EventRef event, boolean latest);
 
-    /** The event that took the key last, whether it has the key still or has ended; empty if it is gone. */
+    /**
+     * Returns the event that took the key last, whether it still has the key or has ended; empty if the event
+     * was deleted.
+     */
     Optional<Pending> findLast(Connection conn, String dedupKey);
 
     /**
-     * Looks for keys whose event is gone, or was delivered before the given time and keeps the key no longer, and
-     * deletes what the store keeps about them. A key that another transaction is about to take is left alone.
+     * Searches for keys whose event was deleted, or was delivered before the given time and no longer keeps its key.
+     * Deletes the data that the store keeps about them. Skips a key that another transaction is about to take.
      *
-     * @param after the key behind which to begin, in an order of the store; "" to begin with the first
-     * @param limit how many keys to look for
-     * @return the key behind which to go on; empty if there are no more, or a key is kept with its event only
+     * @param after the key after which to start, in the order of the store; "" to start with the first key
+     * @param limit the maximum number of keys to examine
+     * @return the key after which to continue; empty if there are no more keys, or if the store keeps keys only in
+     * the rows of the events
      */
     Optional<String> purgeKeys(Connection conn, Instant doneBefore, String after, int limit);
 
-    /** Deletes the event if it is unfinished and still held as it was found; false if it is not. Holds the row until the end of the transaction. */
+    /**
+     * Deletes the event if it is unfinished and its claim is unchanged since it was found; otherwise returns false.
+     * Locks the row until the end of the transaction.
+     */
     boolean cancel(Connection conn, Pending found);
 
-    /** Makes the event due at the given time, and free, on the terms of {@link #cancel}. */
+    /** Makes the event due at the given time and releases it, under the same conditions as {@link #cancel}. */
     boolean reschedule(Connection conn, Pending found, Instant availableAt);
 
-    /** When the next unfinished event that nobody holds becomes due, after {@code now}. */
+    /** Returns the earliest due time after {@code now} among unfinished events that no claim holds. */
     Optional<Instant> nextDue(Connection conn, Instant now);
 
     /**
-     * Makes unfinished events dead, for the given reason, whose deadline was before {@code now}, if nobody holds them or their lease began before {@code lockExpiry}; of each status up to
-     * {@code limit}. Answers their ids. Where no event can have a deadline, it costs nothing.
+     * Marks unfinished events as dead with the given reason if their deadline was before {@code now} and no claim
+     * holds them or their lease began before {@code lockExpiry}. Handles up to {@code limit} events of each status
+     * and returns their ids. Costs nothing if events cannot have a deadline.
      */
     List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit);
 }

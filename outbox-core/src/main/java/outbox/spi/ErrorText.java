@@ -8,15 +8,21 @@ import outbox.model.OutboxEvent;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** The text kept in {@code last_error}: what was thrown, made fit for any database and any page. */
+/**
+ * Creates the text stored in {@code last_error} from an exception. Every database can store the text, and it is safe
+ * to display.
+ */
 public final class ErrorText {
 
-    /** Longest text, in characters. */
+    /** The maximum length in characters. */
     public static final int MAX_LENGTH = 4000;
 
     private ErrorText() {}
 
-    /** Describes a throwable whatever it does: no message, a huge one, a cycle of causes, a {@code getMessage} that throws. */
+    /**
+     * Describes any throwable, even if it has no message, a huge message, a cycle of causes, or a {@code getMessage}
+     * that throws.
+     */
     public static String of(Throwable error) {
         StringBuilder text = new StringBuilder(describe(error));
         Throwable cause = causeOf(error);
@@ -28,17 +34,17 @@ public final class ErrorText {
     }
 
     /**
-     * Describes why an event failed, without its payload, which a listener or a receiver may have put into its
-     * message. What the payload has too is replaced by {@code [payload]}: runs of 12 or more characters, and a
-     * shorter payload as a whole. White space, quotes and backslashes are not compared, so a payload is found
-     * compact, pretty-printed or escaped. Event id, event type and aggregate id stay.
+     * Describes why an event failed, without its payload, which a listener or a receiver may have copied into the
+     * message. Text that also occurs in the payload is replaced by {@code [payload]}: sequences of 12 or more
+     * characters, and a shorter payload as a whole. White space, quotes and backslashes are not compared, so the
+     * payload is found in compact, pretty-printed or escaped form. Event id, event type and aggregate id are kept.
      */
     public static String of(EventEnvelope event, Throwable error) {
         return PayloadMask.hide(
                 of(error), event.payloadJson(), known(event.eventId(), event.eventType(), event.aggregateId()));
     }
 
-    /** Hides the payload of a stored event in a text, on the terms of {@link #of(EventEnvelope, Throwable)}. */
+    /** Hides the payload of a stored event in a text, by the rules of {@link #of(EventEnvelope, Throwable)}. */
     public static String withoutPayload(OutboxEvent event, String text) {
         byte[] bytes = event.payloadBytes();
         String payload = bytes != null ? new String(bytes, StandardCharsets.UTF_8) : event.payloadJson();
@@ -49,7 +55,10 @@ public final class ErrorText {
         return aggregateId == null ? List.of(eventId, eventType) : List.of(eventId, eventType, aggregateId);
     }
 
-    /** Cuts to {@link #MAX_LENGTH} characters on a code point and replaces what a database may refuse: NUL, other control characters, lone surrogates. */
+    /**
+     * Truncates the text to {@link #MAX_LENGTH} characters at a code point boundary. Replaces characters that a
+     * database may reject: NUL, other control characters, unpaired surrogates.
+     */
     public static String clean(String text) {
         StringBuilder clean = new StringBuilder(Math.min(text.length(), MAX_LENGTH));
         for (int i = 0; i < text.length(); ) {

@@ -1,30 +1,39 @@
 package outbox.spi;
 
+import outbox.Experimental;
+
 /**
- * Decides which of several nodes delivers the events of a table: at most one leads at a time, the others stand by.
+ * Decides which of several nodes delivers the events of a table. At most one node leads at a time; the others
+ * stand by.
  *
- * <p>Thread-safe: a poller calls {@link #lead}, any thread asks {@link #isLeader}.
+ * <p>Thread-safe: a poller calls {@link #lead}; any thread may call {@link #isLeader}.
  */
+@Experimental
 public interface Leadership extends AutoCloseable {
 
     /**
-     * Takes leadership, or makes sure that it is still there; called once per poll cycle, with I/O. A failure to find out is no leadership. One that was lost is answered false at
-     * least once before it is taken anew, so that the caller lets go of what it took under the old one.
+     * Acquires leadership or verifies that this node still has it. Called once per poll cycle; performs I/O. If the
+     * state cannot be determined, returns false. After leadership was lost, returns false at least once before it is
+     * acquired again, so that the caller releases everything it claimed under the old leadership.
      */
     boolean lead();
 
-    /** Whether this node leads, without I/O: false as soon as it is known to have lost, or when too much time has passed since it last made sure. Asked before each delivery and each mark. */
+    /**
+     * Whether this node leads, without I/O. Returns false as soon as the loss is known, or if too much time has
+     * passed since the last verification. Called before each delivery and each mark.
+     */
     boolean isLeader();
 
     /**
-     * Whether there is a leader as far as this node knows, without I/O: itself, or another one that led when it last
-     * asked. False if it could not find out. True before the first try, and for implementations that do not tell.
+     * Whether any node leads, as far as this node knows, without I/O: this node, or another node at the time of the
+     * last check. False if the last check failed. True before the first check and for implementations that do not
+     * report it.
      */
     default boolean isLed() {
         return true;
     }
 
-    /** Gives leadership up for good; it is free for others at once. Idempotent. */
+    /** Gives up leadership permanently, so that another node can acquire it immediately. Idempotent. */
     @Override
     void close();
 }

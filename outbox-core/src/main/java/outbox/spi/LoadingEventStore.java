@@ -1,5 +1,6 @@
 package outbox.spi;
 
+import outbox.Experimental;
 import outbox.model.OutboxEvent;
 import outbox.order.Ordering;
 
@@ -11,23 +12,23 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A store that can claim events without reading what is large, and reads it afterwards, for as many events as there is
- * memory for. One row that is too large, or that cannot be read at all, thus never keeps the others from being
- * delivered.
+ * A store that can claim events without reading large content, and reads that content later for as many events as
+ * fit into memory. A row that is too large or unreadable therefore never blocks the delivery of other events.
  */
+@Experimental
 public interface LoadingEventStore extends LeasingEventStore {
 
-    /** How much of the events a claim reads. */
+    /** How much of each event a claim reads. */
     enum Content {
-        /** Everything of most events, in the same statement. What is large is left in the table. */
+        /** Reads most events completely, in the same statement. Leaves large content in the table. */
         SMALL,
-        /** The id alone. */
+        /** Reads only the id. */
         IDS
     }
 
     /**
-     * Claims on the terms of {@link WithholdingEventStore#claimExcept}. A store that knows no order or cannot withhold
-     * ignores both.
+     * Claims events like {@link WithholdingEventStore#claimExcept}. A store without support for ordering or
+     * withholding ignores these arguments.
      */
     List<ClaimedEvent> claimUnread(
             Connection conn,
@@ -40,18 +41,21 @@ public interface LoadingEventStore extends LeasingEventStore {
             Withheld withheld,
             Content content);
 
-    /** How many bytes {@link #load} would read of each event. It reads nothing of one that is too large: that is 0. */
+    /**
+     * Returns how many bytes {@link #load} would read for each event. The value is 0 for an event that is too large,
+     * because its content is never read.
+     */
     Map<String, Long> sizes(Connection conn, Collection<String> eventIds);
 
     /**
-     * Reads events as a whole, in the order in which they are due. One that is too large comes without its content and
-     * with a {@linkplain OutboxEvent#fault() fault}.
+     * Reads complete events in the order of their due times. An event that is too large is returned without its
+     * content and with a {@linkplain OutboxEvent#fault() fault}.
      */
     List<OutboxEvent> load(Connection conn, Collection<String> eventIds);
 
     /**
-     * Makes unfinished events dead that no claim would ever find, because their due time is the last day of the year
-     * 9999, or later, or infinity. Events that a claim holds are left alone. Uses the index of the claim.
+     * Marks unfinished events as dead that no claim would ever find, because their due time is on or after the last
+     * day of the year 9999, or infinity. Skips events that a claim holds. Uses the index of the claim.
      *
      * @return the ids of up to {@code limit} events
      */

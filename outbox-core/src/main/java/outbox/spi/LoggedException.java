@@ -3,19 +3,19 @@ package outbox.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands in a log for a throwable whose text is not printable: the same stack trace, the same class name in the text,
- * printable. Never thrown.
+ * Replaces a throwable with unprintable text in a log. It has the same stack trace, and its text contains the same
+ * class name in printable form. Never thrown.
  */
 final class LoggedException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
-    private static final int MOST = 50; // throwables that are looked at: causes and suppressed ones may be a circle
+    private static final int MOST = 50; // limit, because causes and suppressed throwables may form a cycle
 
     private LoggedException(String text, @Nullable Throwable cause) {
         super(text, cause);
     }
 
-    /** The throwable itself if all that a log prints of it is printable, else a copy. */
+    /** Returns the throwable itself if everything that a log prints of it is printable, otherwise a copy. */
     static Throwable printable(Throwable thrown) {
         return isPrintable(thrown, new int[] {MOST}) ? thrown : copy(thrown, new int[] {MOST});
     }
@@ -55,7 +55,7 @@ final class LoggedException extends RuntimeException {
         return copy;
     }
 
-    /** Null if it fails: a throwable is code of others too. */
+    /** Returns null if the throwable's own code fails. */
     private static @Nullable String describe(Throwable thrown) {
         try {
             return String.valueOf(thrown);
@@ -72,7 +72,7 @@ final class LoggedException extends RuntimeException {
         }
     }
 
-    /** Without the name of this class: the text begins with that of the original. */
+    /** Omits the name of this class, because the text begins with the class name of the original. */
     @Override
     @SuppressWarnings("OverrideThrowableToString") // a stack trace prints this, not the message
     public String toString() {

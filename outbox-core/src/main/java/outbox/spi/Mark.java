@@ -7,11 +7,12 @@ import java.time.Duration;
 /**
  * The outcome of a claim, to be written to its event.
  *
- * @param token of the claim that the outcome belongs to
+ * @param token the token of the claim that the outcome belongs to
  * @param status DONE, RETRY or DEAD
- * @param countsAttempt whether the attempt is still to be counted; false when it was recorded before the run, or when none was made
- * @param retryAfter how long a RETRY waits, counted from the moment of the mark; zero otherwise
- * @param error why, for RETRY and DEAD; empty for DONE
+ * @param countsAttempt whether the attempt must still be counted; false if it was counted before the delivery, or if
+ * there was no attempt
+ * @param retryAfter how long a RETRY waits, measured from the time of the mark; zero otherwise
+ * @param error the reason for RETRY or DEAD; empty for DONE
  */
 public record Mark(
         String eventId, String token, EventStatus status, boolean countsAttempt, Duration retryAfter, String error) {

@@ -5,9 +5,11 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 
 /**
- * Receives what the engine counts. Called on its working threads: implementations are thread-safe, quick, and do not throw.
+ * Receives the metrics of the engine. The engine calls it on its worker threads. Implementations must be thread-safe
+ * and fast, and must not throw.
  *
- * <p>The methods with a body were added after the specification; they do nothing by default so that exporters written against it keep compiling.
+ * <p>The methods with a body were added after the specification. They do nothing by default, so that exporters
+ * written for the specification still compile.
  */
 public interface MetricsExporter {
 
@@ -29,68 +31,80 @@ public interface MetricsExporter {
 
     void recordOldestLagMs(long lagMs);
 
-    /** The outcome of a run, or a claimed event that waited, was dropped because its claim had been lost. */
+    /** A claim was lost, so the outcome of a delivery or a claimed event that was waiting was dropped. */
     default void incrementLostClaims() {}
 
-    /** A listener ran past its time limit and did not end when interrupted. */
+    /** A listener exceeded its time limit and did not end when it was interrupted. */
     default void incrementStuckListeners() {}
 
-    /** Writing outcomes failed and will be tried again. */
+    /** Writing outcomes failed; it will be retried. */
     default void incrementMarkFailures() {}
 
-    /** How many workers are able to take events. */
+    /** The number of workers that can take events. */
     default void recordLiveWorkers(int workers) {}
 
-    /** The state of a circuit breaker on this node, every now and then: {@code CLOSED}, {@code OPEN} or {@code HALF_OPEN}. */
+    /**
+     * The state of a circuit breaker on this node, reported periodically: {@code CLOSED}, {@code OPEN} or
+     * {@code HALF_OPEN}.
+     */
     default void recordBreaker(String breaker, String state) {}
 
-    /** How many events run under a limit of this node, and how many wait in memory for it, every now and then. */
+    /**
+     * The number of events that run under a limit of this node, and the number that wait for it in memory.
+     * Reported periodically.
+     */
     default void recordLimit(String limit, int running, int waiting) {}
 
-    /** How many pauses are in force, every now and then. */
+    /** The number of active pauses, reported periodically. */
     default void recordPauses(int pauses) {}
 
     /**
-     * An event of this type was written, and its transaction has committed. Told by writers that are
-     * {@link outbox.OutboxWriter#countedBy counted}; not where nobody can tell when the transaction commits, see
+     * An event of this type was written and its transaction has committed. Reported by writers that are
+     * {@link outbox.OutboxWriter#countedBy counted}. Not reported if the commit cannot be observed, see
      * {@link TxContext.Visibility#NONE}.
      */
     default void recordEnqueued(String eventType) {}
 
     /**
-     * A listener ran, and what became of it is in the database. Each attempt is told once, beside the methods without a type that count its outcome.
+     * A listener ran and its outcome is stored in the database. Reported once per attempt, in addition to the
+     * methods without a type that count the outcome.
      *
-     * @param delivered whether the event is DONE now; otherwise it is tried again, or DEAD
+     * @param delivered whether the event is now DONE; otherwise it will be retried or is DEAD
      * @param took how long the listener ran
      */
     default void recordDispatch(String eventType, boolean delivered, Duration took) {}
 
     /**
-     * An event became DEAD, after a run or without one; told together with {@link #incrementDispatchDead}.
+     * An event became DEAD, with or without a delivery. Reported together with {@link #incrementDispatchDead}.
      *
-     * @param eventType null if it is not known, as for events that expired in the table
+     * @param eventType null if not known, for example for events that expired in the table
      */
     default void recordDead(@Nullable String eventType) {}
 
-    /** An event of this type was lost for want of memory: a store that was told to drop such events had no room for it, and its transaction has committed; or it was dead, and its room was needed. */
+    /**
+     * An event of this type was lost because memory was full. Either a store that is configured to drop such events
+     * had no space for it and its transaction has committed, or the event was dead and its space was needed.
+     */
     default void recordDropped(String eventType) {}
 
-    /** A reconcile job has written so many events that were missing, and their transaction has committed. */
+    /** A reconcile job wrote this number of missing events, and their transaction has committed. */
     default void recordReconciled(String job, int events) {}
 
     /** A run of a reconcile job failed. */
     default void recordReconcileFailure(String job) {}
 
     /**
-     * A poller could look at the table, or as a standby ask who leads. Also told when the poller starts: from then on
-     * it has its time.
+     * A poller was able to read the table, or, as a standby, to check which node leads. Also reported when the
+     * poller starts, so that monitoring measures the time from the start.
      */
     default void recordPoll() {}
 
-    /** A batch of a purge was committed and has deleted so many events. Also told, with zero, when the purge starts. */
+    /**
+     * A purge committed a batch that deleted this number of events. Also reported, with zero, when the purge starts.
+     */
     default void recordPurged(int events) {}
 
-    /** A purge failed, or a part of it; the next run tries again. */
+    /** A purge failed completely or in part. The next run tries again. */
     default void recordPurgeFailure() {}
 
     /** Discards everything. */

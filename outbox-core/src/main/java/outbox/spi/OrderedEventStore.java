@@ -1,6 +1,7 @@
 package outbox.spi;
 
-import outbox.admin.BlockedAggregate;
+import outbox.Experimental;
+import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 
 import java.sql.Connection;
@@ -11,17 +12,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A store that numbers its events, so that those of an aggregate can be delivered in order. The number comes from the database, by the insert. An event that was skipped by an operator
- * has left the order: it neither waits nor makes others wait.
+ * A store that numbers its events, so that the events of an aggregate can be delivered in order. The database
+ * assigns the number during the insert. An event that an operator skipped is no longer part of the order: it neither
+ * waits for other events nor blocks them.
  */
+@Experimental
 public interface OrderedEventStore extends LeasingEventStore {
 
-    /** Refuses, with the name of what is missing, a table that has no place for the number. */
+    /** Rejects a table that has no column for the number, and names the missing column. */
     void requireOrder(Connection conn);
 
     /**
-     * Takes due events like {@link #claim}, but of those that the ordering applies to only such as have no unfinished predecessor, and, where a dead event blocks its aggregate, no
-     * dead one. This saves useless claims; that an event may start is decided by {@link #positions}.
+     * Claims due events like {@link #claim}. Of the events that the ordering applies to, it claims only those
+     * without an unfinished predecessor, and without a dead predecessor if dead events block their aggregate. This
+     * avoids useless claims; {@link #positions} decides whether an event may start.
      */
     List<ClaimedEvent> claimInOrder(
             Connection conn,
@@ -32,12 +36,17 @@ public interface OrderedEventStore extends LeasingEventStore {
             int limit,
             Ordering ordering);
 
-    /** Where the events stand in the order of their aggregates now; an event that is not there has no entry. */
+    /**
+     * Returns the current position of each event in the order of its aggregate. An event that does not exist has
+     * no entry.
+     */
     Map<String, Position> positions(Connection conn, Collection<String> eventIds, Ordering ordering);
 
-    /** Aggregates that have a dead event in their order, the longest blocked first. */
+    /** Returns aggregates that have a dead event in their order, the longest blocked first. */
     List<BlockedAggregate> blockedAggregates(Connection conn, int limit);
 
-    /** Takes those of the events that are DEAD out of the order of their aggregate, for good; answers how many. */
+    /**
+     * Permanently removes those of the events that are DEAD from the order of their aggregate. Returns their number.
+     */
     int skip(Connection conn, Collection<String> eventIds);
 }

@@ -1,16 +1,20 @@
 package outbox.spi;
 
+import outbox.Experimental;
+
 import java.sql.Connection;
 import java.time.Duration;
 
-/** A store whose table may be in partitions by time, which a purge makes and drops. */
+/** A store whose table may be partitioned by time. A purge creates and drops the partitions. */
+@Experimental
 public interface PartitionedEventStore extends LeasingEventStore {
 
     /**
-     * Makes the partitions of the days to come, and drops those in which everything was delivered longer ago than the retention; what others are busy with is left for the next time.
+     * Creates the partitions of the coming days. Drops partitions in which every event was delivered longer ago than
+     * the retention. Partitions that other transactions are using are left for the next call.
      *
-     * @param conn in a transaction without work of its own: each change commits
-     * @return false if the table is not in partitions that this store has made; nothing was changed then
+     * @param conn a connection whose transaction contains no other work, because each change commits
+     * @return false if the table has no partitions that this store created; then nothing was changed
      */
     boolean keepPartitions(Connection conn, Duration retention);
 }

@@ -1,13 +1,13 @@
 package outbox.spi;
 
 /**
- * Makes text that others wrote safe to print. Ids, types, headers and errors of events come from whoever can write
- * into the table or answer a request; printed as they are, a line break forges a log line, an escape sequence talks
- * to the terminal, and a bidirectional control turns around what is read. Logs, terminal and JSON output all use this
- * class.
+ * Makes untrusted text safe to print. Ids, types, headers and errors of events come from anyone who can write to the
+ * table or respond to a request. If they were printed unchanged, a line break could forge a log line, an escape
+ * sequence could control the terminal, and a bidirectional control character could change how the text reads. Log,
+ * terminal and JSON output all use this class.
  *
- * <p>Not printable are control characters (C0 and C1), format characters (among them all that change the direction of
- * writing), line and paragraph separators, and lone surrogates.
+ * <p>Not printable are control characters (C0 and C1), format characters (including all that change the text
+ * direction), line and paragraph separators, and unpaired surrogates.
  */
 public final class PrintableText {
 
@@ -16,8 +16,8 @@ public final class PrintableText {
     private PrintableText() {}
 
     /**
-     * The text on one line: what is not printable becomes a visible escape, such as {@code \n} or
-     * <code>&#92;u001b</code>. The same object if nothing has to change.
+     * Returns the text on one line. Unprintable characters become a visible escape, such as {@code \n} or
+     * <code>&#92;u001b</code>. Returns the same object if nothing changes.
      */
     public static String of(String text) {
         int first = firstUnprintable(text, false);
@@ -38,8 +38,8 @@ public final class PrintableText {
     }
 
     /**
-     * As {@link #of}, and of at most so many characters: a longer text ends with an ellipsis. Never cut inside of a
-     * character.
+     * Like {@link #of}, but limited to this number of characters. A longer text ends with an ellipsis. The text is
+     * never cut inside a surrogate pair.
      */
     public static String of(String text, int maxLength) {
         if (text.length() <= maxLength) {
@@ -50,8 +50,9 @@ public final class PrintableText {
     }
 
     /**
-     * JSON that is valid and means the same, in which everything unprintable beyond ASCII is an escape of JSON. ASCII
-     * control characters inside of texts are escapes in any valid JSON, and between values they are white space.
+     * Returns equivalent valid JSON in which all unprintable non-ASCII characters are JSON escapes. ASCII
+     * control characters need no change: valid JSON already escapes them in strings, and between values they are
+     * white space.
      */
     public static String ofJson(String json) {
         int first = firstUnprintable(json, true);
@@ -71,7 +72,7 @@ public final class PrintableText {
         return safe.toString();
     }
 
-    /** Whether the character can be printed inside of a line without harm. */
+    /** Whether the character is safe to print within a line. */
     public static boolean isPrintable(int codePoint) {
         return switch (Character.getType(codePoint)) {
             case Character.CONTROL,

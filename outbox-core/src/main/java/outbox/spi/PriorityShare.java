@@ -3,8 +3,9 @@ package outbox.spi;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * How the claims of a store are divided between priority and age: of a large claim at least a quarter goes by due time alone, whatever the priorities, and of small ones each fourth as a
- * whole. So an event waits for no more than four times those that were due before it. Thread-safe.
+ * Divides the claims of a store between priority and age. At least a quarter of each large claim ignores priority
+ * and takes the events that are due longest. Of small claims, every fourth one does so entirely. Therefore an event
+ * waits for at most four times the number of events that were due before it. Thread-safe.
  */
 public final class PriorityShare {
 
@@ -12,7 +13,11 @@ public final class PriorityShare {
 
     private final AtomicInteger claims = new AtomicInteger();
 
-    /** How many events of the next claim, which takes so many at most, are chosen by priority. */
+    /**
+     * Returns how many events of the next claim are chosen by priority.
+     *
+     * @param limit the maximum number of events in the claim
+     */
     public int of(int limit) {
         boolean byAge = claims.incrementAndGet() % SHARE_BY_AGE == 0;
         return limit >= SHARE_BY_AGE ? limit - limit / SHARE_BY_AGE : byAge ? 0 : limit;

@@ -1,7 +1,7 @@
 package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
-import outbox.internal.EventRules;
+import outbox.EventHeaders;
 import outbox.model.EventStatus;
 import outbox.util.JsonCodec;
 
@@ -13,25 +13,20 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * How events are made pending again.
+ * Describes how events are made pending again.
  *
- * @param requestId whose wish it is; the value of the header {@link #HEADER}
- * @param from what they were: DEAD, DONE or RETRY; events of another status are left alone, and so are RETRY
- *     events that are claimed. A RETRY event stays one, due again with no attempt made
- * @param listener the name of the only listener that may receive them, the value of the header {@link #TO_HEADER}; null for the listener of their route, whatever its name
- * @param firstDue when the first of them is due
- * @param step how much later than the one before it each is due
+ * @param requestId the id of the replay request; the value of header {@link EventHeaders#REPLAY}
+ * @param from the statuses to replay: DEAD, DONE or RETRY. Events with another status are not changed, nor are RETRY
+ * events that are claimed. A RETRY event keeps its status; it becomes due again with zero attempts
+ * @param listener the name of the only listener that may receive the events, the value of header
+ * {@link EventHeaders#REPLAY_TO}; null for the listener of their route, whatever its name
+ * @param firstDue the due time of the first event
+ * @param step the interval between the due times of consecutive events
  */
 public record Replay(
         String requestId, Set<EventStatus> from, @Nullable String listener, Instant firstDue, Duration step) {
 
-    /** The header by which a listener knows that its event is replayed: the id of the request. */
-    public static final String HEADER = EventRules.RESERVED_HEADER_PREFIX + "replay";
-
-    /** The header that names the only listener that may receive a replayed event. */
-    public static final String TO_HEADER = EventRules.RESERVED_HEADER_PREFIX + "replay-to";
-
-    /** The smallest step, so that events which are replayed together are due one after the other. */
+    /** The smallest step. It gives events that are replayed together different due times. */
     public static final Duration NO_PAUSE = Duration.ofNanos(1000);
 
     public Replay {
@@ -46,17 +41,20 @@ public record Replay(
         }
     }
 
-    /** Dead events, to the listener of their route, without a pause between them. */
+    /** Replays dead events to the listener of their route, without a pause between them. */
     public static Replay dead(String requestId, Instant now) {
         return new Replay(requestId, Set.of(EventStatus.DEAD), null, now, NO_PAUSE);
     }
 
-    /** When the event with the given index is due. */
+    /** Returns the due time of the event with the given index. */
     public Instant dueAt(int index) {
         return firstDue.plus(step.multipliedBy(index));
     }
 
-    /** The headers of an event with the marks of this replay, and without those of an earlier one. What cannot be read stays as it is. */
+    /**
+     * Returns the headers with the marks of this replay and without those of an earlier replay. Headers that cannot
+     * be parsed are returned unchanged.
+     */
     public @Nullable String mark(@Nullable String headersJson) {
         Map<String, String> headers;
         try {
@@ -64,10 +62,10 @@ public record Replay(
         } catch (IllegalArgumentException e) {
             return headersJson;
         }
-        headers.put(HEADER, requestId);
-        headers.remove(TO_HEADER);
+        headers.put(EventHeaders.REPLAY, requestId);
+        headers.remove(EventHeaders.REPLAY_TO);
         if (listener != null) {
-            headers.put(TO_HEADER, listener);
+            headers.put(EventHeaders.REPLAY_TO, listener);
         }
         return JsonCodec.toJson(headers);
     }

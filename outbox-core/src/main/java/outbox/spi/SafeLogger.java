@@ -6,12 +6,12 @@ import java.util.Arrays;
 import java.util.ResourceBundle;
 
 /**
- * The logger of all code of the library: every message, parameter and throwable goes through {@link PrintableText},
- * so that no line can be forged by the data of an event, whoever writes the log call. Tests refuse {@link
- * System#getLogger} elsewhere.
+ * The logger for all code of the library. Every message, parameter and throwable passes through
+ * {@link PrintableText}, so that the data of an event cannot forge a log line, regardless of the log call. Tests
+ * reject {@link System#getLogger} elsewhere.
  *
- * <p>A throwable whose text, or that of a cause, is not printable is logged as a copy with the same stack trace. A
- * message is cut at {@value #MAX_LENGTH} characters. Thread-safe.
+ * <p>If the text of a throwable or of one of its causes is not printable, a copy with the same stack trace is
+ * logged. Messages are truncated to {@value #MAX_LENGTH} characters. Thread-safe.
  */
 public final class SafeLogger implements System.Logger {
 
@@ -23,7 +23,7 @@ public final class SafeLogger implements System.Logger {
         this.target = target;
     }
 
-    /** The logger with the name of the class. */
+    /** Returns a logger with the name of the class. */
     public static System.Logger of(Class<?> source) {
         return named(source.getName());
     }

@@ -1,4 +1,10 @@
 package outbox.spi;
 
-/** A store whose clock somebody may set at any time, as a test does: a reading of {@link #now} holds for the moment only, so the engine asks each time. */
+import outbox.Experimental;
+
+/**
+ * A store whose clock can be set at any time, for example by a test. A value of {@link #now} is valid only at that
+ * moment, so the engine reads the clock each time.
+ */
+@Experimental
 public interface SettableClockEventStore extends LeasingEventStore {}

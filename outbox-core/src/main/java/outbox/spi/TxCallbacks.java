@@ -1,5 +1,7 @@
 package outbox.spi;
 
+import outbox.Experimental;
+
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
@@ -8,9 +10,11 @@ import java.util.IdentityHashMap;
 import java.util.List;
 
 /**
- * The callbacks of one transaction, for implementations of {@link TxContext}. What was registered after a savepoint is forgotten when the transaction is rolled back to it. Used by
- * the thread of the transaction.
+ * The callbacks of one transaction, for implementations of {@link TxContext}. Callbacks that were registered
+ * after a savepoint are removed when the transaction is rolled back to it. Only the thread of the transaction
+ * uses this class.
  */
+@Experimental
 public final class TxCallbacks {
 
     private static final Logger LOG = SafeLogger.of(TxCallbacks.class);
@@ -24,10 +28,10 @@ public final class TxCallbacks {
     private Object scope = new Object();
     private boolean checked; // the callbacks before the commit have run
 
-    /** How many callbacks there were when a savepoint was set. */
+    /** The number of callbacks at the time a savepoint was set. */
     private record Mark(int beforeCommit, int afterCommit, int whenUndone) {}
 
-    /** Answers false, and does not keep the callback, once {@link #committing} has run. */
+    /** Returns false and does not keep the callback if {@link #committing} has already run. */
     public boolean beforeCommit(Runnable callback) {
         return !checked && beforeCommit.add(callback);
     }
@@ -55,7 +59,7 @@ public final class TxCallbacks {
         scope = new Object();
     }
 
-    /** A savepoint that is not known was set before anything was registered. */
+    /** Handles a rollback to a savepoint. An unknown savepoint was set before any callback was registered. */
     public void savepointRollback(Object savepoint) {
         Mark mark = savepoints.getOrDefault(savepoint, new Mark(0, 0, 0));
         dropFrom(beforeCommit, mark.beforeCommit);
@@ -83,7 +87,10 @@ public final class TxCallbacks {
         return scope;
     }
 
-    /** Runs what must happen inside the transaction, also what is registered meanwhile; what it throws is for the caller, who rolls back. */
+    /**
+     * Runs the callbacks that belong inside the transaction, including callbacks registered meanwhile. Exceptions
+     * reach the caller, which rolls back.
+     */
     public void committing() {
         for (int i = 0; i < beforeCommit.size(); i++) {
             beforeCommit.get(i).run();
@@ -100,12 +107,15 @@ public final class TxCallbacks {
         runAll(afterRollback);
     }
 
-    /** Nobody knows whether the transaction committed: runs what waits for that, and neither of the other kinds. */
+    /** Called if it is unknown whether the transaction committed. Runs only the callbacks for this case. */
     public void unknown() {
         runAll(whenUnknown);
     }
 
-    /** The transaction is over: what a callback throws must not look like its failure. */
+    /**
+     * Runs callbacks after the transaction has ended. Their exceptions are logged, because they must not look like a
+     * failure of the transaction.
+     */
     private static void runAll(List<Runnable> callbacks) {
         for (Runnable callback : callbacks) {
             try {

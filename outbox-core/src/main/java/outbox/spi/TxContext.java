@@ -9,76 +9,85 @@ import java.sql.SQLException;
 /**
  * The business transaction of the calling thread.
  *
- * <p>A callback follows the fate of its own transaction: it is dropped with a savepoint that is rolled back, waits while its transaction is suspended, and when nobody knows
- * whether the commit took effect, neither kind of callback runs, but {@link #whenUnknown} tells so.
+ * <p>A callback belongs to its transaction: it is removed by a rollback to an earlier savepoint, and it waits while
+ * its transaction is suspended. If it is unknown whether the commit took effect, only {@link #whenUnknown}
+ * callbacks run.
  */
 public interface TxContext {
 
-    /** How much of the fate of the current transaction its callbacks follow. */
+    /** How much of the current transaction its callbacks can observe. */
     enum Visibility {
-        /** Its end, and each rollback to a savepoint. */
+        /** The end of the transaction and each rollback to a savepoint. */
         COMPLETE,
-        /** Its end. A rollback to a savepoint may not be seen, so an event may be gone although its callback runs. */
+        /**
+         * The end of the transaction. A rollback to a savepoint may go unnoticed, so an event may no longer exist
+         * when its callback runs.
+         */
         END_ONLY,
-        /** Nothing: a callback that is registered now would follow another transaction, so none is accepted. */
+        /** Nothing. A callback registered now would belong to another transaction, so none is accepted. */
         NONE
     }
 
-    /** What callbacks that are registered now can be trusted with. Asked inside an active transaction. */
+    /** What callbacks that are registered now can observe. Called inside an active transaction. */
     default Visibility visibility() {
         return Visibility.COMPLETE;
     }
 
-    /** Whether this thread is inside a transaction into which an event can be written now; no longer true once the commit has begun. */
+    /**
+     * Whether this thread is inside a transaction in which an event can be written now. False once the commit
+     * has begun.
+     */
     boolean isTransactionActive();
 
-    /** The very connection that the business operations of this transaction use. */
+    /** The connection that the business operations of this transaction use. */
     Connection currentConnection();
 
-    /** Runs the callback after, and only if, the transaction committed. */
+    /** Runs the callback after the transaction has committed, and only then. */
     void afterCommit(Runnable callback);
 
-    /** Runs the callback after, and only if, the transaction rolled back. */
+    /** Runs the callback after the transaction was rolled back, and only then. */
     void afterRollback(Runnable callback);
 
     /**
-     * Runs the callback just before the transaction commits, inside it; what it throws rolls the transaction back.
+     * Runs the callback inside the transaction, just before the commit. An exception rolls the transaction back.
      *
-     * @return false if this context has no such moment, and the callback will not run
+     * @return false if this context has no such phase; then the callback will not run
      */
     default boolean beforeCommit(Runnable callback) {
         return false;
     }
 
     /**
-     * Runs the callback when what the transaction has done since now is undone: by a rollback to a savepoint that was set before, or by that of the whole transaction. Several run in reverse
-     * order. For what a transaction changes outside of its database.
+     * Runs the callback if work done after this call is rolled back, to an earlier savepoint or entirely. Several
+     * callbacks run in reverse order. Use it for changes that a transaction makes outside its database.
      *
-     * @return false if this context cannot tell, and the callback will not run
+     * @return false if this context cannot detect this; then the callback will not run
      */
     default boolean whenUndone(Runnable callback) {
         return false;
     }
 
     /**
-     * Runs the callback if the transaction ends and nobody knows whether it committed. For what it holds outside of its database, which would wait for an end that is never told.
+     * Runs the callback if the transaction ends and it is unknown whether it committed. Use it to release resources
+     * outside the database, which would otherwise wait for an end that is never reported.
      *
-     * @return false if this context cannot tell, and the callback will not run
+     * @return false if this context cannot detect this; then the callback will not run
      */
     default boolean whenUnknown(Runnable callback) {
         return false;
     }
 
     /**
-     * Names the part of the transaction that the thread is in: another object in every transaction, and after each savepoint that is set or rolled back.
+     * Identifies the part of the transaction that the thread is in. The object differs between transactions, and
+     * changes whenever a savepoint is set or rolled back to.
      *
-     * @return null if this context cannot tell
+     * @return null if this context cannot detect savepoints
      */
     default @Nullable Object scope() {
         return null;
     }
 
-    /** Whether the transaction may not write. */
+    /** Whether the transaction is read-only. */
     default boolean isReadOnly() {
         try {
             return currentConnection().isReadOnly();

@@ -5,12 +5,13 @@ import org.jspecify.annotations.Nullable;
 import java.util.Set;
 
 /**
- * Events that must not be claimed now, because what would receive them is paused, down, busy or missing. An event is withheld if it is in any of the first three sets, or not in the last.
+ * Events that must not be claimed now because their receiver is paused, down, busy or missing. An event is withheld
+ * if it is in one of the first three sets, or not in the last.
  *
  * @param types event types
- * @param routes pairs written as {@code aggregateType:eventType}
+ * @param routes pairs in the form {@code aggregateType:eventType}
  * @param tenants tenant ids
- * @param known the only pairs that may be claimed; null if any may
+ * @param known the only pairs that may be claimed; null if all may be claimed
  */
 public record Withheld(
         Set<String> types,
@@ -18,7 +19,7 @@ public record Withheld(
         Set<String> tenants,
         @Nullable Set<String> known) {
 
-    /** Everything may be claimed. */
+    /** Withholds no event. */
     public static final Withheld NOTHING = new Withheld(Set.of(), Set.of(), Set.of());
 
     public Withheld {
@@ -32,7 +33,7 @@ public record Withheld(
         this(types, routes, tenants, null);
     }
 
-    /** The same, and all but the given pairs. */
+    /** Returns a copy that also withholds all but the given pairs. */
     public Withheld butKnown(Set<String> pairs) {
         return new Withheld(types, routes, tenants, pairs);
     }

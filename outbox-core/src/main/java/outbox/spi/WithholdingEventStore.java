@@ -1,7 +1,6 @@
 package outbox.spi;
 
-import outbox.admin.Pause;
-import outbox.admin.PauseScope;
+import outbox.Experimental;
 import outbox.order.Ordering;
 
 import java.sql.Connection;
@@ -9,15 +8,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/**
- * A store that can pass over events in a claim, and remembers for all nodes what is paused.
- *
- * <p>Pauses have a place of their own, which may be missing: {@link #hasPauses} tells, and the other methods about pauses then throw an {@link outbox.OutboxException} that says what
- * to create.
- */
+/** A store whose claims can skip withheld events. */
+@Experimental
 public interface WithholdingEventStore extends LeasingEventStore {
 
-    /** Takes due events like {@link #claim}, or in their order if the ordering is on, but none that is withheld. */
+    /**
+     * Claims due events like {@link #claim}, or in their order if ordering is enabled, but skips withheld events.
+     */
     List<ClaimedEvent> claimExcept(
             Connection conn,
             Claim claim,
@@ -29,8 +26,10 @@ public interface WithholdingEventStore extends LeasingEventStore {
             Withheld withheld);
 
     /**
-     * Makes events dead, for the given reason, that are NEW, were due at {@code dueBefore} and never attempted, are next in their order if the ordering is on, and are not withheld; if nobody
-     * holds them or their lease began before {@code lockExpiry}. Up to {@code limit}, the oldest first. Answers their ids.
+     * Marks events as dead with the given reason if they are NEW, were due at {@code dueBefore}, were never
+     * attempted, are not withheld, and are next in their order if ordering is enabled. Only events that no claim
+     * holds or whose lease began before {@code lockExpiry} are marked; at most {@code limit}, oldest first. Returns
+     * their ids.
      */
     List<String> endUntaken(
             Connection conn,
@@ -41,16 +40,4 @@ public interface WithholdingEventStore extends LeasingEventStore {
             Ordering ordering,
             Withheld except,
             String reason);
-
-    /** Whether there is a place for pauses; no error if not. */
-    boolean hasPauses(Connection conn);
-
-    /** What is paused. */
-    List<Pause> pauses(Connection conn);
-
-    /** Writes a pause; false, and the transaction can go on, if the same thing is paused already. */
-    boolean pause(Connection conn, Pause pause);
-
-    /** Ends a pause; false if there was none. */
-    boolean resume(Connection conn, PauseScope scope, String name);
 }

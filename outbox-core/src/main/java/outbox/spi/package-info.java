@@ -1,4 +1,7 @@
-/** The ports of the outbox: transactions, connections, stores and metrics. Implement them to bring another environment. */
+/**
+ * The ports of the outbox: transactions, connections, stores and metrics. Implement them to support
+ * another environment.
+ */
 @NullMarked
 package outbox.spi;
 

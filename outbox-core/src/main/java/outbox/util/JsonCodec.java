@@ -5,12 +5,18 @@ import org.jspecify.annotations.Nullable;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Turns headers into a JSON object of strings and back. It is not a JSON library: payloads are opaque and never parsed. */
+/**
+ * Converts headers to a JSON object of strings and back. It is not a general JSON library: payloads are opaque and
+ * never parsed.
+ */
 public final class JsonCodec {
 
     private JsonCodec() {}
 
-    /** The object as text; {@code null} for a map that is null or empty. A null value becomes the empty string. */
+    /**
+     * Returns the object as text, or {@code null} for a map that is null or empty. A null value becomes an
+     * empty string.
+     */
     public static @Nullable String toJson(@Nullable Map<String, @Nullable String> map) {
         if (map == null || map.isEmpty()) {
             return null;
@@ -29,8 +35,9 @@ public final class JsonCodec {
     }
 
     /**
-     * The entries of an object in their order; empty for null, an empty text or {@code {}}. Values that are numbers or booleans, as another program may have written them, are
-     * kept as their text, null as the empty string. Anything else, nested values included, is refused with an {@link IllegalArgumentException}.
+     * Parses the entries of an object in their order; empty for null, an empty text or {@code {}}. Another program
+     * may have written numbers, booleans or null: numbers and booleans are kept as text, and null becomes an empty
+     * string. All other values, including nested ones, are rejected with an {@link IllegalArgumentException}.
      */
     public static Map<String, String> parseObject(@Nullable String json) {
         if (json == null || json.isEmpty()) {
@@ -82,7 +89,7 @@ public final class JsonCodec {
                     entries.put(name, peek() == '"' ? string() : literal());
                 } while (another());
             }
-            if (peek() != END || at < json.length()) { // the character of END may stand in the text
+            if (peek() != END || at < json.length()) { // the text itself may contain the character END
                 throw malformed("text after the object");
             }
             return entries;
@@ -169,7 +176,7 @@ public final class JsonCodec {
             int code = 0;
             for (int i = 0; i < 4; i++, at++) {
                 int digit = at < json.length() ? Character.digit(json.charAt(at), 16) : -1;
-                if (digit < 0 || json.charAt(at) > 'f') { // Character.digit also knows digits of other scripts
+                if (digit < 0 || json.charAt(at) > 'f') { // Character.digit also accepts digits of other scripts
                     throw malformed("an escape that is not four hexadecimal digits");
                 }
                 code = code * 16 + digit;

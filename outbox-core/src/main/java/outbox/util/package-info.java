@@ -1,4 +1,4 @@
-/** The header codec that the specification names; nothing else belongs here. */
+/** The header codec that the specification names. Do not add other classes here. */
 @NullMarked
 package outbox.util;
 

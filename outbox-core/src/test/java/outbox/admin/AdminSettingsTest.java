@@ -163,7 +163,7 @@ class AdminSettingsTest {
     @Test
     void a_store_that_cannot_be_administered_is_refused() {
         refused(
-                "outbox.spi.AdminEventStore",
+                "outbox.admin.AdminEventStore",
                 () -> new OutboxAdmin(
                         () -> {
                             throw new SQLException("not needed");
@@ -177,7 +177,7 @@ class AdminSettingsTest {
                 .hasMessageContaining(named);
     }
 
-    /** A store of the specification, with no power beyond it. */
+    /** A store that implements only the methods of the specification. */
     private static final class PlainStore implements EventStore {
 
         @Override

@@ -16,7 +16,7 @@ class ErrorFingerprintTest {
         assertAlike("order 17 is closed", "order 4711 is closed");
         assertAlike("no account 'Ada'", "no account 'Grace Hopper'");
         assertAlike("event 01JD3V7Q2M8Z9K4X5C6B7N8M9P failed", "event 7f3a1f0e-3a52-4f5e-9a44-0d3f2a8f5b11 failed");
-        assertAlike("refused: \"a", "refused: \"a longer text that was cut"); // inside the quotation
+        assertAlike("refused: \"a", "refused: \"a longer text that was cut"); // cut inside the quotation
         assertAlike("x".repeat(119) + " 17 at the end", "x".repeat(119) + " 18 at the");
     }
 

@@ -1,5 +1,6 @@
 package outbox.dispatch;
 
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -10,10 +11,12 @@ import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.model.EventStatus;
+import outbox.spi.PollerNeeds;
 import outbox.spi.Withheld;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -26,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static outbox.fake.Eventually.eventually;
 
-/** Breakers and limits in a dispatcher: what has to wait holds no worker and holds up nobody else. */
+/** Breakers and limits in a dispatcher. Events that must wait occupy no worker and do not delay others. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class AdmissionTest {
 
@@ -66,7 +69,7 @@ class AdmissionTest {
         OutboxDispatcher dispatcher = start(
                 4,
                 limits -> limits.limitType("limited", Limit.concurrency(1)).clock(() -> {
-                    looking.countDown(); // with the lock
+                    looking.countDown(); // called under the lock
                     DispatcherRig.passUninterruptibly(gate);
                     return 0;
                 }));
@@ -84,7 +87,7 @@ class AdmissionTest {
 
     @Test
     void what_waits_for_a_limit_goes_on_in_the_order_of_its_arrival() {
-        List<String> order = new ArrayList<>(); // one at a time
+        List<String> order = new ArrayList<>(); // one listener at a time adds to it
         rig.on("T", event -> order.add(event.eventId()));
         OutboxDispatcher dispatcher = start(4, limits -> limits.limitType("T", Limit.rate(1, Duration.ofSeconds(1))));
         List<QueuedEvent> events = enqueue(dispatcher, "T", 1);
@@ -185,25 +188,26 @@ class AdmissionTest {
         rig.on("slow", event -> DispatcherRig.await(gate)).on("quick", event -> {});
         OutboxDispatcher dispatcher = start(4, limits -> limits.limitType("slow", Limit.concurrency(1)));
         AtomicInteger wakes = new AtomicInteger();
-        dispatcher.attach(null, wakes::incrementAndGet);
+        dispatcher.needs().attached(new WakeCounter(wakes));
         List<QueuedEvent> slow = enqueue(dispatcher, "slow", 1 + Gate.ROOM + 20);
 
-        eventually(() -> assertThat(dispatcher.withheld().types()).containsExactly("slow"));
+        eventually(() -> assertThat(dispatcher.needs().withheld().types()).containsExactly("slow"));
         eventually(() -> assertThat(waiting(dispatcher)).isEqualTo(Gate.ROOM));
-        int before = wakes.get(); // while its room filled, it may have been shut and open again
+        // it may have closed and opened again while its room filled
+        int before = wakes.get();
         List<QueuedEvent> quick = enqueue(dispatcher, "quick", 100);
         eventually(() -> assertDone(quick));
         assertThat(wakes).as("nobody looks for what was given back").hasValue(before);
 
         gate.countDown();
-        eventually(() -> assertThat(dispatcher.withheld()).isEqualTo(Withheld.NOTHING));
+        eventually(() -> assertThat(dispatcher.needs().withheld()).isEqualTo(Withheld.NOTHING));
         eventually(() -> assertThat(wakes.get()).isGreaterThan(before));
         eventually(() -> assertThat(slow)
                 .filteredOn(event -> status(event) == EventStatus.DONE)
                 .hasSize(1 + Gate.ROOM));
         assertThat(slow)
                 .filteredOn(event -> status(event) == EventStatus.NEW)
-                .hasSize(20); // which ones, workers decide
+                .hasSize(20); // the workers decide which ones
     }
 
     @Test
@@ -237,13 +241,13 @@ class AdmissionTest {
 
         eventually(() -> assertDone(up));
         assertThat(calls).hasValue(0);
-        assertThat(dispatcher.withheld().routes()).containsExactly("__GLOBAL__:down");
+        assertThat(dispatcher.needs().withheld().routes()).containsExactly("__GLOBAL__:down");
         assertThat(dispatcher.protectionStatus().breakers())
                 .containsExactly(new ProtectionStatus.Breaker("crm", CircuitBreaker.State.OPEN, "maintenance", 10));
 
         clock.pass(Duration.ofSeconds(5));
         eventually(() -> assertDone(down));
-        eventually(() -> assertThat(dispatcher.withheld()).isEqualTo(Withheld.NOTHING));
+        eventually(() -> assertThat(dispatcher.needs().withheld()).isEqualTo(Withheld.NOTHING));
     }
 
     @Test
@@ -313,7 +317,7 @@ class AdmissionTest {
         eventually(() -> assertThat(breaker.state()).isEqualTo(CircuitBreaker.State.OPEN));
         List<QueuedEvent> b = enqueue(dispatcher, "b", 1);
 
-        eventually(() -> assertThat(dispatcher.withheld().routes()).contains("__GLOBAL__:a", "__GLOBAL__:b"));
+        eventually(() -> assertThat(dispatcher.needs().withheld().routes()).contains("__GLOBAL__:a", "__GLOBAL__:b"));
         assertThat(status(b.get(0))).isEqualTo(EventStatus.NEW);
     }
 
@@ -348,7 +352,8 @@ class AdmissionTest {
         long start = System.nanoTime();
         dispatcher.close();
 
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4)); // less than a drain
+        // shorter than a drain
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
         assertThat(events).allSatisfy(event -> assertThat(status(event)).isEqualTo(EventStatus.NEW));
     }
 
@@ -449,5 +454,24 @@ class AdmissionTest {
         return dispatcher.protectionStatus().limits().stream()
                 .mapToInt(ProtectionStatus.Place::waiting)
                 .sum();
+    }
+
+    private record WakeCounter(AtomicInteger wakes) implements PollerNeeds.Poller {
+
+        @Override
+        public @Nullable Duration lockTimeout() {
+            return null;
+        }
+
+        @Override
+        public void wake() {
+            wakes.incrementAndGet();
+        }
+
+        @Override
+        public void wakeAt(Instant time) {}
+
+        @Override
+        public void wakeAfter(Duration time) {}
     }
 }

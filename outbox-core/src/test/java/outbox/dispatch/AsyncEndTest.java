@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** Asynchronous runs that are ended from outside. */
+/** Asynchronous runs that are ended by a time limit or a close. */
 class AsyncEndTest {
 
     private static final Duration LIMIT = Duration.ofMillis(150);
@@ -186,7 +186,7 @@ class AsyncEndTest {
                 Stream.generate(() -> enqueue(dispatcher, "async")).limit(3).toList();
         eventually(() -> assertThat(stages.started).hasSize(1));
 
-        try (CapturedLog log = CapturedLog.of(OutboxDispatcher.class)) {
+        try (CapturedLog log = CapturedLog.of(Shutdown.class)) {
             dispatcher.close();
 
             assertThat(log.messages(Level.WARNING)).isEmpty();
@@ -211,9 +211,10 @@ class AsyncEndTest {
                 Stream.generate(() -> enqueue(dispatcher, "async")).limit(2).toList();
         enqueue(dispatcher, "busy");
         DispatcherRig.await(inside);
-        stages.complete(events.get(0)); // its place goes to the second, which no worker takes
+        // the second event gets its place, but no worker takes it
+        stages.complete(events.get(0));
 
-        try (CapturedLog log = CapturedLog.of(OutboxDispatcher.class)) {
+        try (CapturedLog log = CapturedLog.of(Shutdown.class)) {
             dispatcher.close();
 
             assertThat(log.messages(Level.WARNING)).isEmpty();

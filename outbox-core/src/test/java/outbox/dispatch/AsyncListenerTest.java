@@ -49,7 +49,7 @@ class AsyncListenerTest {
         OutboxDispatcher dispatcher = rig.start(builder -> builder.workerCount(1));
         QueuedEvent event = rig.hot("async");
         dispatcher.enqueueHot(event);
-        rig.occupyWorker(dispatcher); // so the run before it has left the worker
+        rig.occupyWorker(dispatcher); // so the previous run has left the worker
 
         assertStatus(event, EventStatus.NEW);
         stages.complete(event);
@@ -193,7 +193,7 @@ class AsyncListenerTest {
 
         eventually(() -> assertThat(plain).allSatisfy(event -> assertStatus(event, EventStatus.DONE)));
         assertThat(stages.started).containsExactlyElementsOf(ids(async.subList(0, 2)));
-        for (QueuedEvent event : async) { // each frees a place for the one that has waited longest
+        for (QueuedEvent event : async) { // each completion frees a place for the event that waited longest
             eventually(() -> assertThat(stages.hasStarted(event)).isTrue());
             stages.complete(event);
         }
@@ -224,13 +224,15 @@ class AsyncListenerTest {
         OutboxDispatcher dispatcher =
                 rig.start(builder -> builder.workerCount(1).drainTimeoutMs(0).hotQueueCapacity(3));
         List<QueuedEvent> events = new ArrayList<>(enqueue(dispatcher, "async", 1));
-        CountDownLatch first = rig.occupyWorker(dispatcher); // the event is in flight
+        CountDownLatch first = rig.occupyWorker(dispatcher); // now the event is in flight
         events.addAll(enqueue(dispatcher, "async", 2));
         QueuedEvent last = enqueue(dispatcher, "plain", 1).get(0);
         first.countDown();
-        eventually(() -> assertStatus(last, EventStatus.DONE)); // the two before it were set aside
+        // the two events before it were set aside
+        eventually(() -> assertStatus(last, EventStatus.DONE));
 
-        CountDownLatch second = rig.occupyWorker(dispatcher); // so nothing is on its way out of the queue
+        // so no event is being taken from the queue
+        CountDownLatch second = rig.occupyWorker(dispatcher);
         events.addAll(enqueue(dispatcher, "async", 1));
         QueuedEvent refused = rig.hot("async");
         assertThat(dispatcher.enqueueHot(refused)).isFalse();
@@ -277,7 +279,8 @@ class AsyncListenerTest {
                 .listenerRegistry((aggregateType, type) -> type.equals("async") ? known.get() : event -> {}));
         List<QueuedEvent> events = enqueue(dispatcher, "async", 3);
         QueuedEvent last = enqueue(dispatcher, "plain", 1).get(0);
-        eventually(() -> assertStatus(last, EventStatus.DONE)); // the others have been seen by the worker
+        // the worker has seen the others
+        eventually(() -> assertStatus(last, EventStatus.DONE));
 
         known.set(async ? new OpenStages(1) : event -> seen.add(event.eventId()));
 
@@ -379,7 +382,7 @@ class AsyncListenerTest {
         };
     }
 
-    /** An asynchronous listener with a bound. */
+    /** An asynchronous listener with a limit. */
     private record Bounded(int maxInFlight, AsyncEventListener listener) implements AsyncEventListener {
         @Override
         public CompletionStage<?> onEventAsync(EventEnvelope event) throws Exception {
@@ -391,7 +394,7 @@ class AsyncListenerTest {
         return listener;
     }
 
-    /** A stage of someone's own making: it does with its callback what the test says. */
+    /** A custom stage that passes its callback to the test. */
     private static CompletionStage<?> stage(Consumer<BiConsumer<@Nullable Object, @Nullable Throwable>> whenComplete) {
         return (CompletionStage<?>) Proxy.newProxyInstance(
                 AsyncListenerTest.class.getClassLoader(),

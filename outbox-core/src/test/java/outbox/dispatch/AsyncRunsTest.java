@@ -67,8 +67,8 @@ class AsyncRunsTest {
         assertThat(runs.drain()).containsExactly(waiting);
         assertThat(queues.drain()).containsExactly(granted);
         assertThat(runs.awaitNone(Duration.ZERO)).isFalse();
-        runs.giveUpPlace(granted);
-        runs.giveUpPlace(waiting); // it has none
+        runs.cancel(granted);
+        runs.cancel(waiting); // has no run to cancel
 
         assertThat(runs.awaitNone(Duration.ZERO)).isTrue();
         assertThat(queues.isEmpty()).isTrue();

@@ -39,7 +39,7 @@ class BatchListenerTest {
         rig.close();
     }
 
-    // ---- what a call holds ----
+    // ---- the content of a call ----
 
     @Test
     void a_call_holds_what_waits_for_the_listener_up_to_its_limit() throws InterruptedException {
@@ -99,7 +99,7 @@ class BatchListenerTest {
         List<String> all = new ArrayList<>(seen);
         calls.forEach(all::addAll);
         assertThat(all).containsExactlyInAnyOrderElementsOf(ids(events));
-        assertThat(rig.store.calls()).hasSize(events.size() + 1); // and the one that occupied the worker
+        assertThat(rig.store.calls()).hasSize(events.size() + 1); // plus the event that occupied the worker
     }
 
     @Test
@@ -296,7 +296,7 @@ class BatchListenerTest {
         });
         Set<Thread> started = workers();
         started.removeAll(before);
-        assertThat(started).hasSize(2); // the stuck one and another in its place
+        assertThat(started).hasSize(2); // the stuck call and another one in its place
         QueuedEvent next = rig.hot("plain");
         dispatcher.enqueueHot(next);
         eventually(() -> assertStatus(next, EventStatus.DONE));
@@ -305,7 +305,8 @@ class BatchListenerTest {
         QueuedEvent last = rig.hot("plain");
         dispatcher.enqueueHot(last);
         eventually(() -> assertStatus(last, EventStatus.DONE));
-        assertThat(rig.store.calls()).hasSize(marks + 1); // the late end of the call changes nothing
+        // the late end of the call changes nothing
+        assertThat(rig.store.calls()).hasSize(marks + 1);
     }
 
     @Test
@@ -341,7 +342,7 @@ class BatchListenerTest {
 
     // ---- helpers ----
 
-    /** A batch listener that notes its calls. */
+    /** A batch listener that records its calls. */
     private final class Batches implements BatchEventListener {
 
         private final int limit;
@@ -378,7 +379,10 @@ class BatchListenerTest {
         return events;
     }
 
-    /** Lets the only worker find all these events at once, and waits until each has an outcome. Types have five letters. */
+    /**
+     * Offers all these events to the only worker at once, and waits until each has an outcome. Type names have
+     * five letters.
+     */
     private List<QueuedEvent> settled(OutboxDispatcher dispatcher, String types) throws InterruptedException {
         CountDownLatch gate = rig.occupyWorker(dispatcher);
         List<QueuedEvent> events = new ArrayList<>();

@@ -102,7 +102,8 @@ class DefaultInFlightTrackerTest {
         }
         tracker.tryAcquire("the last");
 
-        eventually(() -> assertThat(tracker.tryAcquire("the last")).isTrue()); // by now all are stale
+        // by now all entries are stale
+        eventually(() -> assertThat(tracker.tryAcquire("the last")).isTrue());
 
         assertOneWinner(tracker);
     }

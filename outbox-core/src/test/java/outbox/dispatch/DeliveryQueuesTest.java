@@ -34,7 +34,7 @@ class DeliveryQueuesTest {
                     if (queues.offer(new Delivery(new QueuedEvent(EVENT, source, 0), null, false))) {
                         given++;
                     } else {
-                        LockSupport.parkNanos(1); // there are fewer processors than threads
+                        LockSupport.parkNanos(1); // there may be fewer processors than threads
                     }
                 }
             });
@@ -55,7 +55,7 @@ class DeliveryQueuesTest {
             while (true) {
                 Delivery delivery = queues.take();
                 if (delivery != null) {
-                    queues.gone(delivery);
+                    queues.remove(delivery);
                     taken.incrementAndGet();
                 }
             }

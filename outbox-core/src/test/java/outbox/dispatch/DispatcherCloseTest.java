@@ -105,7 +105,7 @@ class DispatcherCloseTest {
         CountDownLatch gate = rig.gate();
         rig.on("slow", event -> {
             running.countDown();
-            gate.await(); // an interrupt would end it
+            gate.await(); // an interrupt would end this wait
             ran.add("slow");
         });
         rig.on("t", event -> ran.add("t"));
@@ -118,7 +118,7 @@ class DispatcherCloseTest {
         dispatcher.enqueueHot(queued);
 
         CompletableFuture<Void> close = CompletableFuture.runAsync(dispatcher::close);
-        eventually(() -> assertThat(dispatcher.status().hotWaiting()).isZero()); // given back
+        eventually(() -> assertThat(dispatcher.status().hotWaiting()).isZero()); // released
         gate.countDown();
         close.get(10, TimeUnit.SECONDS);
 
@@ -219,7 +219,7 @@ class DispatcherCloseTest {
                 rig.start(builder -> builder.workerCount(1).drainTimeoutMs(10));
         rig.occupyWorker(dispatcher);
 
-        try (CapturedLog log = CapturedLog.of(OutboxDispatcher.class)) {
+        try (CapturedLog log = CapturedLog.of(Shutdown.class)) {
             long start = System.nanoTime();
             dispatcher.close();
 

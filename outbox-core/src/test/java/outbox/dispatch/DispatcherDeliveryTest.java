@@ -152,7 +152,7 @@ class DispatcherDeliveryTest {
         OutboxDispatcher dispatcher =
                 rig.start(builder -> builder.interceptor(EventInterceptor.after((seen, error) -> errors.add(error))));
 
-        try (CapturedLog log = CapturedLog.of(OutboxDispatcher.class)) {
+        try (CapturedLog log = CapturedLog.of(Endings.class)) {
             dispatcher.enqueueHot(event);
 
             eventually(() -> assertThat(log.messages(Level.SEVERE)).hasSize(1));
@@ -440,13 +440,14 @@ class DispatcherDeliveryTest {
 
         eventually(() -> assertStatus(next, EventStatus.DONE));
         eventually(() -> {
-            dispatcher.enqueueCold(DispatcherRig.cold(event.envelope(), 0)); // as a poller would, again and again
+            // as a poller does repeatedly
+            dispatcher.enqueueCold(DispatcherRig.cold(event.envelope(), 0));
             assertStatus(event, EventStatus.DONE);
         });
         assertThat(rig.metrics.count("incrementMarkFailures")).isZero();
     }
 
-    // ---- outcomes that are hard to write ----
+    // ---- outcomes that are difficult to write ----
 
     @Test
     void an_outcome_that_cannot_be_written_is_written_later_and_costs_no_attempt() {
@@ -469,14 +470,14 @@ class DispatcherDeliveryTest {
     }
 
     @Test
-    void the_status_tells_since_when_outcomes_cannot_be_written_and_why_an_attempt_failed() {
+    void the_status_tells_since_when_outcomes_cannot_be_written_and_why_and_why_an_attempt_failed() {
         rig.on("t", event -> {
             throw new IllegalStateException("no such customer");
         });
         AtomicBoolean away = new AtomicBoolean(true);
         rig.store.beforeEachCall(call -> {
             if (away.get()) {
-                throw new OutboxException("away", new SQLException("away", "08006"));
+                throw new OutboxException("away", new SQLException("The disk is full\nDetail: a row", "53100"));
             }
         });
         OutboxDispatcher dispatcher = rig.start(builder -> builder);
@@ -489,6 +490,7 @@ class DispatcherDeliveryTest {
         Duration first = dispatcher.status().marksFailingFor();
         eventually(() -> assertThat(rig.metrics.count("incrementMarkFailures")).isGreaterThan(1));
         assertThat(dispatcher.status().marksFailingFor()).isGreaterThan(first);
+        assertThat(dispatcher.status().lastError()).endsWith("The disk is full");
 
         away.set(false);
 

@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** What a dispatcher does, and leaves alone, while another node may lead. */
+/** Tests what a dispatcher does, and does not do, while another node may lead. */
 class DispatcherLeadershipTest {
 
     private final DispatcherRig rig = new DispatcherRig();
@@ -25,7 +25,7 @@ class DispatcherLeadershipTest {
 
     @AfterEach
     void close() {
-        leadership.sure = true; // else it would wait for the marks
+        leadership.sure = true; // otherwise close would wait for the marks
         rig.close();
     }
 
@@ -47,9 +47,9 @@ class DispatcherLeadershipTest {
 
         boolean taken = dispatcher.enqueueHot(event);
 
-        assertThat(taken).isTrue(); // nothing is wrong: no drop to count or to log
+        assertThat(taken).isTrue(); // this is normal: nothing to count or log as dropped
         assertThat(dispatcher.birthClaim(1, 0)).isNull();
-        rig.close(); // drains
+        rig.close(); // drains the queues
         assertThat(delivered).isEmpty();
         assertThat(statusOf(event)).isEqualTo(EventStatus.NEW);
     }
@@ -64,7 +64,8 @@ class DispatcherLeadershipTest {
         leadership.sure = false;
         gate.countDown();
 
-        eventually(() -> assertThat(leadership.sureAsked.get()).isGreaterThan(10)); // the marker asks again and again
+        // the outcome writer asks repeatedly
+        eventually(() -> assertThat(leadership.sureAsked.get()).isGreaterThan(10));
         leadership.sure = true;
         rig.close();
         assertThat(delivered).isEmpty();
@@ -78,7 +79,8 @@ class DispatcherLeadershipTest {
         CountDownLatch gate = rig.occupyWorker(dispatcher);
         QueuedEvent waiting = rig.hot("t");
         dispatcher.enqueueHot(waiting);
-        Leadership seenByThePoller = Objects.requireNonNull(new DispatcherPollerHandler(dispatcher).leadership());
+        Leadership seenByThePoller = Objects.requireNonNull(
+                new DispatcherPollerHandler(dispatcher).needs().leadership());
 
         leadership.leads = false;
         assertThat(seenByThePoller.lead()).isFalse();
@@ -108,7 +110,8 @@ class DispatcherLeadershipTest {
 
         leadership.sure = false;
         gate.countDown();
-        eventually(() -> assertThat(leadership.sureAsked.get()).isGreaterThan(20)); // it tries again and again
+        // it retries repeatedly
+        eventually(() -> assertThat(leadership.sureAsked.get()).isGreaterThan(20));
         assertThat(statusOf(event)).isEqualTo(EventStatus.NEW);
         leadership.sure = true;
 
@@ -134,7 +137,7 @@ class DispatcherLeadershipTest {
         DispatcherRig.await(inside);
 
         leadership.leads = false;
-        Objects.requireNonNull(dispatcher.leadership()).lead();
+        Objects.requireNonNull(dispatcher.needs().leadership()).lead();
         gate.countDown();
         rig.close();
 
@@ -161,7 +164,7 @@ class DispatcherLeadershipTest {
         DispatcherRig.await(inside);
 
         leadership.leads = false;
-        Objects.requireNonNull(dispatcher.leadership()).lead();
+        Objects.requireNonNull(dispatcher.needs().leadership()).lead();
 
         DispatcherRig.await(interrupted);
     }
@@ -231,8 +234,8 @@ class DispatcherLeadershipTest {
     void without_a_leadership_nobody_is_asked() {
         OutboxDispatcher dispatcher = rig.start(builder -> builder);
 
-        assertThat(dispatcher.leadership()).isNull();
-        assertThat(new DispatcherPollerHandler(dispatcher).leadership()).isNull();
+        assertThat(dispatcher.needs().leadership()).isNull();
+        assertThat(new DispatcherPollerHandler(dispatcher).needs().leadership()).isNull();
     }
 
     private OutboxDispatcher leading() {

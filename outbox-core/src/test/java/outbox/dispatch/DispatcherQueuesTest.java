@@ -160,10 +160,11 @@ class DispatcherQueuesTest {
         QueuedEvent event = rig.hot("t");
         rig.connections.goDown(true);
 
-        dispatcher.giveBack(event, claim);
+        dispatcher.release(event, claim);
         eventually(() -> assertThat(rig.metrics.count("incrementMarkFailures")).isPositive());
-        for (int i = 0; i < 10_000; i++) { // the marker takes nothing more before the first one is written
-            dispatcher.giveBack(event, claim);
+        // the outcome writer takes nothing more before the first one is written
+        for (int i = 0; i < 10_000; i++) {
+            dispatcher.release(event, claim);
         }
 
         assertThat(dispatcher.enqueueHot(event)).isFalse();
@@ -185,7 +186,7 @@ class DispatcherQueuesTest {
         assertThatIllegalArgumentException().isThrownBy(() -> new QueuedEvent(event, Source.HOT, -1));
     }
 
-    /** In what order a single worker takes events that all wait before it can take the first. */
+    /** The order in which a single worker takes events that are all queued before it takes the first one. */
     private List<String> takenFrom(int hot, int cold) throws InterruptedException {
         if (rig.registry.listenerFor("__GLOBAL__", "hot") == null) {
             rig.on("hot", event -> order.add("hot")).on("cold", event -> order.add("cold"));

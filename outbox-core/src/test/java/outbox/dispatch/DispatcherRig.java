@@ -14,7 +14,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
-/** Dispatchers on a store of the specification. Closing it opens the gates at which listeners wait, then closes the dispatchers. */
+/**
+ * Dispatchers on a store of the specification. {@link #close} opens the gates at which listeners wait, then closes
+ * the dispatchers.
+ */
 final class DispatcherRig implements AutoCloseable {
 
     final MemoryEventStore store;
@@ -47,7 +50,7 @@ final class DispatcherRig implements AutoCloseable {
         return dispatcher;
     }
 
-    /** A listener for events of the given type that name no aggregate. */
+    /** Registers a listener for events of the given type without an aggregate. */
     DispatcherRig on(String eventType, EventListener listener) {
         registry.register(eventType, listener);
         return this;
@@ -59,14 +62,14 @@ final class DispatcherRig implements AutoCloseable {
         return gate;
     }
 
-    /** Waits for the gate whatever happens, as a listener does that ignores interrupts. */
+    /** Waits for the gate like a listener that ignores interrupts. */
     static void passUninterruptibly(CountDownLatch gate) {
         while (true) {
             try {
                 gate.await();
                 return;
             } catch (InterruptedException e) {
-                // ignored: that is the point
+                // ignored on purpose
             }
         }
     }
@@ -77,7 +80,7 @@ final class DispatcherRig implements AutoCloseable {
         }
     }
 
-    /** A stored event of the given type, on its way from the after-commit path. */
+    /** Returns a stored event of the given type that comes from the after-commit path. */
     QueuedEvent hot(String eventType) {
         return new QueuedEvent(store.given(eventType), Source.HOT, 0);
     }
@@ -94,7 +97,7 @@ final class DispatcherRig implements AutoCloseable {
         return new QueuedEvent(event, Source.COLD, attempts);
     }
 
-    /** Occupies a worker until the gate opens; answers once the worker is in the listener. */
+    /** Occupies a worker until the gate opens. Returns when the worker is in the listener. */
     CountDownLatch occupyWorker(OutboxDispatcher dispatcher) throws InterruptedException {
         CountDownLatch gate = gate();
         CountDownLatch inside = new CountDownLatch(1);

@@ -100,8 +100,8 @@ class DispatcherTimeLimitTest {
     }
 
     /**
-     * Once, until the listener has run for many times its limit: as a busy machine or a long collection of garbage
-     * does.
+     * Blocks the keeper thread once, until the listener has run for many times its limit. A busy machine or a long
+     * garbage collection has the same effect.
      */
     private static void holdUpKeeper(CountDownLatch inside, CountDownLatch pause) {
         if (pause.getCount() == 0) {
@@ -125,7 +125,7 @@ class DispatcherTimeLimitTest {
         QueuedEvent stuck = rig.hot("stuck");
         QueuedEvent good = rig.hot("good");
 
-        try (CapturedLog log = CapturedLog.of(OutboxDispatcher.class)) {
+        try (CapturedLog log = CapturedLog.of(RunWatch.class)) {
             OutboxDispatcher dispatcher =
                     rig.start(builder -> builder.workerCount(1).listenerTimeLimit(LIMIT));
             dispatcher.enqueueHot(stuck);
@@ -150,7 +150,7 @@ class DispatcherTimeLimitTest {
         });
         QueuedEvent stuck = rig.hot("stuck");
         OutboxDispatcher dispatcher = rig.start(builder -> builder.workerCount(1)
-                .leaseDuration(Duration.ofSeconds(1)) // looks ten times in a lease
+                .leaseDuration(Duration.ofSeconds(1)) // the keeper checks ten times per lease
                 .inFlightTracker(new DefaultInFlightTracker(200)));
         dispatcher.enqueueHot(stuck);
         eventually(() -> assertStatus(stuck, EventStatus.RETRY));
@@ -158,7 +158,7 @@ class DispatcherTimeLimitTest {
         assertThat(rig.metrics.count("incrementStuckListeners")).isEqualTo(1);
 
         eventually(() -> {
-            if (runs.get() == 1) { // it is taken once its first delivery is let go
+            if (runs.get() == 1) { // it is accepted after its first delivery is released
                 dispatcher.enqueueCold(DispatcherRig.cold(stuck.envelope(), 1));
             }
             assertStatus(stuck, EventStatus.DONE);

@@ -10,7 +10,10 @@ import java.util.Random;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-/** {@code delay = min(maxDelay, baseDelay * 2^(attempts-1)) * random(0.5, 1.5)}, computed here without the limits of a long. */
+/**
+ * {@code delay = min(maxDelay, baseDelay * 2^(attempts-1)) * random(0.5, 1.5)}, computed here without the range
+ * limits of a long.
+ */
 class ExponentialBackoffRetryPolicyTest {
 
     @ParameterizedTest

@@ -26,7 +26,7 @@ class FailureLogTest {
     private final List<Map<String, String>> fields = new ArrayList<>();
     private final FailureLog failures = new FailureLog(
             "orders",
-            new ListenerNames(new DeliveryChain(registry, List.of())),
+            registry,
             List.of(new EventInterceptor() {
                 @Override
                 public AutoCloseable enterLog(EventEnvelope event, Map<String, String> known) {

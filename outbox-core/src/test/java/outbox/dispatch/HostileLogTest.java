@@ -30,13 +30,14 @@ import java.util.logging.SimpleFormatter;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** Whatever an event and its failures contain, each record of the log stays one line. */
+/** Each log record stays one line, whatever an event and its failures contain. */
 class HostileLogTest {
 
     private static final String FORGED = "\r\nFORGED\u001b[2J\u009b\u2028\u202e";
 
     private final DispatcherRig rig = new DispatcherRig();
-    private final Logger logger = Logger.getLogger("outbox"); // held, since the log manager does not
+    // strong reference, because the log manager keeps only a weak one
+    private final Logger logger = Logger.getLogger("outbox");
     private final List<LogRecord> records = new CopyOnWriteArrayList<>();
     private final Handler handler = new Handler() {
         @Override

@@ -8,7 +8,7 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** The backoff of a relay: doubled up to a limit, plus a little by chance. */
+/** The backoff of a relay: it doubles up to a limit, and a small random time is added. */
 class JitterTest {
 
     private static final Duration FIRST = Duration.ofSeconds(1);

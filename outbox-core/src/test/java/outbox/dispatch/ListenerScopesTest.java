@@ -17,7 +17,7 @@ import java.util.logging.Level;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** What an interceptor opens for the call of a listener. */
+/** Scopes that an interceptor opens for the call of a listener. */
 class ListenerScopesTest {
 
     private final DispatcherRig rig = new DispatcherRig();

@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static outbox.fake.Eventually.eventually;
 
-/** What a listener says about its event, by exception and by return value, is heard from each kind of listener. */
+/** The exceptions and return values of a listener decide about its event, for each kind of listener. */
 class ListenersWordTest {
 
     private static final Duration LATER = Duration.ofHours(2);

@@ -44,7 +44,7 @@ final class OpenStages implements AsyncEventListener {
     }
 
     void complete(QueuedEvent event) {
-        inFlight.decrementAndGet(); // before: the next may start on another thread within the completion
+        inFlight.decrementAndGet(); // before the completion, because it may start the next event on another thread
         stageOf(event).complete(null);
     }
 

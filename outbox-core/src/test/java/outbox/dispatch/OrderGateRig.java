@@ -35,24 +35,26 @@ import java.util.function.Supplier;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** An order gate between real queues and a table in memory, whose events are named by aggregate and number. Closing it ends the gate's thread. */
+/**
+ * An order gate between real queues and a table in memory. Events are named by aggregate and number. {@link #close}
+ * ends the thread of the gate.
+ */
 final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
 
     static final int CAPACITY = 50;
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-    final List<Delivery> givenBack = new CopyOnWriteArrayList<>();
-    final List<Delivery> vanished = new CopyOnWriteArrayList<>();
+    final List<Delivery> released = new CopyOnWriteArrayList<>();
+    final List<Delivery> lost = new CopyOnWriteArrayList<>();
     final Map<Delivery, Mark> parked = new ConcurrentHashMap<>();
     final OrderGate gate;
     private final DeliveryQueues queues = new DeliveryQueues(CAPACITY, CAPACITY, Long.MAX_VALUE);
-    private final Map<String, NavigableMap<Long, EventStatus>> table =
-            new HashMap<>(); // guarded by itself, as what follows
-    private final Set<String> hidden = new HashSet<>();
+    private final Map<String, NavigableMap<Long, EventStatus>> table = new HashMap<>(); // guarded by itself
+    private final Set<String> hidden = new HashSet<>(); // guarded by table
     private final AtomicInteger asked = new AtomicInteger();
     private final AtomicInteger toFail = new AtomicInteger();
     private final AtomicInteger failed = new AtomicInteger();
-    private final AtomicBoolean failVanished = new AtomicBoolean();
+    private final AtomicBoolean failLost = new AtomicBoolean();
     private final AtomicReference<Runnable> duringQuestion = new AtomicReference<>(() -> {});
 
     OrderGateRig(Ordering ordering) {
@@ -63,8 +65,9 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         gate = new OrderGate(
                 new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), null, false),
                 ordering,
-                this);
-        new Thread(gate, "gate").start();
+                this,
+                task -> new Thread(task, "gate"));
+        gate.start();
     }
 
     private Map<String, Position> answer(Object eventIds) {
@@ -128,7 +131,7 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         }
     }
 
-    /** An event that another node holds. */
+    /** Adds an event that another node holds. */
     void foreign(String aggregate, long number) {
         set(aggregate, number, EventStatus.NEW);
     }
@@ -141,14 +144,14 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         set(aggregate, number, EventStatus.DEAD);
     }
 
-    /** Lets something happen on the gate's thread, between an answer and its use. */
+    /** Runs the action on the thread of the gate, after the store has replied and before the gate uses the reply. */
     void duringNextQuestion(Runnable action) {
         duringQuestion.set(action);
     }
 
-    /** Whoever looks after the next event that is not in the table does so and then throws. */
+    /** The callback for the next event that is missing in the table does its work and then throws. */
     void failNextVanished() {
-        failVanished.set(true);
+        failLost.set(true);
     }
 
     void failQuestions(int times) {
@@ -176,18 +179,18 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         return delivery;
     }
 
-    /** Adds an event whose lease is lost while the database is asked about it. */
+    /** Adds an event whose lease is lost during the query about it. */
     void loseDuringQuestion(Supplier<Delivery> adding) {
         CompletableFuture<Delivery> added = new CompletableFuture<>();
         duringQuestion.set(() -> lose(added.join(), () -> {}));
         added.complete(adding.get());
     }
 
-    /** The lease of an event that has not started is lost, and something happens before the gate hears of it. */
+    /** Loses the lease of an event that has not started. The action runs before the gate is told. */
     void lose(Delivery delivery, Runnable meanwhile) {
-        assertThat(delivery.giveUp()).isTrue();
+        assertThat(delivery.skip()).isTrue();
         meanwhile.run();
-        gone(delivery);
+        remove(delivery);
     }
 
     void done(Delivery delivery) {
@@ -211,26 +214,26 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
 
     private void end(Delivery delivery, Mark mark, boolean stillOurs) {
         gate.marked(delivery, mark, stillOurs);
-        gone(delivery);
+        remove(delivery);
     }
 
-    private void gone(Delivery delivery) {
-        queues.gone(delivery);
-        gate.gone(delivery);
+    private void remove(Delivery delivery) {
+        queues.remove(delivery);
+        gate.remove(delivery);
     }
 
     private static String aggregate(Delivery delivery) {
         return Objects.requireNonNull(delivery.envelope().aggregateId());
     }
 
-    // ---- what comes out ----
+    // ---- results ----
 
-    /** The next delivery that a worker gets. */
+    /** Returns the next delivery that a worker gets. */
     Delivery awaitReady() {
         return awaitReady(null);
     }
 
-    /** The same, without one that no worker would start any more. */
+    /** Returns the next delivery, but skips {@code lost}, which no worker would start any more. */
     Delivery awaitReady(@Nullable Delivery lost) {
         AtomicReference<@Nullable Delivery> next = new AtomicReference<>(lost);
         await(() -> {
@@ -246,11 +249,14 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         return queues.takeNow() == null;
     }
 
-    /** Waits until the gate has had answers about so many events, counted from the start, and has used them. */
+    /**
+     * Waits until the gate has received and used the replies about this number of events, counted from the start.
+     */
     void awaitAsked(int events) {
         await(() -> asked.get() >= events);
         await(() -> {
-            synchronized (gate) { // it decides under its lock, so it is done with the answer or waits for it
+            // the gate decides under its lock, so it has used the reply or waits for the lock
+            synchronized (gate) {
                 return !Boolean.TRUE.equals(read("asking"));
             }
         });
@@ -260,7 +266,10 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
         Eventually.eventually(() -> assertThat(condition.getAsBoolean()).isTrue());
     }
 
-    /** All room is free again, and the gate remembers nothing. Its memory is looked at from outside, since nobody else may need to. */
+    /**
+     * Asserts that all room is free again and the gate keeps no state. Reads the fields of the gate by reflection,
+     * because only this test needs them.
+     */
     void assertEmpty() {
         await(() -> queues.depth(Source.HOT) == 0);
         assertThat(queues.room(Source.HOT)).isEqualTo(CAPACITY);
@@ -288,31 +297,35 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     }
 
     @Override
-    public void drop(Delivery delivery) {
-        queues.free(delivery);
+    public void unreserve(Delivery delivery) {
+        queues.unreserve(delivery);
     }
 
     @Override
-    public void giveBack(Delivery delivery) {
-        if (delivery.giveUp()) {
-            gone(delivery);
-            givenBack.add(delivery);
+    public boolean releaseQueued(Delivery delivery) {
+        boolean skipped = delivery.skip();
+        if (skipped) {
+            remove(delivery);
+            released.add(delivery);
         }
+        return skipped;
     }
 
     @Override
-    public void vanished(Delivery delivery) {
-        if (delivery.giveUp()) {
-            gone(delivery);
-            vanished.add(delivery);
-            if (failVanished.getAndSet(false)) {
+    public boolean loseQueued(Delivery delivery, String why) {
+        boolean skipped = delivery.skip();
+        if (skipped) {
+            remove(delivery);
+            lost.add(delivery);
+            if (failLost.getAndSet(false)) {
                 throw new IllegalStateException("cannot log");
             }
         }
+        return skipped;
     }
 
     @Override
-    public void park(Delivery delivery, Mark mark) {
+    public void markQueued(Delivery delivery, Mark mark) {
         if (delivery.start(null)) {
             parked.put(delivery, mark);
             set(aggregate(delivery), delivery.number(), EventStatus.DEAD);

@@ -48,7 +48,7 @@ class OrderGateTest {
 
         rig.retry(first);
 
-        rig.await(() -> rig.givenBack.equals(List.of(second)));
+        rig.await(() -> rig.released.equals(List.of(second)));
         rig.assertEmpty();
     }
 
@@ -61,7 +61,7 @@ class OrderGateTest {
 
         rig.lostBeforeMark(first);
         rig.awaitAsked(3);
-        assertThat(rig.isNothingReady()).isTrue(); // another node has the first one
+        assertThat(rig.isNothingReady()).isTrue(); // another node holds the first event
         rig.finishedElsewhere("a", 1);
 
         assertThat(rig.awaitReady()).isSameAs(second);
@@ -73,7 +73,8 @@ class OrderGateTest {
     void an_event_that_was_lost_while_it_waited_holds_up_nobody_behind_it() {
         Delivery first = rig.add("a", 1);
         assertThat(rig.awaitReady()).isSameAs(first);
-        rig.hide("a", 2); // as if it had not been committed: the third waits behind the first as well
+        // as if it were not committed: the third event also waits behind the first one
+        rig.hide("a", 2);
         Delivery third = rig.add("a", 3);
         rig.awaitAsked(2);
         rig.show("a", 2);
@@ -132,7 +133,8 @@ class OrderGateTest {
 
         rig.await(() -> rig.parked.containsKey(second));
 
-        assertThat(second.number()).isEqualTo(2); // by which the dispatcher knows that a successor may be in the table
+        // tells the dispatcher that the table may contain a successor
+        assertThat(second.number()).isEqualTo(2);
         rig.assertEmpty();
     }
 
@@ -158,7 +160,7 @@ class OrderGateTest {
         rig.hide("a", 1);
         Delivery first = rig.add("a", 1);
 
-        rig.await(() -> rig.vanished.equals(List.of(first)));
+        rig.await(() -> rig.lost.equals(List.of(first)));
         rig.assertEmpty();
     }
 
@@ -167,14 +169,14 @@ class OrderGateTest {
         rig.hide("b", 1);
         rig.hide("c", 1);
         rig.duringNextQuestion(
-                () -> { // so that the next one is about both
+                () -> { // so that the next query contains both
                     rig.add("b", 1);
                     rig.add("c", 1);
                 });
         rig.failNextVanished();
         Delivery first = rig.add("a", 1);
 
-        rig.await(() -> rig.vanished.size() == 2);
+        rig.await(() -> rig.lost.size() == 2);
 
         assertThat(rig.awaitReady()).isSameAs(first);
         rig.done(first);
@@ -194,8 +196,8 @@ class OrderGateTest {
         Delivery late = rig.add("c", 1);
         rig.done(first);
 
-        rig.await(() -> rig.givenBack.size() == 3);
-        assertThat(rig.givenBack).containsExactlyInAnyOrder(second, stray, late);
+        rig.await(() -> rig.released.size() == 3);
+        assertThat(rig.released).containsExactlyInAnyOrder(second, stray, late);
         assertThat(rig.isNothingReady()).isTrue();
         rig.assertEmpty();
     }

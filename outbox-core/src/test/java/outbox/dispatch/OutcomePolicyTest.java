@@ -118,8 +118,7 @@ class OutcomePolicyTest {
     }
 
     private OutcomePolicy policy(RetryRules rules, int maxAttempts) {
-        return new OutcomePolicy(
-                attempts -> 0, maxAttempts, rules, new ListenerNames(new DeliveryChain(registry, List.of())));
+        return new OutcomePolicy(attempts -> 0, maxAttempts, rules, registry);
     }
 
     private static boolean dies(OutcomePolicy policy, String eventType, int attempt) {

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** What the queues count, and whom they wake. */
+/** Tests what the queues count and which threads they wake. */
 class QueueRoomTest {
 
     private static final int BYTES = 10_000;
@@ -68,7 +68,7 @@ class QueueRoomTest {
         queues.offer(delivery(Source.HOT));
         queues.offer(delivery(Source.HOT));
         Delivery aside = Objects.requireNonNull(queues.takeNow());
-        queues.setAside(aside);
+        queues.suspend(aside);
         assertThat(queues.takeNow()).isNotNull().isNotSameAs(aside);
 
         queues.resume(aside);
@@ -103,8 +103,8 @@ class QueueRoomTest {
         assertThat(queues.isEmpty()).isFalse();
         assertThat(queues.offer(delivery(Source.COLD))).isTrue();
 
-        queues.free(dropped);
-        queues.gone(dropped);
+        queues.unreserve(dropped);
+        queues.remove(dropped);
         assertThat(queues.room(Source.HOT)).isEqualTo(1);
         queues.ready(reserved);
         take(queues, 2);
@@ -119,7 +119,7 @@ class QueueRoomTest {
         Delivery aside = Objects.requireNonNull(queues.takeNow());
         assertThat(queues.room(Source.COLD)).isEqualTo(1);
 
-        queues.setAside(aside);
+        queues.suspend(aside);
 
         assertThat(queues.room(Source.COLD)).isZero();
         assertThat(queues.offer(delivery(Source.COLD))).isFalse();
@@ -136,7 +136,7 @@ class QueueRoomTest {
         int perGiver = 5_000;
         DeliveryQueues queues = queues(7, 5);
         queues.onColdRoom(wakes::incrementAndGet);
-        AtomicInteger gone = new AtomicInteger(); // taken for good, or freed
+        AtomicInteger gone = new AtomicInteger(); // removed after a take, or freed
         AtomicBoolean over = new AtomicBoolean();
         CountDownLatch ended = new CountDownLatch(6);
         List<Thread> takers = new ArrayList<>();
@@ -151,7 +151,8 @@ class QueueRoomTest {
 
         Random interrupting = new Random(seed + 20);
         while (gone.get() < 3 * perGiver && takers.stream().allMatch(Thread::isAlive)) {
-            takers.get(interrupting.nextInt(3)).interrupt(); // by a stranger: it loses nothing
+            // an interrupt from outside; no event is lost
+            takers.get(interrupting.nextInt(3)).interrupt();
             queues.muchColdRoom();
             queues.room(Source.COLD);
             Thread.onSpinWait();
@@ -184,8 +185,8 @@ class QueueRoomTest {
             given++;
             if (later && random.nextInt(4) == 0) {
                 gone.incrementAndGet();
-                queues.free(delivery);
-                queues.gone(delivery);
+                queues.unreserve(delivery);
+                queues.remove(delivery);
             } else if (later) {
                 queues.ready(delivery);
             }
@@ -197,10 +198,10 @@ class QueueRoomTest {
             try {
                 Delivery taken = random.nextInt(8) == 0 ? queues.takeNow() : queues.take();
                 if (taken != null && random.nextInt(8) == 0) {
-                    queues.setAside(taken);
+                    queues.suspend(taken);
                     queues.resume(taken);
                 } else if (taken != null) {
-                    queues.gone(taken);
+                    queues.remove(taken);
                     gone.incrementAndGet();
                 }
             } catch (InterruptedException e) {
@@ -209,7 +210,7 @@ class QueueRoomTest {
         }
     }
 
-    // ---- who is woken ----
+    // ---- which threads are woken ----
 
     @Test
     void whoever_was_refused_is_woken_once_when_the_cold_queue_is_half_empty() {
@@ -259,7 +260,7 @@ class QueueRoomTest {
         queues.reserve(reserved);
         assertThat(queues.muchColdRoom()).isZero();
 
-        queues.free(reserved);
+        queues.unreserve(reserved);
 
         assertThat(wakes).hasValue(1);
     }
@@ -291,14 +292,14 @@ class QueueRoomTest {
         assertThat(queues.byteRoom()).isEqualTo(20);
         assertThat(queues.muchColdRoom()).isZero();
 
-        queues.setAside(taken);
+        queues.suspend(taken);
         queues.resume(taken);
         queues.takeNow();
-        queues.gone(refused);
+        queues.remove(refused);
         assertThat(queues.byteRoom()).isEqualTo(20);
         assertThat(wakes).hasValue(0);
-        queues.gone(taken);
-        queues.gone(taken);
+        queues.remove(taken);
+        queues.remove(taken);
 
         assertThat(queues.byteRoom()).isEqualTo(100);
         assertThat(wakes).hasValue(1);
@@ -310,7 +311,7 @@ class QueueRoomTest {
         Delivery reserved = delivery(Source.COLD);
         queues.reserve(reserved);
         Delivery aside = delivery(Source.HOT);
-        queues.setAside(aside);
+        queues.suspend(aside);
         List<Delivery> taken = new CopyOnWriteArrayList<>();
         CountDownLatch ended = new CountDownLatch(1);
         Thread taker = thread(ended, () -> {
@@ -348,12 +349,12 @@ class QueueRoomTest {
         return queues;
     }
 
-    /** Takes as many for good. */
+    /** Takes and removes this number of deliveries. */
     private static void take(DeliveryQueues queues, int count) {
         for (int i = 0; i < count; i++) {
             Delivery taken = queues.takeNow();
             assertThat(taken).isNotNull();
-            queues.gone(Objects.requireNonNull(taken));
+            queues.remove(Objects.requireNonNull(taken));
         }
     }
 

@@ -20,11 +20,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** What the queues do not count must not stay in memory, however long the marker takes to write its release. */
+/**
+ * Events that the queues no longer count must not stay in memory, however long the outcome writer needs to
+ * release them.
+ */
 class ReleasedPayloadsTest {
 
     private static final int EVENTS = 200;
-    private static final int PAYLOAD = 256 << 10; // together 50 MiB, three times the bound
+    private static final int PAYLOAD = 256 << 10; // 50 MiB in total, three times the limit
 
     private final DispatcherRig rig = new DispatcherRig();
     private final CountDownLatch stalled = rig.gate();
@@ -90,7 +93,7 @@ class ReleasedPayloadsTest {
         assertThat(released).hasValue(60);
     }
 
-    /** Without workers, and on a store whose releases wait. */
+    /** Starts a dispatcher without workers, on a store whose releases block. */
     private OutboxDispatcher.Builder slow(OutboxDispatcher.Builder builder) {
         LeasingEventStore store = (LeasingEventStore) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, arguments) -> {

@@ -6,11 +6,11 @@ import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
 import outbox.BatchOutcome;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.EventListener;
 import outbox.fake.MemoryEventStore.Row;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
-import outbox.spi.Replay;
 import outbox.util.JsonCodec;
 
 import java.time.Instant;
@@ -23,7 +23,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** An event that was replayed to a listener by its name reaches that one or none. */
+/** An event that is replayed to a named listener reaches only that listener, or none. */
 class ReplayedToListenerTest {
 
     private final DispatcherRig rig = new DispatcherRig();
@@ -37,7 +37,7 @@ class ReplayedToListenerTest {
     @Test
     void the_listener_of_that_name_receives_it_and_sees_the_mark() {
         rig.on("named", named("crm"))
-                .on("plain", event -> received.add(event.headers().getOrDefault(Replay.HEADER, "none")));
+                .on("plain", event -> received.add(event.headers().getOrDefault(EventHeaders.REPLAY, "none")));
         OutboxDispatcher dispatcher = rig.start(builder -> builder);
 
         QueuedEvent named = replayed("named", "crm");
@@ -94,7 +94,7 @@ class ReplayedToListenerTest {
     }
 
     private QueuedEvent replayed(String eventType, String listener) {
-        String headers = JsonCodec.toJson(Map.of(Replay.HEADER, "r1", Replay.TO_HEADER, listener));
+        String headers = JsonCodec.toJson(Map.of(EventHeaders.REPLAY, "r1", EventHeaders.REPLAY_TO, listener));
         Instant now = Instant.now();
         OutboxEvent row =
                 new OutboxEvent("id-" + eventType, eventType, "__GLOBAL__", null, null, "{}", headers, 0, now);

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
-/** A monotonic clock that a test moves; it begins shortly before its overflow. */
+/** A monotonic clock that a test moves. It starts shortly before its overflow. */
 final class SettableNanos implements LongSupplier {
 
     private final AtomicLong now =

@@ -24,10 +24,10 @@ class SuspectLineTest {
 
         assertThat(queues.take()).isSameAs(first);
         assertThat(queues.take()).isSameAs(plain);
-        queues.gone(plain);
+        queues.remove(plain);
         assertThat(takeUnlessEmpty()).isNull();
 
-        queues.gone(first);
+        queues.remove(first);
         assertThat(queues.take()).isSameAs(second);
         assertThat(queues.hasTurn(second)).isTrue();
     }
@@ -50,7 +50,7 @@ class SuspectLineTest {
         assertThat(takeUnlessEmpty()).isNull();
         queues.offer(plain());
         assertThat(takeUnlessEmpty()).isNull();
-        queues.gone(running);
+        queues.remove(running);
 
         assertThat(queues.take()).isSameAs(alone);
     }
@@ -66,8 +66,8 @@ class SuspectLineTest {
         queues.offer(plain());
         assertThat(takeUnlessEmpty()).isNull();
 
-        queues.gone(two);
-        assertThat(takeUnlessEmpty()).isNotNull(); // others have their share
+        queues.remove(two);
+        assertThat(takeUnlessEmpty()).isNotNull(); // other events get their share
     }
 
     @Test
@@ -85,7 +85,7 @@ class SuspectLineTest {
         while (System.nanoTime() - start < 200_000_000L) {
             Thread.onSpinWait();
         }
-        queues.gone(alone);
+        queues.remove(alone);
 
         List<Delivery> taken = new ArrayList<>();
         for (int i = 0; i < 10; i++) {
@@ -103,11 +103,11 @@ class SuspectLineTest {
         List.of(first, second, third).forEach(queues::offer);
         assertThat(queues.take()).isSameAs(first);
 
-        queues.setAside(first);
+        queues.suspend(first);
         assertThat(queues.take()).isSameAs(second);
         queues.resume(first);
         assertThat(takeUnlessEmpty()).isNull();
-        queues.gone(second);
+        queues.remove(second);
 
         assertThat(queues.take()).isSameAs(first);
     }
@@ -119,7 +119,7 @@ class SuspectLineTest {
         queues.offer(suspect(0));
         assertThat(queues.take()).isSameAs(first);
 
-        queues.setAsideInTurn(first);
+        queues.suspendInTurn(first);
         assertThat(takeUnlessEmpty()).isNull();
         queues.resume(first);
 
@@ -136,7 +136,7 @@ class SuspectLineTest {
         for (int i = 0; i < offered.size(); i++) {
             Delivery next = Objects.requireNonNull(inOrder.take());
             taken.add(next);
-            inOrder.gone(next);
+            inOrder.remove(next);
         }
 
         assertThat(taken).containsExactlyElementsOf(offered);
@@ -153,7 +153,7 @@ class SuspectLineTest {
 
         inOrder.wakeAll(1);
         assertThat(inOrder.take()).isNull();
-        inOrder.gone(first);
+        inOrder.remove(first);
 
         assertThat(inOrder.take()).isSameAs(second);
     }
@@ -183,7 +183,7 @@ class SuspectLineTest {
         assertThat(queues.offer(plain())).isTrue();
     }
 
-    /** Takers that were woken return with nothing if there is nothing. */
+    /** Returns null if the queue is empty, because a woken taker does not wait. */
     private @Nullable Delivery takeUnlessEmpty() throws InterruptedException {
         queues.wakeAll(1);
         Delivery taken = queues.take();

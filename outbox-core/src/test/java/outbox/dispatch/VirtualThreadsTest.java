@@ -16,7 +16,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static outbox.fake.Eventually.eventually;
 
-/** On a JVM without virtual threads they are refused; on one with them, workers are. */
+/**
+ * A JVM without virtual threads rejects the setting. On a JVM with virtual threads, the workers are virtual threads.
+ */
 class VirtualThreadsTest {
 
     private static final boolean AVAILABLE = Runtime.version().feature() >= 21;

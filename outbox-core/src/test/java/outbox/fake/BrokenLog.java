@@ -5,11 +5,14 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** While this is open, a class cannot log: every record fails with an exception, as when a backend is out of disk or was built against another version. */
+/**
+ * While this object is open, a class cannot log: every record fails with an exception, as if the log backend had no
+ * disk space or an incompatible version.
+ */
 public final class BrokenLog extends Handler implements AutoCloseable {
 
     private final AtomicInteger failures = new AtomicInteger();
-    private final Logger logger; // held, since the log manager does not
+    private final Logger logger; // strong reference: the log manager keeps only a weak one
 
     private BrokenLog(Logger logger) {
         this.logger = logger;

@@ -7,11 +7,11 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** What a class logs while this is open; it is kept from the console. */
+/** Captures what a class logs while this object is open, and keeps it off the console. */
 public final class CapturedLog extends Handler implements AutoCloseable {
 
     private final List<LogRecord> records = new CopyOnWriteArrayList<>();
-    private final Logger logger; // held, since the log manager does not
+    private final Logger logger; // strong reference: the log manager keeps only a weak one
 
     private CapturedLog(Logger logger) {
         this.logger = logger;
@@ -40,7 +40,7 @@ public final class CapturedLog extends Handler implements AutoCloseable {
         logger.setLevel(null);
     }
 
-    /** The messages of the given level. */
+    /** Returns the messages of the given level. */
     public List<String> messages(Level level) {
         return records.stream()
                 .filter(record -> record.getLevel().equals(level))

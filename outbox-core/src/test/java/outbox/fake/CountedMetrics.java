@@ -26,7 +26,7 @@ public final class CountedMetrics {
         return exporter;
     }
 
-    /** What the exporter does, on the caller's thread, when the method is called. */
+    /** Sets an action that the exporter runs on the caller's thread when the method is called. */
     public void on(String method, Runnable action) {
         actions.put(method, action);
     }

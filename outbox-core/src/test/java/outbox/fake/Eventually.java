@@ -5,7 +5,7 @@ import org.awaitility.core.ThrowingRunnable;
 
 import java.time.Duration;
 
-/** Waits at the outer edge of a test for what other threads do. */
+/** Waits in a test until other threads have reached a state. */
 public final class Eventually {
 
     private Eventually() {}

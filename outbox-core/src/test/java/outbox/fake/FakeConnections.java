@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Connections to nothing: they remember their settings, and how many are out. */
+/** Connections without a database. They remember their settings and count how many are open. */
 public final class FakeConnections implements ConnectionProvider {
 
     private final AtomicInteger open = new AtomicInteger();
@@ -25,7 +25,7 @@ public final class FakeConnections implements ConnectionProvider {
         return connection(true, false);
     }
 
-    /** A connection as a business transaction would have it. */
+    /** Returns a connection in the state that a business transaction would have. */
     public Connection connection(boolean autoCommit, boolean readOnly) {
         Map<String, Object> state = new ConcurrentHashMap<>(
                 Map.of("AutoCommit", autoCommit, "ReadOnly", readOnly, "NetworkTimeout", 0, "Closed", false));
@@ -66,7 +66,7 @@ public final class FakeConnections implements ConnectionProvider {
         down = away;
     }
 
-    /** How many connections were not given back. */
+    /** Returns the number of connections that were not closed. */
     public int open() {
         return open.get();
     }

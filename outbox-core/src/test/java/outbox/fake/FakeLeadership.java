@@ -4,15 +4,15 @@ import outbox.spi.Leadership;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A leadership that the test gives and takes. */
+/** A leadership that the test grants and withdraws. */
 public final class FakeLeadership implements Leadership {
 
-    public volatile boolean leads = true; // what lead answers
-    public volatile boolean sure = true; // what isLeader answers
-    public volatile boolean led = true; // what isLed answers
-    public volatile boolean fails; // isLeader does
-    public final AtomicInteger asked = new AtomicInteger(); // to lead
-    public final AtomicInteger sureAsked = new AtomicInteger();
+    public volatile boolean leads = true; // result of lead
+    public volatile boolean sure = true; // result of isLeader
+    public volatile boolean led = true; // result of isLed
+    public volatile boolean fails; // makes isLeader throw
+    public final AtomicInteger asked = new AtomicInteger(); // number of calls of lead
+    public final AtomicInteger sureAsked = new AtomicInteger(); // number of calls of isLeader
 
     @Override
     public boolean lead() {

@@ -6,7 +6,7 @@ import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A transaction that a test begins, ends and looks into by hand. */
+/** A transaction that a test begins, ends and inspects directly. */
 public final class FakeTx implements TxContext {
 
     private final Connection connection;
@@ -31,13 +31,13 @@ public final class FakeTx implements TxContext {
         return new FakeTx(false, new FakeConnections().connection(true, false));
     }
 
-    /** Ends the transaction, as a transaction manager would, without protection against what callbacks throw. */
+    /** Ends the transaction as a transaction manager would. Exceptions of callbacks are not caught. */
     public void commit() {
         active = false;
         afterCommit.forEach(Runnable::run);
     }
 
-    /** Ends the transaction, and nobody knows how. */
+    /** Ends the transaction with an unknown outcome. */
     public void endUnknown() {
         active = false;
         whenUnknown.forEach(Runnable::run);

@@ -18,7 +18,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
-/** A store as someone would write it who knows only the specification: in memory, with nothing but the five abstract methods. */
+/**
+ * An in-memory store that implements only the five abstract methods, as an author who knows only the specification
+ * would write it.
+ */
 public class MemoryEventStore implements EventStore {
 
     /** A row of the table. */
@@ -29,9 +32,9 @@ public class MemoryEventStore implements EventStore {
         }
     }
 
-    private final Map<String, Row> rows = new LinkedHashMap<>(); // guarded by this, with the two below
-    private final List<String> calls = new ArrayList<>();
-    private Consumer<String> beforeCall = call -> {};
+    private final Map<String, Row> rows = new LinkedHashMap<>(); // guarded by this
+    private final List<String> calls = new ArrayList<>(); // guarded by this
+    private Consumer<String> beforeCall = call -> {}; // guarded by this
 
     @Override
     public synchronized void insertNew(Connection conn, EventEnvelope event) {
@@ -99,14 +102,14 @@ public class MemoryEventStore implements EventStore {
         beforeCall.accept(call);
     }
 
-    // ---- what tests arrange and look at ----
+    // ---- setup and inspection by tests ----
 
     /** Puts a row into the table as another program might have written it. */
     public synchronized void put(OutboxEvent event, Instant availableAt) {
         rows.put(event.eventId(), new Row(event, EventStatus.NEW, event.attempts(), availableAt, ""));
     }
 
-    /** An event of the given type that is in the table. */
+    /** Returns an event of the given type that is in the table. */
     public EventEnvelope given(String eventType) {
         return given(EventEnvelope.ofJson(eventType, "{}"));
     }
@@ -128,7 +131,7 @@ public class MemoryEventStore implements EventStore {
         return event;
     }
 
-    /** Lets something happen in each call, such as a failure. */
+    /** Sets an action that runs in each call, for example to fail. */
     public synchronized void beforeEachCall(Consumer<String> action) {
         beforeCall = action;
     }

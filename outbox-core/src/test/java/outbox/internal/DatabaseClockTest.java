@@ -17,7 +17,7 @@ import java.util.logging.Level;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The estimate of the database's clock, with a database and a machine whose clocks are those of the test. */
+/** Tests the estimate of the database clock. The test controls the clocks of the database and of the machine. */
 class DatabaseClockTest {
 
     private static final Instant START = Instant.parse("2026-01-01T00:00:00Z");
@@ -28,11 +28,11 @@ class DatabaseClockTest {
     private final CapturedLog log = CapturedLog.of(DatabaseClock.class);
     private final Connection connection;
     private final DatabaseClock clock = new DatabaseClock(scripted(), this::nanos);
-    private long nanos; // of the machine
-    private Duration offset = Duration.ZERO; // of the database's clock
-    private Duration before = Duration.ZERO; // how long a question is under way
-    private Duration slowOnce = Duration.ZERO; // the next question in addition
-    private Duration after = Duration.ZERO; // how long an answer is under way
+    private long nanos; // monotonic clock of the machine
+    private Duration offset = Duration.ZERO; // offset of the database clock
+    private Duration before = Duration.ZERO; // time from the request to the reading
+    private Duration slowOnce = Duration.ZERO; // additional delay of the next request
+    private Duration after = Duration.ZERO; // time from the reading to the response
 
     DatabaseClockTest() throws SQLException {
         connection = new FakeConnections().getConnection();
@@ -108,7 +108,7 @@ class DatabaseClockTest {
         clock.latest(connection);
         for (int hour = 0; hour < 48; hour++) {
             pass(HOUR);
-            offset = offset.plusMillis(hour % 2 == 0 ? 360 : -720); // up to 200 millionths
+            offset = offset.plusMillis(hour % 2 == 0 ? 360 : -720); // drift of up to 200 ppm
 
             clock.latest(connection);
         }
@@ -125,13 +125,13 @@ class DatabaseClockTest {
 
         assertThat(clock.ended(connection, LEASE)).isBefore(leaseBegan);
         assertThat(clock.latest(connection)).isBetween(truth().minus(TOLERANCE), truth().plus(TOLERANCE));
-        pass(LEASE.minusSeconds(20)); // 61 s in all
+        pass(LEASE.minusSeconds(20)); // 61 s in total
         assertThat(clock.ended(connection, LEASE))
                 .isAfter(leaseBegan)
                 .isBetween(
                         truth().minus(HOUR).minus(LEASE).minusSeconds(1),
                         truth().minus(HOUR).minus(LEASE));
-        pass(Duration.ofSeconds(42)); // a lease and the age of a reading after the jump was seen
+        pass(Duration.ofSeconds(42)); // the lease and the maximum age of a reading have passed
         assertThat(clock.ended(connection, LEASE))
                 .isBetween(truth().minus(LEASE).minus(TOLERANCE), truth().minus(LEASE));
         assertThat(log.messages(Level.WARNING)).singleElement().asString().contains("went ahead by PT");
@@ -165,7 +165,7 @@ class DatabaseClockTest {
 
     @Test
     void who_asks_gets_what_the_database_says_though_the_estimate_is_ahead() {
-        before = Duration.ofSeconds(5); // each time
+        before = Duration.ofSeconds(5); // every request is slow
         Instant estimate = clock.latest(connection);
         before = Duration.ZERO;
 

@@ -48,7 +48,7 @@ class PayloadMaskTest {
     void a_payload_of_megabytes_that_repeats_itself_is_read_once() {
         String payload = "a".repeat(8_000_000) + "0123456789secret";
 
-        // compared naively this is 32 billion comparisons
+        // A naive search would need 32 billion comparisons.
         assertThat(hide("a".repeat(4000) + "-" + "9secret", payload)).isEqualTo("[payload]-9secret");
     }
 
@@ -71,7 +71,7 @@ class PayloadMaskTest {
         return PayloadMask.hide(text, payload, List.of());
     }
 
-    /** Of few letters, so that runs repeat; none of them is in the words around. */
+    /** Returns a text of few different letters, so that runs repeat. The surrounding words contain none of them. */
     private static String letters(Random random, int length) {
         return random.ints(length, 'x', 'z' + 1)
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)

@@ -11,7 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 class SqlErrorsTest {
 
-    /** SQLState and vendor code as the servers and drivers say them. */
+    /** SQLState and vendor code as servers and drivers report them. */
     @ParameterizedTest
     @CsvSource({
         "25006, 0", // PostgreSQL, read-only
@@ -20,14 +20,14 @@ class SqlErrorsTest {
         "HY000, 1836",
         "28P01, 0", // wrong password
         "28000, 1045",
-        "42000, 1142", // no grant on the table
+        "42000, 1142", // no privilege on the table
         "42000, 1143",
         "42000, 1049", // no such database
         "3D000, 0",
         "42P01, 0", // no such table
         "42S02, 1146",
         "42S02, 42102",
-        "57014, 0", // statement time limit
+        "57014, 0", // statement timeout
         "53300, 0",
         "08006, 0",
         "40001, 0",

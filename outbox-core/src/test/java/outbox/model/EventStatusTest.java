@@ -65,7 +65,7 @@ class EventStatusTest {
                 .toList();
     }
 
-    /** Above the directory of the module, wherever the tests are started. */
+    /** Finds the page in a parent directory of the module, independent of where the tests are started. */
     private static Path pageOfTheLife() {
         for (Path directory = Path.of("").toAbsolutePath(); directory != null; directory = directory.getParent()) {
             Path page = directory.resolve("docs").resolve("event-life.md");

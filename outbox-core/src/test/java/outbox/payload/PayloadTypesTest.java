@@ -20,7 +20,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 class PayloadTypesTest {
 
-    /** A number is its own form. */
+    /** Writes a number as its decimal text. */
     private static final PayloadCodec NUMBERS = new PayloadCodec() {
         @Override
         public String write(Object value) {
@@ -37,7 +37,7 @@ class PayloadTypesTest {
         }
     };
 
-    private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 10); // it overflows on the way
+    private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 10); // overflows during the test
     private final PayloadTypes types = PayloadTypes.builder(NUMBERS)
             .type("T", 3, Long.class)
             .upcast("T", 2, Long.class, old -> old * 10)
@@ -89,7 +89,7 @@ class PayloadTypesTest {
         assertWaits(old);
         nanos.addAndGet(Duration.ofMinutes(1).toNanos());
         assertIsGivenUp(old);
-        assertIsGivenUp(old); // the outcome could not be written
+        assertIsGivenUp(old); // delivered again because the outcome could not be written
 
         EventEnvelope replayed = EventEnvelope.restore(new OutboxEvent(
                 old.eventId(),
@@ -132,7 +132,7 @@ class PayloadTypesTest {
         assertWaits(beyond);
 
         nanos.addAndGet(Duration.ofMinutes(11).toNanos());
-        assertWaits(beyond); // in the place of the first
+        assertWaits(beyond); // takes the slot of the first event
         nanos.addAndGet(Duration.ofMinutes(60).toNanos());
         assertIsGivenUp(beyond);
     }

@@ -17,6 +17,7 @@ import outbox.model.OutboxEvent;
 import outbox.order.Ordering;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.MetricsExporter;
+import outbox.spi.PollerNeeds;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -30,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static outbox.fake.Eventually.eventually;
 
-/** What a cycle does, run by hand. */
+/** Tests single poll cycles that are started by the test. */
 class OutboxPollerTest {
 
     private final FakeConnections connections = new FakeConnections();
@@ -61,8 +62,13 @@ class OutboxPollerTest {
             }
 
             @Override
-            public Ordering ordering() {
-                return Ordering.perAggregate();
+            public PollerNeeds needs() {
+                return new PollerNeeds() {
+                    @Override
+                    public Ordering ordering() {
+                        return Ordering.perAggregate();
+                    }
+                };
             }
         };
 
@@ -219,8 +225,13 @@ class OutboxPollerTest {
             }
 
             @Override
-            public int room() {
-                return 3;
+            public PollerNeeds needs() {
+                return new PollerNeeds() {
+                    @Override
+                    public int room() {
+                        return 3;
+                    }
+                };
             }
         };
 
@@ -359,7 +370,8 @@ class OutboxPollerTest {
                 assertThat(ids).allSatisfy(id -> assertThat(store.status(id)).isEqualTo(EventStatus.DONE));
             });
         }
-        assertThat(handled).hasSameElementsAs(ids); // without claims, one that ends while it is read may come twice
+        // without claims, an event that ends while it is read may be delivered twice
+        assertThat(handled).hasSameElementsAs(ids);
         assertThat(metrics.count("incrementHotEnqueued")).isZero();
         assertThat(store.claims).allSatisfy(claim -> assertThat(claim.limit()).isBetween(1, 3));
     }
@@ -430,7 +442,7 @@ class OutboxPollerTest {
 
     private record Claimed(String owner, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {}
 
-    /** Also claims, as the specification lets a store do, and keeps what it was asked. */
+    /** Also claims, as the specification allows a store to do, and records the calls. */
     private static final class ClaimingStore extends MemoryEventStore {
 
         final List<Claimed> claims = new CopyOnWriteArrayList<>();

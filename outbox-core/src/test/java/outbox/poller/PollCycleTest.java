@@ -5,15 +5,18 @@ import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.fake.CountedMetrics;
 import outbox.fake.FakeLeadership;
-import outbox.internal.ClaimInHand;
 import outbox.model.OutboxEvent;
+import outbox.poller.EventSource.Found;
 import outbox.poller.PollCycle.Result;
 import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
+import outbox.spi.PollerNeeds;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.AbstractList;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -21,7 +24,7 @@ import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** How much a cycle asks for, and what it tells about the next one. */
+/** Tests how many events a cycle requests and what it reports for the next cycle. */
 class PollCycleTest {
 
     private static final int DEFAULT = 50;
@@ -120,6 +123,67 @@ class PollCycleTest {
     }
 
     @Test
+    void a_row_with_a_fault_is_dead_although_the_handler_has_no_room() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 40;
+        source.faultyFrom = 30;
+        handler.refuseFrom = 15;
+
+        assertThat(cycle.run()).isEqualTo(Result.SOME);
+
+        assertThat(source.givenBack).isEqualTo(15);
+        assertThat(source.dead).hasSize(10).allMatch(why -> why.contains("wrong lock"));
+    }
+
+    @Test
+    void a_claim_that_fails_is_followed_by_smaller_ones_until_one_succeeds() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 1000;
+        source.tooMany = 10; // more than this exceed the time limit of the database
+
+        for (int i = 0; i < 4; i++) {
+            assertThatThrownBy(cycle::run).hasMessage("took too long");
+        }
+
+        assertThat(source.limits).containsExactly(50, 25, 12, 6, 12);
+        assertThat(handler.taken).hasSize(6);
+        source.tooMany = Integer.MAX_VALUE;
+        while (source.waiting > 0) {
+            cycle.run();
+        }
+        source.limits.clear();
+        cycle.run();
+        assertThat(source.limits).containsExactly(50); // the limit is back to normal
+    }
+
+    @Test
+    void a_claim_that_finds_little_after_a_failure_does_not_allow_larger_ones() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.tooMany = 30;
+        assertThatThrownBy(cycle::run).hasMessage("took too long");
+
+        // the rows may still be locked by the statement that took too long
+        cycle.run();
+        source.waiting = 20;
+        cycle.run();
+        cycle.run();
+
+        assertThat(source.limits).containsExactly(50, 25, 25, 25);
+    }
+
+    @Test
+    void a_claim_that_always_fails_asks_for_one_event_at_least() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.tooMany = 0;
+
+        for (int i = 0; i < 8; i++) {
+            assertThatThrownBy(cycle::run).hasMessage("took too long");
+        }
+
+        assertThat(source.limits).containsExactly(50, 25, 12, 6, 3, 1, 1, 1);
+    }
+
+    @Test
     void a_source_that_does_not_take_is_not_asked_again_at_once() {
         PollCycle cycle = cycle(DEFAULT, BACKLOG);
         source.waiting = 2000;
@@ -145,7 +209,7 @@ class PollCycleTest {
     @Test
     void a_time_that_no_span_can_count_gives_the_longest_lag_and_a_dead_event() {
         CountedMetrics counted = new CountedMetrics();
-        PollCycle cycle = new PollCycle(source, handler, DEFAULT, BACKLOG, counted.exporter());
+        PollCycle cycle = new PollCycle(source, handler, needs(), DEFAULT, BACKLOG, counted.exporter());
         source.waiting = 3;
         source.times = List.of(Instant.MIN, Instant.now(), Instant.MAX);
 
@@ -160,7 +224,7 @@ class PollCycleTest {
     void whatever_fails_behind_the_claim_releases_the_batch() {
         PollCycle cycle = cycle(DEFAULT, BACKLOG);
         source.waiting = 40;
-        source.untilDue = Duration.ofSeconds(Long.MAX_VALUE); // nanoseconds cannot count it
+        source.untilDue = Duration.ofSeconds(Long.MAX_VALUE); // too long for nanoseconds in a long
 
         assertThatThrownBy(cycle::run).isInstanceOf(ArithmeticException.class);
 
@@ -175,6 +239,18 @@ class PollCycleTest {
         source.waiting = 40;
 
         cycle.run();
+
+        assertThat(handler.taken).hasSize(10);
+        assertThat(source.givenBack).isEqualTo(30);
+    }
+
+    @Test
+    void an_error_of_the_jvm_on_the_way_to_the_handler_releases_what_it_has_not_got() {
+        PollCycle cycle = cycle(DEFAULT, BACKLOG);
+        source.waiting = 40;
+        source.failFrom = 10;
+
+        assertThatThrownBy(cycle::run).isInstanceOf(OutOfMemoryError.class);
 
         assertThat(handler.taken).hasSize(10);
         assertThat(source.givenBack).isEqualTo(30);
@@ -242,7 +318,7 @@ class PollCycleTest {
     @Test
     void what_died_in_the_table_or_cannot_be_decoded_is_counted() {
         CountedMetrics counted = new CountedMetrics();
-        PollCycle cycle = new PollCycle(source, handler, DEFAULT, BACKLOG, counted.exporter());
+        PollCycle cycle = new PollCycle(source, handler, needs(), DEFAULT, BACKLOG, counted.exporter());
         source.expired = List.of("late-1", "late-2");
 
         cycle.run();
@@ -267,11 +343,17 @@ class PollCycleTest {
         assertThat(handler.taken).isEmpty();
     }
 
-    private PollCycle cycle(int batchSize, int backlogBatchSize) {
-        return new PollCycle(source, handler, batchSize, backlogBatchSize, MetricsExporter.NOOP);
+    private KnownNeeds needs() {
+        KnownNeeds needs = new KnownNeeds(new IdlePoller());
+        needs.add(handler.needs());
+        return needs;
     }
 
-    /** Has so many events, and notes what it is asked for. */
+    private PollCycle cycle(int batchSize, int backlogBatchSize) {
+        return new PollCycle(source, handler, needs(), batchSize, backlogBatchSize, MetricsExporter.NOOP);
+    }
+
+    /** A source with this number of events, which records the requested limits. */
     private static final class Source implements EventSource {
 
         private final List<Integer> limits = new ArrayList<>();
@@ -285,30 +367,25 @@ class PollCycleTest {
         private List<String> expired = List.of();
         private List<Instant> times = List.of();
         private int cutAt = Integer.MAX_VALUE;
+        private int faultyFrom = Integer.MAX_VALUE;
+        private int tooMany = Integer.MAX_VALUE;
+        private int failFrom = -1; // the index of an event
         private final List<String> dead = new ArrayList<>();
 
         @Override
         public Batch next(int limit, boolean suspects) {
             limits.add(limit);
+            if (limit >= tooMany) {
+                throw new IllegalStateException("took too long");
+            }
             int found = Math.min(cutAt, Math.min(limit, waiting));
             waiting -= takes ? found : 0;
             Instant now = Instant.now();
+            List<Found> events = IntStream.range(0, found)
+                    .mapToObj(i -> new Found(row(i, now), null, false))
+                    .toList();
             return new Batch(
-                    IntStream.range(0, found)
-                            .mapToObj(i -> new Found(
-                                    new OutboxEvent(
-                                            "e" + i,
-                                            "t",
-                                            null,
-                                            null,
-                                            null,
-                                            "{}",
-                                            headers,
-                                            0,
-                                            times.isEmpty() ? now : times.get(i)),
-                                    null,
-                                    false))
-                            .toList(),
+                    failFrom < 0 ? events : new FailingList(events, failFrom),
                     now,
                     untilDue,
                     null,
@@ -316,6 +393,12 @@ class PollCycleTest {
                     List.of(),
                     List.of(),
                     found == cutAt);
+        }
+
+        private OutboxEvent row(int i, Instant now) {
+            Instant createdAt = times.isEmpty() ? now : times.get(i);
+            OutboxEvent row = new OutboxEvent("e" + i, "t", null, null, null, "{}", headers, 0, createdAt);
+            return i < faultyFrom ? row : row.withFault("wrong lock");
         }
 
         @Override
@@ -329,12 +412,7 @@ class PollCycleTest {
         }
 
         @Override
-        public @Nullable ClaimInHand inHand(Found event) {
-            return null;
-        }
-
-        @Override
-        public void giveBack(List<Found> events) {
+        public void release(List<Found> events) {
             givenBack += events.size();
         }
 
@@ -345,7 +423,7 @@ class PollCycleTest {
         }
     }
 
-    /** Takes what there is room for. */
+    /** Takes as many events as there is room for. */
     private static final class Handler implements OutboxPollerHandler {
 
         private final List<EventEnvelope> taken = new ArrayList<>();
@@ -369,23 +447,75 @@ class PollCycleTest {
         }
 
         @Override
-        public @Nullable Leadership leadership() {
-            return leadership;
-        }
-
-        @Override
         public boolean hasCapacity() {
             return room > 0;
         }
 
         @Override
-        public int room() {
-            return room;
+        public PollerNeeds needs() {
+            return new PollerNeeds() {
+                @Override
+                public @Nullable Leadership leadership() {
+                    return leadership;
+                }
+
+                @Override
+                public int room() {
+                    return room;
+                }
+
+                @Override
+                public long byteRoom() {
+                    return byteRoom;
+                }
+            };
+        }
+    }
+
+    /** A list that throws OutOfMemoryError from the given index on. */
+    private static final class FailingList extends AbstractList<Found> {
+
+        private final List<Found> events;
+        private final int failFrom;
+
+        FailingList(List<Found> events, int failFrom) {
+            this.events = events;
+            this.failFrom = failFrom;
         }
 
         @Override
-        public long byteRoom() {
-            return byteRoom;
+        public Found get(int index) {
+            if (index >= failFrom) {
+                throw new OutOfMemoryError("for this test");
+            }
+            return events.get(index);
         }
+
+        @Override
+        public Iterator<Found> iterator() {
+            return events.iterator();
+        }
+
+        @Override
+        public int size() {
+            return events.size();
+        }
+    }
+
+    private static final class IdlePoller implements PollerNeeds.Poller {
+
+        @Override
+        public @Nullable Duration lockTimeout() {
+            return null;
+        }
+
+        @Override
+        public void wake() {}
+
+        @Override
+        public void wakeAt(Instant time) {}
+
+        @Override
+        public void wakeAfter(Duration time) {}
     }
 }

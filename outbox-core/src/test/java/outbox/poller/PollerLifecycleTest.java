@@ -12,6 +12,7 @@ import outbox.fake.FakeConnections;
 import outbox.fake.FakeLeadership;
 import outbox.fake.MemoryEventStore;
 import outbox.spi.Leadership;
+import outbox.spi.PollerNeeds;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -114,8 +115,13 @@ class PollerLifecycleTest {
             }
 
             @Override
-            public Leadership leadership() {
-                return leadership;
+            public PollerNeeds needs() {
+                return new PollerNeeds() {
+                    @Override
+                    public Leadership leadership() {
+                        return leadership;
+                    }
+                };
             }
         });
         leadership.led = false;

@@ -13,15 +13,18 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.fake.Eventually.eventually;
 
-/** How long a poller pauses; only what cannot be wrong on a slow machine is asserted exactly, and that is that it does not come early. */
+/**
+ * Tests the pauses of a poller. A slow machine may make them longer, so the tests check exactly only that no cycle
+ * is early.
+ */
 class PollerPauseTest {
 
     private static final long INTERVAL = 1600;
-    private static final double SPREAD = 0.8; // the shortest of what a pause may be
+    private static final double SPREAD = 0.8; // the lower limit of the random factor of a pause
 
     private final MemoryEventStore store = new MemoryEventStore();
     private final FakeConnections connections = new FakeConnections();
-    private final List<Long> cycles = new CopyOnWriteArrayList<>(); // when they began
+    private final List<Long> cycles = new CopyOnWriteArrayList<>(); // start times
 
     @Test
     void a_poller_comes_back_soon_after_it_found_something_and_then_less_and_less_often() {
@@ -38,7 +41,8 @@ class PollerPauseTest {
             eventually(() -> assertThat(cycles).hasSize(5));
         }
 
-        assertThat(millisBefore(1)).isLessThan((long) (INTERVAL * SPREAD)); // a sixteenth, in truth
+        // really a sixteenth of the interval
+        assertThat(millisBefore(1)).isLessThan((long) (INTERVAL * SPREAD));
         for (int i = 1, pause = (int) INTERVAL / 16; i < 5; i++, pause *= 2) {
             assertThat(millisBefore(i)).as("pause %d", i).isGreaterThanOrEqualTo((long) (pause * SPREAD) - 1);
         }

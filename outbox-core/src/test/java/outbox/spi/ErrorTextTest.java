@@ -10,7 +10,7 @@ import java.time.Instant;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The exceptions that listeners throw are not ours: none of them may make an outcome unwritable. */
+/** Listeners throw exceptions of other libraries. None of them may prevent an outcome from being written. */
 class ErrorTextTest {
 
     @Test

@@ -12,8 +12,8 @@ class PrintableTextTest {
 
     private static final String HOSTILE =
             "a\r\n\t\u0000\u001b[2J\u007f\u0085\u009b\u00ad\u200e\u2028\u2029\u202e\u2066\ufeff"
-                    + "\uD83D" // a lone surrogate
-                    + "z\uDB40\uDC01"; // a tag character, which is a format character beyond 16 bits
+                    + "\uD83D" // an unpaired surrogate
+                    + "z\uDB40\uDC01"; // a tag character: a format character outside the 16-bit range
 
     @Test
     void what_cannot_be_printed_becomes_a_visible_escape() {

@@ -11,13 +11,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 
-/** Reads the start of an answer. When that is enough it cancels, which closes the connection, so an endless answer costs neither memory nor time. */
+/**
+ * Reads the start of a response body. After enough bytes it cancels, which closes the connection, so an endless
+ * response consumes neither memory nor time.
+ */
 final class AnswerSubscriber implements BodySubscriber<byte[]> {
 
     static final int MAX_BYTES = 8192;
 
     private final CompletableFuture<byte[]> body = new CompletableFuture<>();
-    private final ByteArrayOutputStream read = new ByteArrayOutputStream(); // the client calls one method at a time
+    // not shared: the client calls one method at a time
+    private final ByteArrayOutputStream read = new ByteArrayOutputStream();
     private Flow.@Nullable Subscription subscription;
 
     @Override

@@ -7,10 +7,10 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What a person gets to see of an answer, in {@code last_error}: its first characters on one line, without what it quotes of the payload.
+ * The text of a response for {@code last_error}: its first characters on one line, without quotations of the payload.
  *
- * <p>A receiver that refuses an event likes to send it back, pretty-printed or escaped. So only letters and digits are compared, and what the two have in common for long enough to be
- * no accident is left out. A short value, such as a single name, is not recognised.
+ * <p>A receiver that refuses an event often sends it back, reformatted or escaped. So only letters and digits are
+ * compared, and long common sequences are removed. Short values, such as a single name, are not recognised.
  */
 final class AnswerText {
 
@@ -18,16 +18,16 @@ final class AnswerText {
     static final String LEFT_OUT = "[payload]";
 
     private static final int WINDOW =
-            12; // compared at every WINDOW-th place, so a run of twice as many is surely found
+            12; // compared at every WINDOW-th position, so any common run of 2 * WINDOW characters is found
 
     private AnswerText() {}
 
     /**
-     * Without the credentials that the request had in these headers, after the scheme: a receiver may quote what it
-     * refuses.
+     * Removes the credentials that the request had in these headers, after the scheme, because a receiver may quote
+     * them.
      */
     static String of(byte[] answer, String payload, List<String> authorization) {
-        String text = new String(answer, StandardCharsets.UTF_8); // what is no UTF-8 shows as such
+        String text = new String(answer, StandardCharsets.UTF_8); // invalid UTF-8 becomes replacement characters
         for (String value : authorization) {
             text = text.replace(value.substring(value.indexOf(' ') + 1), "[credentials]");
         }
@@ -36,7 +36,8 @@ final class AnswerText {
 
     static String of(String answer, String payload) {
         String text = oneLine(answer);
-        String withoutPayload = withoutPayload(cut(text, 2 * MAX_LENGTH), payload); // the cut may split a quotation
+        // longer than the result, because the cut may split a quotation
+        String withoutPayload = withoutPayload(cut(text, 2 * MAX_LENGTH), payload);
         String shown = cut(PrintableText.of(withoutPayload), MAX_LENGTH);
         return text.length() > MAX_LENGTH ? shown + "…" : shown;
     }

@@ -14,20 +14,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The threads of one transport, a handful however many requests are in flight: some on which the client does its work, and one that ends requests past their limit. They are daemons.
- * The client's own selector thread is one more; before Java 21 it ends, with the idle connections, when the client is garbage.
+ * The threads of one transport; their number does not depend on the requests in flight. The executor runs the work of
+ * the client, and the timer ends requests at their time limit. All are daemons. The client also has a selector
+ * thread; before Java 21 it ends, with idle connections, when the client is garbage-collected.
  */
 final class ClientThreads {
 
     private static final Logger LOG = SafeLogger.of(ClientThreads.class);
-    private static final int MOST = 4; // nothing blocks on them but a look-up of the host's name
+    private static final int MOST = 4; // only name resolution blocks these threads
 
     private final ThreadPoolExecutor executor;
     private final ScheduledThreadPoolExecutor timer;
 
     ClientThreads(String name) {
-        // The queue is bounded by what is in flight. After the close the client may still clean up: on its own thread
-        // then.
+        // The requests in flight bound the queue. After shutdown, a late task of the client runs on the submitting
+        // thread.
         executor = new ThreadPoolExecutor(
                 MOST,
                 MOST,
@@ -65,12 +66,12 @@ final class ClientThreads {
     }
 
     private static void shutDown(HttpClient client) {
-        try { // by name: the code is compiled for Java 17
+        try { // by reflection, because the code is compiled for Java 17
             HttpClient.class.getMethod("shutdownNow").invoke(client);
         } catch (NoSuchMethodException e) {
-            LOG.log(Level.DEBUG, "Before Java 21 a client ends when it is garbage");
+            LOG.log(Level.DEBUG, "Before Java 21 an HTTP client ends when it is garbage-collected");
         } catch (ReflectiveOperationException e) {
-            LOG.log(Level.WARNING, "An HTTP client could not be shut down; it ends when it is garbage", e);
+            LOG.log(Level.WARNING, "The HTTP client could not be shut down; it ends when it is garbage-collected", e);
         }
     }
 }

@@ -3,8 +3,8 @@ package outbox.http;
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.GiveUpException;
-import outbox.relay.Meta;
 
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -13,12 +13,12 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * The headers of an event as a CloudEvent 1.0 in binary mode. Whatever the event contains, no value of them has a character that could end it: attributes are percent-encoded as the
- * binding for HTTP says, the rest is checked.
+ * The headers of an event as a CloudEvent 1.0 in binary mode. No value can end its header line, whatever the event
+ * contains: attributes are percent-encoded as the HTTP binding defines, all other values are checked.
  */
 final class CloudEventHeaders {
 
-    private static final Set<String> TAKEN = Set.of( // attributes that an event's header does not set
+    private static final Set<String> TAKEN = Set.of( // attributes that a header of the event must not set
             "id",
             "source",
             "specversion",
@@ -27,8 +27,8 @@ final class CloudEventHeaders {
             "subject",
             "datacontenttype",
             "data",
-            "traceparent",
-            "tracestate");
+            EventHeaders.TRACE_PARENT,
+            EventHeaders.TRACE_STATE);
     private static final Pattern ATTRIBUTE = Pattern.compile("[a-z0-9]{1,20}");
     private static final Pattern MEDIA_TYPE = Pattern.compile("[\\w!#$&^.+-]+/[\\w!#$&^.+-]+( *;[ -~]*)?");
     private static final Pattern TRACE_PARENT =
@@ -51,11 +51,12 @@ final class CloudEventHeaders {
                 put(headers, name, value);
             }
         });
-        put(headers, "tenantid", event.tenantId()); // after the headers: the word of envelope and table counts
-        put(headers, "schemaversion", event.headers().get(EventEnvelope.SCHEMA_VERSION_HEADER));
+        // after the headers, so that the values of the envelope and the table win
+        put(headers, "tenantid", event.tenantId());
+        put(headers, "schemaversion", event.headers().get(EventHeaders.SCHEMA_VERSION));
         put(headers, "correlationid", event.correlationId());
         put(headers, "causationid", event.causationId());
-        put(headers, "sequence", event.headers().get(Meta.SEQUENCE_HEADER));
+        put(headers, "sequence", event.headers().get(EventHeaders.SEQUENCE));
         putTrace(headers, event);
         return headers;
     }
@@ -79,21 +80,21 @@ final class CloudEventHeaders {
         }
         if (!MEDIA_TYPE.matcher(given).matches()) {
             throw new GiveUpException("The header content-type of event " + encode(event.eventId())
-                    + " is no media type, so nobody could read the payload: " + encode(given));
+                    + " is not a media type, so receivers could not read the payload: " + encode(given));
         }
         return given;
     }
 
-    /** What is no trace context is not sent: tracing must not cost a delivery. */
+    /** Adds the trace context. Skips an invalid one, so that tracing never fails a delivery. */
     private static void putTrace(Map<String, String> headers, EventEnvelope event) {
-        String parent = header(event, "traceparent");
+        String parent = header(event, EventHeaders.TRACE_PARENT);
         if (parent == null || !TRACE_PARENT.matcher(parent).matches()) {
             return;
         }
-        headers.put("traceparent", parent);
-        String state = header(event, "tracestate");
+        headers.put(EventHeaders.TRACE_PARENT, parent);
+        String state = header(event, EventHeaders.TRACE_STATE);
         if (state != null && TRACE_STATE.matcher(state).matches()) {
-            headers.put("tracestate", state);
+            headers.put(EventHeaders.TRACE_STATE, state);
         }
     }
 
@@ -106,7 +107,7 @@ final class CloudEventHeaders {
         return null;
     }
 
-    /** Percent-encodes blank, quote, percent and everything that is no printable ASCII. */
+    /** Percent-encodes space, quote, percent and all characters that are not printable ASCII. */
     static String encode(String value) {
         StringBuilder encoded = new StringBuilder(value.length());
         for (byte b : value.getBytes(StandardCharsets.UTF_8)) {

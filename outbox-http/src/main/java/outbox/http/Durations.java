@@ -2,7 +2,7 @@ package outbox.http;
 
 import java.time.Duration;
 
-/** Spans in settings, refused where they make no sense. */
+/** Checks durations in settings. */
 final class Durations {
 
     private Durations() {}

@@ -11,12 +11,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledFuture;
 
-/** One request on its way, and the stage that its dispatcher waits for, which ends once: by the answer, at the limit, by the dispatcher or by a close. */
+/**
+ * One request in flight, and the stage that the dispatcher waits for. The stage completes once: with the response, at
+ * the time limit, or through the dispatcher or close.
+ */
 final class Exchange {
 
     private final EventEnvelope event;
     private final Verdict verdict;
-    private final long begin;
+    private final RefusalRecord.Begin begin;
     private final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
 
     Exchange(EventEnvelope event, Verdict verdict) {
@@ -33,7 +36,10 @@ final class Exchange {
         stage.completeExceptionally(why);
     }
 
-    /** The client's own limit ends with the headers of the answer; this one covers its body too. */
+    /**
+     * Ends the request at its limit. The limit of the client covers only the response headers; this one also covers
+     * the body.
+     */
     void expire() {
         fail(verdict.timeout());
     }
@@ -42,19 +48,20 @@ final class Exchange {
         stage.whenComplete((delivered, failure) -> limit.cancel(false));
         CompletableFuture<HttpResponse<byte[]>> sent = client.sendAsync(request, info -> new AnswerSubscriber());
         sent.whenComplete(this::end);
-        stage.whenComplete((delivered, failure) -> sent.cancel(true)); // closes the connection, unless it has ended
+        // closes the connection if the request is still running
+        stage.whenComplete((delivered, failure) -> sent.cancel(true));
     }
 
     private void end(@Nullable HttpResponse<byte[]> answer, @Nullable Throwable failure) {
         if (stage.isDone()) {
-            return; // what a cancelled request says is of no interest, and must not open a breaker
+            return; // ignore the result of a cancelled request; it must not open a breaker
         }
         Throwable why;
         try {
             why = answer != null
                     ? verdict.of(event, answer, begin)
                     : verdict.of(event, unwrapped(Objects.requireNonNull(failure)));
-        } catch (RuntimeException | Error e) { // none is known; without an end the event would wait for its limit
+        } catch (RuntimeException | Error e) { // not expected; complete the stage anyway
             why = e;
         }
         if (why == null) {

@@ -2,7 +2,9 @@ package outbox.http;
 
 import outbox.OutboxException;
 
-/** The endpoint answered with a status that may be another one next time, and did not say when: the attempt has failed. */
+/**
+ * The endpoint returned a status that may change on a later attempt, without {@code Retry-After}. The attempt failed.
+ */
 public final class HttpStatusException extends OutboxException {
 
     private static final long serialVersionUID = 1L;

@@ -34,17 +34,18 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
 /**
- * Posts each event to one HTTP endpoint, as a CloudEvent 1.0 in binary mode, and takes the status of the answer as its word. Thread-safe; registered like any listener, for as many
- * routes as go to this endpoint.
+ * Posts each event to one HTTP endpoint as a CloudEvent 1.0 in binary mode. The status of the response decides
+ * whether the event is delivered. Thread-safe; registered like any listener, for any number of routes to this
+ * endpoint.
  *
- * <p>2xx is delivered. 408, 429 and 5xx are tried again, when {@code Retry-After} says so if it does; 429 and 503
- * with that header do not count as an attempt. 400, 409, 410, 413, 415
- * and 422 are a {@link GiveUpException}: DEAD at once. 401, 403, 404 and redirects mean that credentials or address
- * are wrong: the event waits and no attempt is counted, as it does when
- * many events in a row were given up. Any other status, no answer within the limit, or one that breaks off whatever
- * its status, is a failed attempt.
+ * <p>2xx means delivered. 408, 429 and 5xx are tried again, after {@code Retry-After} if the response has it; 429 and
+ * 503 with that header do not count as an attempt. 400, 409, 410, 413, 415 and 422 are a {@link GiveUpException}: the
+ * event is DEAD at once. 401, 403, 404 and redirects mean that the credentials or the address are wrong: the event
+ * waits and no attempt is counted. The same happens after many refused events in a row. Any other status, a timeout,
+ * or an incomplete response of any status is a failed attempt.
  *
- * <p>Close the dispatcher first, then the transport. What is in flight after the drain time, or comes after the close, is put off and loses no attempt.
+ * <p>Close the dispatcher first, then the transport. Events that are still in flight after the drain time, or arrive
+ * after close, are postponed and lose no attempt.
  */
 public final class HttpTransport implements AsyncEventListener, AutoCloseable {
 
@@ -56,7 +57,8 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
     private final Requests requests;
     private final Verdict verdict;
     private final ClientThreads threads;
-    private final AtomicReference<@Nullable HttpClient> client; // null once closed: it ends when nobody knows it
+    // null after close, so that the client can be garbage-collected
+    private final AtomicReference<@Nullable HttpClient> client;
     private final Set<Exchange> inFlight = ConcurrentHashMap.newKeySet();
 
     private HttpTransport(Builder settings, URI endpoint, String source) {
@@ -64,7 +66,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         maxInFlight = settings.maxInFlight;
         requestTimeLimit = settings.requestTimeLimit;
         drainTime = settings.drainTime;
-        where = endpoint.getScheme() + "://" + endpoint.getRawAuthority(); // path and query may hold a token
+        where = endpoint.getScheme() + "://" + endpoint.getRawAuthority(); // path and query may contain a token
         requests = new Requests(settings, endpoint, source);
         verdict = new Verdict(settings, where);
         threads = new ClientThreads(name);
@@ -72,7 +74,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
     }
 
     private static HttpClient newClient(Builder settings, ClientThreads threads) {
-        // HTTP/1.1, since with 2 what is beyond the receiver's number of streams fails instead of waiting.
+        // HTTP/1.1: with HTTP/2, requests beyond the stream limit of the receiver fail instead of waiting.
         HttpClient.Builder builder = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER)
@@ -87,7 +89,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         return builder.build();
     }
 
-    /** A transport with the given name, by which rules, limits and pauses know it as a listener. */
+    /** Builds a transport. The name is its listener name in rules, limits and pauses. */
     public static Builder named(String name) {
         return new Builder(name);
     }
@@ -105,7 +107,8 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
     @Override
     public CompletionStage<?> onEventAsync(EventEnvelope event) {
         Exchange exchange = new Exchange(event, verdict);
-        inFlight.add(exchange); // before the look at the client, so that a close sees it or it sees the close
+        // before the client is read: either close() sees the exchange or this code sees the close
+        inFlight.add(exchange);
         exchange.stage().whenComplete((delivered, failure) -> inFlight.remove(exchange));
         try {
             HttpClient open = client.get();
@@ -134,7 +137,10 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
                 RetryLaterException.SHORTEST_UNCOUNTED, "HTTP transport " + name + " to " + where + " is closed");
     }
 
-    /** Waits for what is in flight, up to the drain time; cancels the rest; ends its threads and connections. A second call returns at once. */
+    /**
+     * Waits for requests in flight, up to the drain time, cancels the others, and ends the threads and connections. A
+     * second call returns at once.
+     */
     @Override
     public void close() {
         HttpClient last = client.getAndSet(null);
@@ -153,17 +159,17 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
-            return; // how each ended, its dispatcher knows; what has not is cancelled
+            return; // the dispatcher gets each result; close cancels the remaining requests
         }
     }
 
-    /** Where it posts to, without path and query. */
+    /** Contains the endpoint without path and query. */
     @Override
     public String toString() {
         return "HttpTransport[" + name + ", " + where + ", " + inFlight.size() + " in flight]";
     }
 
-    /** Collects the settings of a transport; every setter refuses a wrong value. */
+    /** Builds a transport. Every setter refuses a wrong value. */
     public static final class Builder {
 
         private static final Duration LONGEST_LIMIT = Duration.ofMinutes(10);
@@ -207,7 +213,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             this.name = name;
         }
 
-        /** Where to post to: an absolute {@code http} or {@code https} URI. Required. */
+        /** Required: the endpoint, an absolute {@code http} or {@code https} URI. */
         public Builder endpoint(URI endpoint) {
             String scheme = String.valueOf(endpoint.getScheme()).toLowerCase(Locale.ROOT);
             if (!scheme.equals("http") && !scheme.equals("https") || endpoint.getHost() == null) {
@@ -215,13 +221,13 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             }
             if (endpoint.getRawUserInfo() != null || endpoint.getRawFragment() != null) {
                 throw new IllegalArgumentException(
-                        "endpoint must have neither user nor fragment. Give credentials as a header, Authorization");
+                        "endpoint must have neither user nor fragment. Set credentials with the header Authorization");
             }
             this.endpoint = endpoint;
             return this;
         }
 
-        /** What the events come from, the attribute {@code source} of CloudEvents, such as {@code /shop/orders}. Required. */
+        /** Required: the CloudEvents attribute {@code source}, such as {@code /shop/orders}. */
         public Builder source(URI source) {
             if (source.toString().isEmpty()) {
                 throw new IllegalArgumentException("source must not be empty");
@@ -230,7 +236,10 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             return this;
         }
 
-        /** Signs with this secret. May be called up to three times, to change a secret: receivers accept any signature that they can check. Default: nothing is signed. */
+        /**
+         * Signs requests with this secret. May be called up to three times, to replace a secret: receivers accept any
+         * signature that they can verify. Default: requests are not signed.
+         */
         public Builder signWith(WebhookSecret secret) {
             if (secrets.size() == MOST_SECRETS) {
                 throw new IllegalArgumentException("At most " + MOST_SECRETS + " secrets sign at a time");
@@ -239,34 +248,34 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             return this;
         }
 
-        /** Sends a further header with every event. Those that the transport or the client sets are refused. */
+        /** Adds a header to every request. Headers that the transport or the client sets are refused. */
         public Builder header(String headerName, String value) {
             String lower = headerName.toLowerCase(Locale.ROOT);
             if (!HEADER_NAME.matcher(headerName).matches()) {
-                throw new IllegalArgumentException("A header name must be a token of HTTP");
+                throw new IllegalArgumentException("A header name must be an HTTP token");
             }
             if (OURS.matcher(lower).matches()) {
                 throw new IllegalArgumentException("Header " + headerName + " is set by the transport");
             }
-            if (!isHeaderValue(value)) { // not shown: it may be a credential
+            if (!isHeaderValue(value)) { // the message does not contain the value, which may be a credential
                 throw new IllegalArgumentException("The value of header " + headerName
-                        + " must be printable ASCII, not empty, and must not start or end with a blank");
+                        + " must be printable ASCII, not empty, and must not start or end with a space");
             }
             try {
                 HttpRequest.newBuilder().header(headerName, value);
             } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException("Header " + headerName + " is set by the client of the JDK", e);
+                throw new IllegalArgumentException("Header " + headerName + " is set by the HTTP client of the JDK", e);
             }
             if (headers.putIfAbsent(lower, value) != null) {
-                throw new IllegalArgumentException("There is a header " + headerName + " already");
+                throw new IllegalArgumentException("Header " + headerName + " is already set");
             }
             return this;
         }
 
         /**
-         * Sends a header {@code Authorization} whose value is asked for with every event, such as {@code Bearer …},
-         * so that it can be renewed. The supplier must be quick and thread-safe.
-         * While it throws, or returns what is not printable ASCII, events wait as they do after a 401.
+         * Sends the header {@code Authorization}, such as {@code Bearer …}. The supplier is called for every event,
+         * so that the value can be renewed. It must be fast and thread-safe. While it throws, or returns a value that
+         * is not printable ASCII, events wait as they do after a 401.
          */
         public Builder authorization(Supplier<String> value) {
             this.authorization = Objects.requireNonNull(value, "value");
@@ -277,25 +286,28 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             return HEADER_VALUE.matcher(value).matches();
         }
 
-        /** How long to wait for a connection; default 5 seconds, and no longer than the limit of the request. */
+        /** The time limit for a connection; default 5 seconds, and not longer than the request time limit. */
         public Builder connectTimeLimit(Duration limit) {
             connectTimeLimit = Durations.positive("connectTimeLimit", limit, LONGEST_LIMIT);
             return this;
         }
 
-        /** How long a request may take altogether, the answer included; at most 10 minutes, default 30 seconds. Keep it below the dispatcher's {@code listenerTimeLimit}. */
+        /**
+         * The time limit for a request including its response; at most 10 minutes, default 30 seconds. Keep it below
+         * the {@code listenerTimeLimit} of the dispatcher.
+         */
         public Builder requestTimeLimit(Duration limit) {
             requestTimeLimit = Durations.positive("requestTimeLimit", limit, LONGEST_LIMIT);
             return this;
         }
 
-        /** A {@code Retry-After} beyond this counts as this; at most a day, default an hour. */
+        /** The maximum wait; a longer {@code Retry-After} is reduced to it. At most 1 day, default 1 hour. */
         public Builder longestRetryAfter(Duration longest) {
             longestRetryAfter = Durations.positive("longestRetryAfter", longest, LONGEST_WAIT);
             return this;
         }
 
-        /** How many requests, and connections, are open at a time for one dispatcher; 1 to 10,000, default 64. */
+        /** The maximum number of concurrent requests and connections per dispatcher, 1 to 10,000; default 64. */
         public Builder maxInFlight(int maxInFlight) {
             if (maxInFlight < 1 || maxInFlight > 10_000) {
                 throw new IllegalArgumentException("maxInFlight must be between 1 and 10000: " + maxInFlight);
@@ -304,7 +316,10 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             return this;
         }
 
-        /** An event with a larger payload is given up without a request; default {@value EventEnvelope#MAX_PAYLOAD_BYTES}, what an event can have. */
+        /**
+         * The maximum payload size. A larger event becomes DEAD without a request. Default {@value
+         * EventEnvelope#MAX_PAYLOAD_BYTES}, the maximum of an event.
+         */
         public Builder maxBodyBytes(int maxBodyBytes) {
             if (maxBodyBytes < 1) {
                 throw new IllegalArgumentException("maxBodyBytes must be positive: " + maxBodyBytes);
@@ -313,36 +328,36 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             return this;
         }
 
-        /** How long a close waits for what is in flight; at most 10 minutes, default 10 seconds. */
+        /** How long close waits for requests in flight; at most 10 minutes, default 10 seconds. */
         public Builder drainTime(Duration drainTime) {
             this.drainTime = Durations.notNegative("drainTime", drainTime, LONGEST_LIMIT);
             return this;
         }
 
         /**
-         * Opened when the endpoint cannot be reached, answers 429 or 503 with {@code Retry-After}, or takes no event:
-         * 401, 403, 404, a redirect, or 20 events given up in a row. Then none
-         * of this costs an attempt. It has an effect if the dispatcher's
-         * {@link outbox.dispatch.Protection} has it for this listener.
+         * A breaker that the transport opens when the endpoint cannot be reached, returns 429 or 503 with {@code
+         * Retry-After}, or accepts no event: 401, 403, 404, a redirect, or 20 refused events in a row. Then none of
+         * these failures consumes an attempt. It works only if the dispatcher's {@link outbox.dispatch.Protection}
+         * uses it for this listener.
          */
         public Builder breaker(CircuitBreaker breaker) {
             this.breaker = Objects.requireNonNull(breaker, "breaker");
             return this;
         }
 
-        /** Keys and trust for https; default: those of the JVM. */
+        /** The keys and trust for https; default: those of the JVM. */
         public Builder sslContext(SSLContext sslContext) {
             this.sslContext = Objects.requireNonNull(sslContext, "sslContext");
             return this;
         }
 
-        /** Default: that of the JVM. */
+        /** The proxy; default: that of the JVM. */
         public Builder proxy(ProxySelector proxy) {
             this.proxy = Objects.requireNonNull(proxy, "proxy");
             return this;
         }
 
-        /** For the time of signatures, and dates in {@code Retry-After}; default: this machine's. */
+        /** The clock for signature times and dates in {@code Retry-After}; default: the system clock. */
         public Builder clock(Clock clock) {
             this.clock = Objects.requireNonNull(clock, "clock");
             return this;
@@ -354,7 +369,7 @@ public final class HttpTransport implements AsyncEventListener, AutoCloseable {
             }
             if (authorization != null && headers.containsKey("authorization")) {
                 throw new IllegalArgumentException("HTTP transport " + name
-                        + " has a header Authorization and a supplier of it: take one of them out");
+                        + " has both a header Authorization and a supplier for it: remove one of them");
             }
             if (connectTimeLimit.compareTo(requestTimeLimit) > 0) {
                 throw new IllegalArgumentException("connectTimeLimit " + connectTimeLimit

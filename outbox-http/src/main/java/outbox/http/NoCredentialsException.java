@@ -2,7 +2,7 @@ package outbox.http;
 
 import org.jspecify.annotations.Nullable;
 
-/** There is no value for the header Authorization. The message does not show what was there instead. */
+/** There is no valid value for the header Authorization. The message does not contain the value. */
 final class NoCredentialsException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;

@@ -11,16 +11,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the endpoint refused lately, by which a fault of the endpoint or of its credentials is told from a fault of
- * one event: see ADR 57. Thread-safe.
+ * Records recent refusals of the endpoint, to decide whether the endpoint, its credentials, or one event is the
+ * cause: see ADR 57. Thread-safe.
  *
- * <p>An outage begins with an answer that says "not you" or "not here", and ends with the next delivery. An event
- * that is refused in the same way before and after a delivery of
- * another one is to blame itself.
+ * <p>An outage begins with a response that means "wrong credentials" or "wrong address", and ends with the next
+ * delivery. If an event is refused in the same way before and after the delivery of another event, the event itself
+ * is the cause.
  */
 final class RefusalRecord {
 
-    /** So many different events given up in a row, with no delivery between them, are an outage. */
+    /** This many different refused events in a row, without a delivery between them, count as an outage. */
     static final int MOST_GIVE_UPS = 20;
 
     /** The longest wait of an event during an outage. */
@@ -29,35 +29,45 @@ final class RefusalRecord {
     private static final Duration SHORTEST_WAIT = Duration.ofSeconds(1);
     private static final int MOST_REMEMBERED = 10_000; // events; the oldest is forgotten first
 
-    /** How an event waits, uncounted, and whether its refusal began the outage. */
+    /** The delay of an event, without a counted attempt, and whether its refusal started the outage. */
     record Wait(Duration delay, boolean isFirst) {}
 
+    /**
+     * The start of a request.
+     *
+     * @param step the position of the start in the order of requests and refusals
+     * @param deliveredBefore the start step of the latest request that was already delivered; 0 if there was none
+     */
+    record Begin(long step, long deliveredBefore) {}
+
     private final Clock clock;
-    private final Map<String, Long> refused = new LinkedHashMap<>(); // id to step; guarded by this, as all below
-    private final Set<String> givenUp = new LinkedHashSet<>(); // since the last delivery, at most MOST_GIVE_UPS
-    private long step; // counts requests and refusals, and so orders them
-    private long latestDelivery; // the step in which the latest request that was delivered began
+    // event id to step; guarded by this, like all fields below
+    private final Map<String, Long> refused = new LinkedHashMap<>();
+    // refused since the last delivery, at most MOST_GIVE_UPS
+    private final Set<String> givenUp = new LinkedHashSet<>();
+    private long step; // counts requests and refusals, which orders them
+    private long latestDelivery; // the start step of the latest delivered request
     private long outageStep;
-    private @Nullable Instant since; // when the outage began; null if there is none
+    private @Nullable Instant since; // the start of the outage; null if there is none
 
     RefusalRecord(Clock clock) {
         this.clock = clock;
     }
 
     /**
-     * The begin of a request, for {@link #delivered}: what was sent before a refusal says nothing about the time
-     * after it.
+     * Records the start of a request. Responses arrive in any order, so only requests that did not overlap prove
+     * something about each other.
      */
-    synchronized long begin() {
-        return ++step;
+    synchronized Begin begin() {
+        return new Begin(++step, latestDelivery);
     }
 
-    /** Notes a delivery, and returns whether it ended an outage. */
-    synchronized boolean delivered(String eventId, long begin) {
-        latestDelivery = Math.max(latestDelivery, begin);
+    /** Records a delivery. Returns whether it ended an outage. */
+    synchronized boolean delivered(String eventId, Begin begin) {
+        latestDelivery = Math.max(latestDelivery, begin.step());
         refused.remove(eventId);
         givenUp.clear();
-        if (since == null || begin < outageStep) {
+        if (since == null || begin.step() < outageStep) {
             return false;
         }
         since = null;
@@ -65,12 +75,12 @@ final class RefusalRecord {
     }
 
     /**
-     * Notes that the endpoint takes no event; null if it took another one since it refused this event before, so that
-     * the event is to blame.
+     * Records that the endpoint accepts no event. Returns null if the event itself is the cause: it was refused
+     * before, and another event was sent and delivered between the two requests.
      */
-    synchronized @Nullable Wait refused(String eventId) {
+    synchronized @Nullable Wait refused(String eventId, Begin begin) {
         Long before = refused.get(eventId);
-        if (before != null && before < latestDelivery) {
+        if (before != null && before < begin.deliveredBefore()) {
             return null;
         }
         refused.put(eventId, ++step);
@@ -80,7 +90,7 @@ final class RefusalRecord {
         return unsent();
     }
 
-    /** Notes that nothing can be sent at all. */
+    /** Records that no request can be sent. */
     synchronized Wait unsent() {
         Instant now = clock.instant();
         boolean isFirst = since == null;
@@ -91,7 +101,10 @@ final class RefusalRecord {
         return new Wait(bounded(Duration.between(since, now)), isFirst);
     }
 
-    /** Notes that the endpoint refused this event as wrong, and returns how many were in a row, this one included. */
+    /**
+     * Records that the endpoint refused this event as invalid. Returns the number of such events in a row, with this
+     * one.
+     */
     synchronized int givenUp(String eventId) {
         if (givenUp.size() < MOST_GIVE_UPS) {
             givenUp.add(eventId);
@@ -99,7 +112,7 @@ final class RefusalRecord {
         return givenUp.size();
     }
 
-    /** As long as the outage lasts already, so that waits grow with it. */
+    /** Returns the wait: the duration of the outage so far, within the limits. */
     private static Duration bounded(Duration outage) {
         if (outage.compareTo(SHORTEST_WAIT) < 0) {
             return SHORTEST_WAIT;

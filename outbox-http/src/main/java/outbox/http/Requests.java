@@ -12,10 +12,10 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
-/** Makes the request of an event: its headers as a CloudEvent, its key, its signatures, and the payload as it is. */
+/** Creates the request of an event: CloudEvents headers, idempotency key, signatures, and the unchanged payload. */
 final class Requests {
 
-    private final HttpRequest.Builder common; // only copied
+    private final HttpRequest.Builder common; // only copied, never sent
     private final String source;
     private final List<WebhookSecret> secrets;
     private final int maxBodyBytes;
@@ -32,13 +32,11 @@ final class Requests {
         clock = settings.clock;
     }
 
-    /**
-     * @throws NoCredentialsException if there is no value for the header Authorization; the message does not show it
-     */
+    /** @throws NoCredentialsException if there is no valid value for the header Authorization */
     HttpRequest of(EventEnvelope event) {
         if (event.payloadSize() > maxBodyBytes) {
             throw new GiveUpException("The payload of event " + CloudEventHeaders.encode(event.eventId()) + " has "
-                    + event.payloadSize() + " bytes; at most " + maxBodyBytes + " are sent");
+                    + event.payloadSize() + " bytes; the limit is " + maxBodyBytes);
         }
         byte[] body = event.payloadBytes();
         HttpRequest.Builder request = common.copy();
@@ -61,9 +59,11 @@ final class Requests {
         String value;
         try {
             value = authorization.get();
-        } catch (RuntimeException e) { // not its text, which may quote the value
+        } catch (RuntimeException e) { // without its message, which may quote the value
             throw new NoCredentialsException(
-                    "no value for the header Authorization, by " + e.getClass().getName(), e);
+                    "the supplier of the header Authorization threw "
+                            + e.getClass().getName(),
+                    e);
         }
         if (value == null || !HttpTransport.Builder.isHeaderValue(value)) {
             throw new NoCredentialsException("the value for the header Authorization is not printable ASCII", null);

@@ -15,29 +15,30 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Pattern;
 
-/** The header {@code Retry-After}: seconds, or one of the three dates of HTTP. */
+/** Parses the header {@code Retry-After}: seconds, or one of the three HTTP date formats. */
 final class RetryAfter {
 
     private static final Pattern SECONDS = Pattern.compile("[0-9]+");
-    private static final int MOST_DIGITS = 9; // more are longer than any bound
+    private static final int MOST_DIGITS = 9; // more digits exceed any limit
     private static final List<DateTimeFormatter> DATES = List.of(
             DateTimeFormatter.RFC_1123_DATE_TIME,
-            new DateTimeFormatterBuilder() // of RFC 850, with two digits of the year
+            new DateTimeFormatterBuilder() // RFC 850, with a two-digit year
                     .parseCaseInsensitive()
                     .appendPattern("EEEE, dd-MMM-")
                     .appendValueReduced(ChronoField.YEAR, 2, 2, 2000)
                     .appendPattern(" HH:mm:ss 'GMT'")
                     .toFormatter(Locale.ENGLISH)
                     .withZone(ZoneOffset.UTC),
-            DateTimeFormatter.ofPattern("EEE MMM ppd HH:mm:ss yyyy", Locale.ENGLISH) // of asctime
+            DateTimeFormatter.ofPattern("EEE MMM ppd HH:mm:ss yyyy", Locale.ENGLISH) // asctime
                     .withZone(ZoneOffset.UTC));
 
     private RetryAfter() {}
 
     /**
-     * How long to wait, null if the answer does not say, or not understandably. A date is counted from the answer's own, since clocks differ.
+     * Returns the wait, or null if the header is missing or invalid. A date is compared with the {@code Date} header
+     * of the response, because clocks differ.
      *
-     * @param now what a date is counted from if the answer has none
+     * @param now the time to compare with if the response has no {@code Date} header
      */
     static @Nullable Duration of(HttpHeaders headers, Instant now) {
         for (String value : headers.allValues("retry-after")) {

@@ -19,15 +19,18 @@ import java.time.Duration;
 import java.util.Set;
 import javax.net.ssl.SSLException;
 
-/** Says what an answer, or none, means for its event; null is delivered. Thread-safe. */
+/** Decides the result of an event from its response or failure; null means delivered. Thread-safe. */
 final class Verdict {
 
     private static final Logger LOG = SafeLogger.of(Verdict.class);
 
-    /** What repeating cannot mend: the request itself is wrong. */
+    /** A repetition cannot succeed, because the request itself is wrong. */
     private static final Set<Integer> WRONG_EVENT = Set.of(400, 409, 410, 413, 415, 422);
 
-    /** Every event would get this answer: the credentials or the address are wrong. So would one that is redirected. */
+    /**
+     * Every event would get this status, because the credentials or the address are wrong. Redirects are treated the
+     * same.
+     */
     private static final Set<Integer> WRONG_ENDPOINT = Set.of(401, 403, 404);
 
     private final String where;
@@ -48,13 +51,13 @@ final class Verdict {
         refusals = new RefusalRecord(settings.clock);
     }
 
-    /** The begin of a request, for its verdict. */
-    long begin() {
+    /** Records the start of a request. */
+    RefusalRecord.Begin begin() {
         return refusals.begin();
     }
 
     @Nullable
-    Throwable of(EventEnvelope event, HttpResponse<byte[]> answer, long begin) {
+    Throwable of(EventEnvelope event, HttpResponse<byte[]> answer, RefusalRecord.Begin begin) {
         int status = answer.statusCode();
         if (status >= 200 && status < 300) {
             if (refusals.delivered(event.eventId(), begin)) {
@@ -68,18 +71,19 @@ final class Verdict {
                     ? new GiveUpException(text)
                     : refused(
                             event,
+                            begin,
                             text,
                             "refused " + RefusalRecord.MOST_GIVE_UPS + " events in a row, the last with " + status,
                             new GiveUpException(text));
         }
         if (WRONG_ENDPOINT.contains(status) || status >= 300 && status < 400) {
-            return refused(event, text, "answered " + status, new HttpStatusException(status, text));
+            return refused(event, begin, text, "answered " + status, new HttpStatusException(status, text));
         }
         Duration wait = RetryAfter.of(answer.headers(), clock.instant());
         if (wait == null) {
             return new HttpStatusException(status, text);
         }
-        boolean busy = status == 429 || status == 503; // all the receiver says is: not now
+        boolean busy = status == 429 || status == 503; // the receiver is only overloaded
         if (busy) {
             open("answered " + status + " with Retry-After");
         }
@@ -88,16 +92,18 @@ final class Verdict {
     }
 
     /**
-     * The endpoint takes no event: this one waits, uncounted, and the breaker keeps the others away.
+     * Handles an endpoint that accepts no event: this event waits without a counted attempt, and the breaker stops
+     * the others.
      *
-     * @param otherwise the failure if it is the event's after all
+     * @param otherwise the failure to return if the event itself is the cause
      */
-    private Throwable refused(EventEnvelope event, String text, String why, Throwable otherwise) {
-        RefusalRecord.Wait wait = refusals.refused(event.eventId());
+    private Throwable refused(
+            EventEnvelope event, RefusalRecord.Begin begin, String text, String why, Throwable otherwise) {
+        RefusalRecord.Wait wait = refusals.refused(event.eventId(), begin);
         return wait == null ? otherwise : waiting(event, text, why, wait);
     }
 
-    /** No request could be made, since there was no value for the header Authorization. */
+    /** Handles an event without a request, because there was no value for the header Authorization. */
     Throwable withoutCredentials(EventEnvelope event, NoCredentialsException failure) {
         String why = "gets no event: " + failure.getMessage();
         return waiting(event, where + " " + why, why, refusals.unsent());
@@ -126,7 +132,10 @@ final class Verdict {
                 + (said.isEmpty() ? "" : ": " + said);
     }
 
-    /** The failure of an exchange without an answer, of the same kind as the client's, but saying where. */
+    /**
+     * Returns the failure of a request without a response: the type of the client's exception, with the endpoint in
+     * its message.
+     */
     Throwable of(EventEnvelope event, Throwable failure) {
         if (failure instanceof ConnectException) {
             open("cannot be reached");
@@ -142,7 +151,7 @@ final class Verdict {
         if (failure instanceof SSLException || !(failure instanceof IOException)) {
             return failure;
         }
-        // Without its cause: the client quotes what it cannot read, and that may be the payload.
+        // Without its cause: the message of the client may quote the payload.
         return new IOException("The connection to " + where + " broke off: "
                 + AnswerText.of(String.valueOf(failure.getMessage()), event.payloadJson()));
     }
@@ -151,7 +160,7 @@ final class Verdict {
         return new HttpTimeoutException(where + " did not answer within " + requestTimeLimit);
     }
 
-    /** Before the failure is reported, so that the breaker knows whose fault it is. */
+    /** Opens the breaker. Called before the failure is reported, so that the breaker keeps the reason. */
     private void open(String why) {
         if (breaker != null && breaker.state() != CircuitBreaker.State.OPEN) {
             breaker.open(where + " " + why);

@@ -6,7 +6,10 @@ import java.util.Base64;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** A secret that sender and receiver share, as Standard Webhooks has it: 24 to 64 random bytes. Immutable; it never shows itself. */
+/**
+ * A secret that sender and receiver share, as defined by Standard Webhooks: 24 to 64 random bytes. Immutable. {@code
+ * toString} does not contain it.
+ */
 public final class WebhookSecret {
 
     private static final String PREFIX = "whsec_";
@@ -24,7 +27,7 @@ public final class WebhookSecret {
         this.bytes = bytes;
     }
 
-    /** Reads the usual form, {@code whsec_} and Base64. */
+    /** Parses the usual format: {@code whsec_} followed by Base64. */
     public static WebhookSecret parse(String text) {
         if (!text.startsWith(PREFIX)) {
             throw new IllegalArgumentException("A webhook secret must start with " + PREFIX + ", followed by Base64");
@@ -35,17 +38,21 @@ public final class WebhookSecret {
             if (e.getMessage() != null && e.getMessage().startsWith("A webhook secret")) {
                 throw e;
             }
-            // without its cause, which quotes characters of the secret
+            // without its cause, whose message quotes characters of the secret
             throw new IllegalArgumentException("A webhook secret must be Base64 after " + PREFIX);
         }
     }
 
-    /** The array is copied. */
+    /** Creates a secret. The array is copied. */
     public static WebhookSecret of(byte[] bytes) {
         return new WebhookSecret(bytes.clone());
     }
 
-    /** The signature of a body that is sent at this time, in seconds since 1970. */
+    /**
+     * Returns the signature of a body.
+     *
+     * @param timestamp the time of sending, in seconds since 1970
+     */
     String sign(String id, long timestamp, byte[] body) {
         return "v1," + Base64.getEncoder().encodeToString(hmac(id, timestamp, body));
     }

@@ -10,14 +10,16 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * Tells a receiver whether a request comes from someone who has the secret, and was signed just now. Immutable and thread-safe; needs nothing of the transport.
+ * Verifies for a receiver that the sender of a request has the secret and signed it recently. Immutable and
+ * thread-safe; independent of the transport.
  *
- * <p>Only the id, the time and the body are signed, not the other headers. A genuine request can be a repetition: remember the ids of what was handled.
+ * <p>The signature covers the id, the time and the body, not the other headers. A genuine request can be a
+ * repetition: store the ids of handled requests.
  */
 public final class WebhookVerifier {
 
     private static final Pattern SECONDS = Pattern.compile("[0-9]{1,12}");
-    private static final int LONGEST_HEADER = 4096; // of a stranger
+    private static final int LONGEST_HEADER = 4096; // limits the work for an unauthenticated request
 
     private final List<WebhookSecret> secrets;
     private final Duration tolerance;
@@ -29,7 +31,7 @@ public final class WebhookVerifier {
         this.clock = clock;
     }
 
-    /** Accepts what is signed with any of these, up to 5 minutes old or early by this machine's clock. */
+    /** Accepts requests that are signed with any of these secrets, up to 5 minutes before or after the system time. */
     public static WebhookVerifier of(WebhookSecret... secrets) {
         if (secrets.length == 0) {
             throw new IllegalArgumentException("A verifier needs a secret");
@@ -37,7 +39,7 @@ public final class WebhookVerifier {
         return new WebhookVerifier(List.of(secrets), Duration.ofMinutes(5), Clock.systemUTC());
     }
 
-    /** With another limit of how far the time of a signature may be from now. */
+    /** Returns a verifier with another maximum difference between the signature time and now. */
     public WebhookVerifier within(Duration tolerance) {
         return new WebhookVerifier(secrets, Durations.positive("tolerance", tolerance, Duration.ofDays(1)), clock);
     }
@@ -47,12 +49,12 @@ public final class WebhookVerifier {
     }
 
     /**
-     * Whether one of the signatures fits. A header that is missing is null.
+     * Returns whether one of the signatures is valid. Pass null for a missing header.
      *
-     * @param id the header {@code webhook-id}, as it came
+     * @param id the header {@code webhook-id}, unchanged
      * @param timestamp the header {@code webhook-timestamp}
      * @param signature the header {@code webhook-signature}
-     * @param body the body as bytes, as it came: before anything parses it
+     * @param body the received bytes, before any parsing
      */
     public boolean isGenuine(@Nullable String id, @Nullable String timestamp, @Nullable String signature, byte[] body) {
         if (id == null || timestamp == null || signature == null) {

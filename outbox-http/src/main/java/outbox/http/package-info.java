@@ -1,4 +1,4 @@
-/** A transport that posts events to an HTTP endpoint as CloudEvents, and what a receiver needs to trust them. */
+/** A transport that posts events to an HTTP endpoint as CloudEvents, and a verifier for their receivers. */
 @NullMarked
 package outbox.http;
 

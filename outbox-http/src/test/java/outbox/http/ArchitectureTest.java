@@ -25,7 +25,6 @@ class ArchitectureTest {
                     "outbox",
                     "outbox.dispatch",
                     "outbox.http",
-                    "outbox.relay",
                     "outbox.spi");
 
     @ArchTest

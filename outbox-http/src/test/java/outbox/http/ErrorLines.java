@@ -7,11 +7,11 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** The lines that a class logs as errors, until the close. */
+/** Collects the lines that a class logs as errors, until close. */
 final class ErrorLines extends Handler implements AutoCloseable {
 
     private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final Logger logger; // kept, since a logger that nobody knows loses its handlers
+    private final Logger logger; // strong reference: a garbage-collected logger loses its handlers
 
     private ErrorLines(Logger logger) {
         this.logger = logger;
@@ -36,7 +36,7 @@ final class ErrorLines extends Handler implements AutoCloseable {
 
     @Override
     public void flush() {
-        // nothing is kept back
+        // nothing is buffered
     }
 
     @Override

@@ -81,7 +81,7 @@ class HttpTransportTest {
         return EventEnvelope.builder("OrderPlaced").payloadJson("{\"n\":1}").build();
     }
 
-    /** Null if it was delivered. */
+    /** Returns the failure, or null if the event was delivered. */
     private static @Nullable Throwable outcome(HttpTransport transport, EventEnvelope event) throws Exception {
         try {
             transport.onEventAsync(event).toCompletableFuture().get(20, TimeUnit.SECONDS);
@@ -96,7 +96,7 @@ class HttpTransportTest {
         return requireNonNull(outcome(transport(), event()), "it was delivered");
     }
 
-    // ---- what is sent ----
+    // ---- requests ----
 
     @Test
     void an_event_arrives_as_a_cloud_event_in_binary_mode() throws Exception {
@@ -278,7 +278,7 @@ class HttpTransportTest {
         assertThat(receiver.received).isEmpty();
     }
 
-    // ---- what an answer means ----
+    // ---- responses ----
 
     @ParameterizedTest
     @ValueSource(ints = {200, 201, 202, 204, 299})
@@ -399,7 +399,7 @@ class HttpTransportTest {
         receiver.reaction = Receiver.answer(422, "no");
         EventEnvelope same = event();
         for (int i = 0; i < 100; i++) {
-            assertThat(outcome(transport, same)).isInstanceOf(GiveUpException.class); // one event, again and again
+            assertThat(outcome(transport, same)).isInstanceOf(GiveUpException.class); // the same event repeatedly
         }
         for (int i = 2; i < 20; i++) {
             assertThat(outcome(transport, event())).isInstanceOf(GiveUpException.class);
@@ -449,14 +449,14 @@ class HttpTransportTest {
                 .build());
         assertThat(outcome(failing, event()))
                 .isInstanceOf(RetryLaterException.class)
-                .hasMessageContaining("no value for the header Authorization")
+                .hasMessageContaining("the supplier of the header Authorization threw")
                 .hasMessageNotContaining("t0k3n");
         assertThat(receiver.received).hasSize(2);
         assertThatThrownBy(() -> to(receiver.uri())
                         .header("Authorization", "a")
                         .authorization(token::get)
                         .build())
-                .hasMessageContaining("take one of them out");
+                .hasMessageContaining("remove one of them");
     }
 
     @ParameterizedTest
@@ -531,7 +531,7 @@ class HttpTransportTest {
                 .doesNotContain("4111");
     }
 
-    // ---- no answer, or a broken one ----
+    // ---- missing and incomplete responses ----
 
     @Test
     void a_server_that_is_down_is_a_failed_attempt_that_says_where() throws Exception {
@@ -559,7 +559,7 @@ class HttpTransportTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "", // cut before the answer
+                "", // cut before the response
                 "HTTP/1.1 200 O", // in its first line
                 "HTTP/1.1 200 OK\r\nContent-Len", // in its head
                 "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc", // in its body
@@ -593,7 +593,7 @@ class HttpTransportTest {
 
     @Test
     void a_server_that_does_not_answer_is_a_failed_attempt_at_the_limit() throws Exception {
-        receiver.reaction = exchange -> {}; // keeps it open
+        receiver.reaction = exchange -> {}; // keeps the request open
         HttpTransport transport = closing(to(receiver.uri())
                 .connectTimeLimit(Duration.ofMillis(300))
                 .requestTimeLimit(Duration.ofMillis(300))
@@ -639,7 +639,7 @@ class HttpTransportTest {
             RawServer.says("HTTP/1.1 " + status + " X\r\nConnection: close\r\n\r\n")
                     .with(client);
             byte[] much = "y".repeat(10_000).getBytes(StandardCharsets.US_ASCII);
-            for (int i = 0; i < 100_000; i++) { // a GB, unless somebody hangs up
+            for (int i = 0; i < 100_000; i++) { // 1 GB, unless the client closes the connection
                 client.write(much);
             }
         }));
@@ -662,7 +662,7 @@ class HttpTransportTest {
         BlockingQueue<HttpExchange> held = new LinkedBlockingQueue<>();
         receiver.reaction = held::add;
         HttpTransport transport = closing(to(receiver.uri()).maxInFlight(300).build());
-        outcomeOfHeld(transport, held); // everything is loaded and started
+        outcomeOfHeld(transport, held); // loads all classes and starts all threads
         int before = Thread.getAllStackTraces().size();
 
         List<CompletableFuture<?>> stages = new ArrayList<>();
@@ -764,7 +764,7 @@ class HttpTransportTest {
         transport.close();
 
         await().atMost(Duration.ofSeconds(30)).until(() -> {
-            System.gc(); // before Java 21 the client ends with it
+            System.gc(); // before Java 21 the client ends when it is garbage-collected
             return started.stream().noneMatch(Thread::isAlive);
         });
     }

@@ -14,7 +14,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** A server that says what the test wants after it has read the head and the body of a request, be it no HTTP. One thread per connection. */
+/**
+ * A server that reads the headers and the body of a request and then sends the given bytes, even if they are not
+ * HTTP. One thread per connection.
+ */
 final class RawServer implements AutoCloseable {
 
     interface Talk {

@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** An HTTP server on a loopback port that keeps what it got. Its one thread answers at once; what it leaves open can be answered later. */
+/**
+ * An HTTP server on a loopback port that records requests. Its single thread responds at once; a request that it
+ * leaves open can be completed later.
+ */
 final class Receiver implements AutoCloseable {
 
     @SuppressWarnings("ArrayRecordComponent") // nobody compares them

@@ -11,7 +11,7 @@ import java.time.ZoneOffset;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** With the example that the libraries of Standard Webhooks test themselves with. */
+/** Uses the test vector of the Standard Webhooks libraries. */
 class WebhookVerifierTest {
 
     private static final WebhookSecret SECRET = WebhookSecret.parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");

@@ -10,14 +10,15 @@ import outbox.payload.PayloadException;
 import java.util.Objects;
 
 /**
- * Payloads as JSON, by an object mapper of Jackson 2. A property that the type does not have is passed over unless the given mapper says otherwise: an older node must be able to read what a newer one
- * has added. Which class is made of a payload is the caller's word, never the payload's. Thread-safe.
+ * Converts payloads to and from JSON with an object mapper of Jackson 2. By default it ignores unknown properties, so
+ * that an older node can read events of a newer one; a given mapper may decide otherwise. The caller chooses the
+ * class of a payload, never the payload. Thread-safe.
  */
 public final class JacksonPayloadCodec implements PayloadCodec {
 
     private final ObjectMapper mapper;
 
-    /** With a mapper of its own. */
+    /** Creates a codec with a default mapper. */
     public JacksonPayloadCodec() {
         this(JsonMapper.builder()
                 .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
@@ -26,16 +27,18 @@ public final class JacksonPayloadCodec implements PayloadCodec {
     }
 
     /**
-     * With the application's mapper, which is not to be configured any more.
+     * Creates a codec with the application's mapper. Do not change its configuration afterwards.
      *
-     * @throws IllegalArgumentException if its default typing is on: then a payload could name the class that is made of it
+     * @throws IllegalArgumentException if default typing is enabled, because then a payload could choose the class to
+     *     create
      */
     public JacksonPayloadCodec(ObjectMapper mapper) {
         this.mapper = Objects.requireNonNull(mapper, "mapper");
         if (mapper.getDeserializationConfig().getDefaultTyper(mapper.constructType(Object.class)) != null) {
             throw new IllegalArgumentException(
-                    "The mapper has default typing on, so a payload could name any class to be made of it, and others may write into the table."
-                            + " Use a mapper without (deactivateDefaultTyping), and @JsonTypeInfo(use = NAME) where a payload has subtypes.");
+                    "The mapper has default typing on, so a payload could choose the class to create, and"
+                            + " other programs may write to the table. Use a mapper without (deactivateDefaultTyping),"
+                            + " and @JsonTypeInfo(use = NAME) where a payload has subtypes.");
         }
     }
 
@@ -62,7 +65,7 @@ public final class JacksonPayloadCodec implements PayloadCodec {
         return value;
     }
 
-    /** Jackson's own message, and the message of its causes, may quote the payload, which may be confidential. */
+    /** Creates the exception without the messages of Jackson, which may quote a confidential payload. */
     private static PayloadException failure(String what, JsonProcessingException e) {
         String where = e.getLocation() == null
                 ? ""

@@ -1,4 +1,4 @@
-/** Payloads by Jackson. */
+/** A payload codec for Jackson 2. */
 @NullMarked
 package outbox.jackson;
 

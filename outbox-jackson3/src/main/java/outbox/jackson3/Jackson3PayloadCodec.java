@@ -10,14 +10,15 @@ import tools.jackson.databind.json.JsonMapper;
 import java.util.Objects;
 
 /**
- * Payloads as JSON, by an object mapper of Jackson 3. A property that the type does not have is passed over unless the given mapper says otherwise: an older node must be able to read what a newer one
- * has added. Which class is made of a payload is the caller's word, never the payload's. Thread-safe.
+ * Converts payloads to and from JSON with an object mapper of Jackson 3. By default it ignores unknown properties, so
+ * that an older node can read events of a newer one; a given mapper may decide otherwise. The caller chooses the
+ * class of a payload, never the payload. Thread-safe.
  */
 public final class Jackson3PayloadCodec implements PayloadCodec {
 
     private final ObjectMapper mapper;
 
-    /** With a mapper of its own. */
+    /** Creates a codec with a default mapper. */
     public Jackson3PayloadCodec() {
         this(JsonMapper.builder()
                 .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
@@ -26,15 +27,17 @@ public final class Jackson3PayloadCodec implements PayloadCodec {
     }
 
     /**
-     * With the application's mapper.
+     * Creates a codec with the application's mapper.
      *
-     * @throws IllegalArgumentException if it has default typing: then the payload would say which class is made of it
+     * @throws IllegalArgumentException if the mapper has default typing, because then a payload could choose the
+     *     class to create
      */
     public Jackson3PayloadCodec(ObjectMapper mapper) {
         this.mapper = Objects.requireNonNull(mapper, "mapper");
         if (mapper.deserializationConfig().getDefaultTyper(mapper.constructType(Object.class)) != null) {
             throw new IllegalArgumentException(
-                    "The mapper has default typing, so a payload could choose the class that is made of it. Give a mapper without it.");
+                    "The mapper has default typing, so a payload could choose the class to create. Use a"
+                            + " mapper without it.");
         }
     }
 
@@ -61,7 +64,7 @@ public final class Jackson3PayloadCodec implements PayloadCodec {
         return value;
     }
 
-    /** Jackson's own message, and the message of its causes, may quote the payload, which may be confidential. */
+    /** Creates the exception without the messages of Jackson, which may quote a confidential payload. */
     private static PayloadException failure(String what, JacksonException e) {
         String where = e.getLocation() == null
                 ? ""

@@ -1,4 +1,4 @@
-/** Payloads by Jackson 3. */
+/** A payload codec for Jackson 3. */
 @NullMarked
 package outbox.jackson3;
 

@@ -10,226 +10,241 @@ import outbox.admin.EventQuery;
 import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
 import outbox.admin.TypeCount;
+import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.JdbcTable.RowMapper;
+import outbox.jdbc.LayoutFence.Piece;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.spi.Replay;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 
-/** The statements of an operator on the events of a table; the same for all databases. */
-final class AdminStatements {
+/** The statements for administration of the events of a table. They are the same for all databases. */
+abstract class AdminStatements {
 
     static final String SUMMARY_COLUMNS =
-            "event_id, event_type, aggregate_type, aggregate_id, tenant_id, status, attempts, available_at, created_at, done_at, locked_by, locked_at, ";
+            "event_id, event_type, aggregate_type, aggregate_id, tenant_id, status, attempts, available_at, created_at,"
+                    + " done_at, locked_by, locked_at, ";
 
-    private final AbstractJdbcEventStore store;
-    private final ReplayStatements replays;
-    private final AttemptStatements attempts;
+    private final TableEventStore store;
+    private final LayoutSql words;
+    private final EndedIds ended = new EndedIds();
 
-    AdminStatements(AbstractJdbcEventStore store, AttemptStatements attempts) {
+    AdminStatements(TableEventStore store) {
         this.store = store;
-        this.attempts = attempts;
-        this.replays = new ReplayStatements(store);
+        this.words = store.sql();
     }
 
-    List<TypeCount> countByType(Connection conn) {
+    /** Returns the expression for a FROM clause that presents the table under the names of the standard table. */
+    abstract String from();
+
+    /** Returns the columns of {@link #from}. */
+    abstract TableColumns shape(Connection conn) throws SQLException;
+
+    /**
+     * Returns the conditions of a filter on {@link #from}.
+     *
+     * @throws EventStoreException if the filter uses a column that the table does not have
+     */
+    abstract FilterSql filter(Connection conn, EventFilter filter) throws SQLException;
+
+    abstract Optional<EventDetails> find(Connection conn, String eventId) throws SQLException;
+
+    abstract int replay(Connection conn, List<String> eventIds, Replay how) throws SQLException;
+
+    /** Returns the condition that an event ended before the given time, for a purge. */
+    abstract Piece isEnded(Connection conn, EventStatus terminal, Instant doneBefore) throws SQLException;
+
+    List<TypeCount> countByType(Connection conn) throws SQLException {
+        return query(
+                conn,
+                "SELECT event_type, status, COUNT(*) AS events FROM " + from() + " GROUP BY event_type, status",
+                binder -> {},
+                row -> new TypeCount(row.getString("event_type"), row.getInt("status"), row.getLong("events")));
+    }
+
+    Optional<Instant> oldestPending(Connection conn) throws SQLException {
+        String sql = "SELECT MIN(" + words.column(LayoutColumn.CREATED_AT) + ") AS created_at FROM " + store.sqlName()
+                + " WHERE " + words.isPending();
+        TableColumns shape = shape(conn);
+        return query(conn, sql, binder -> {}, row -> Optional.ofNullable(shape.read(row, "created_at")))
+                .get(0);
+    }
+
+    Backlog backlog(Connection conn) throws SQLException {
+        TableColumns shape = shape(conn);
+        Instant now = store.now(conn);
+        // COUNT and MIN of a CASE, because some layouts keep dead events among those that are not delivered.
         String sql = """
-                SELECT event_type, status, COUNT(*) AS events
-                  FROM %s
-                 GROUP BY event_type, status
-                """.formatted(store.table());
-        return store.run(
-                "count events",
-                () -> store.query(
-                        conn,
-                        sql,
-                        binder -> {},
-                        row -> new TypeCount(
-                                row.getString("event_type"), row.getInt("status"), row.getLong("events"))));
+                SELECT COUNT(*) AS unpublished,
+                       COUNT(%1$s1 END) AS pending,
+                       %2$s AS locked,
+                       MIN(%1$s%3$s END) AS created_at,
+                       MIN(%1$s%4$s END) AS available_at
+                  FROM %5$s
+                 WHERE %6$s
+                """.formatted(
+                        "CASE WHEN " + words.isPending() + " THEN ",
+                        words.has(LayoutColumn.LOCKED_AT) ? "COUNT(" + words.column(LayoutColumn.LOCKED_AT) + ")" : "0",
+                        words.column(LayoutColumn.CREATED_AT),
+                        words.dueTime(),
+                        store.sqlName(),
+                        words.notDone());
+        return query(conn, sql, binder -> {}, row -> backlog(row, shape, now)).get(0);
     }
 
-    Optional<Instant> oldestPending(Connection conn) {
-        String sql = """
-                SELECT MIN(created_at) AS created_at
-                  FROM %s
-                 WHERE status IN (0, 2)
-                """.formatted(store.table());
-        return store.run("find the oldest pending event", () -> {
-            TableShape shape = store.shape(conn);
-            return store.query(conn, sql, binder -> {}, row -> Optional.ofNullable(shape.read(row, "created_at")))
-                    .get(0);
-        });
-    }
-
-    Backlog backlog(Connection conn) {
-        String sql = """
-                SELECT COUNT(*) AS pending,
-                       COUNT(locked_at) AS locked,
-                       MIN(created_at) AS created_at,
-                       MIN(available_at) AS available_at
-                  FROM %s
-                 WHERE status IN (0, 2)
-                """.formatted(store.table());
-        return store.run("read the backlog", () -> {
-            TableShape shape = store.shape(conn);
-            Instant now = store.now(conn);
-            return store.query(conn, sql, binder -> {}, row -> backlog(row, shape, now))
-                    .get(0);
-        });
-    }
-
-    static Backlog backlog(ResultSet row, TableShape shape, Instant now) throws SQLException {
+    private static Backlog backlog(ResultSet row, TableColumns shape, Instant now) throws SQLException {
         return Backlog.of(
                 now,
                 row.getLong("pending"),
                 row.getLong("locked"),
                 shape.read(row, "created_at"),
-                shape.read(row, "available_at"));
+                shape.read(row, "available_at"),
+                row.getLong("unpublished"));
     }
 
-    /** On PostgreSQL an index of the user's serves it: {@code ON outbox_event (done_at) WHERE status = 3}. */
-    long countDead(Connection conn) {
-        return store.run(
-                "count dead events", () -> TimedCount.of(conn, store.table().value(), "status = 3"));
-    }
-
-    Optional<EventDetails> find(Connection conn, String eventId) {
-        return store.run("read event " + eventId, () -> {
-            TableShape shape = store.shape(conn);
-            // Binds: event_id.
-            String sql = """
-                    SELECT %s, status, done_at, locked_by, locked_at, last_error
-                      FROM %s
-                     WHERE event_id = ?
-                    """.formatted(store.columns(shape, "", ContentSql.Reading.WHOLE), store.table());
-            List<Attempt> history = attempts.read(conn, eventId);
-            return store
-                    .query(
-                            conn,
-                            sql,
-                            binder -> binder.text(eventId),
-                            row -> details(row, shape, store.whole(row, shape), history))
-                    .stream()
-                    .findFirst();
-        });
-    }
-
-    List<EventSummary> find(Connection conn, EventQuery query) {
+    List<EventSummary> find(Connection conn, EventQuery query) throws SQLException {
         boolean oldestFirst = query.order() == Order.OLDEST_FIRST;
-        FilterSql where = new FilterSql(store, query.filter());
+        FilterSql where = filter(conn, query.filter());
         EventCursor after = query.after();
         if (after != null) {
             where.behind(after, oldestFirst);
         }
-        return store.run("search events", () -> {
-            refuseMissing(conn, query.filter());
-            TableShape shape = store.shape(conn);
-            // Binds: those of the conditions, page size.
-            String sql = """
-                    SELECT %1$s SUBSTRING(last_error, 1, %2$d) AS last_error%6$s
-                      FROM %3$s
-                     %4$s
-                     ORDER BY created_at %5$s, event_id %5$s
-                     LIMIT ?
-                    """.formatted(
-                            SUMMARY_COLUMNS,
-                            EventSummary.MAX_ERROR_LENGTH,
-                            store.table(),
-                            where.sql(),
-                            oldestFirst ? "ASC" : "DESC",
-                            EventRows.control(shape));
-            return store.query(
-                    conn,
-                    sql,
-                    binder -> {
-                        where.bind(binder);
-                        binder.number(query.pageSize());
-                    },
-                    row -> summary(row, shape));
-        });
+        TableColumns shape = shape(conn);
+        // Binds: those of the conditions, page size.
+        String sql = """
+                SELECT %1$s SUBSTRING(last_error, 1, %2$d) AS last_error%6$s
+                  FROM %3$s
+                 %4$s
+                 ORDER BY created_at %5$s, event_id %5$s
+                 LIMIT ?
+                """.formatted(
+                        SUMMARY_COLUMNS,
+                        EventSummary.MAX_ERROR_LENGTH,
+                        from(),
+                        where.sql(),
+                        oldestFirst ? "ASC" : "DESC",
+                        EventRows.control(shape));
+        return query(conn, sql, limited(where, query.pageSize()), row -> summary(row, shape));
     }
 
-    long count(Connection conn, EventFilter filter) {
-        FilterSql where = new FilterSql(store, filter);
-        return store.run("count events", () -> {
-            refuseMissing(conn, filter);
-            String sql = "SELECT COUNT(*) FROM %s %s".formatted(store.table(), where.sql());
-            return store.query(conn, sql, where::bind, row -> row.getLong(1)).get(0);
-        });
+    long count(Connection conn, EventFilter filter) throws SQLException {
+        FilterSql where = filter(conn, filter);
+        String sql = "SELECT COUNT(*) FROM " + from() + " " + where.sql();
+        return query(conn, sql, where::bind, row -> row.getLong(1)).get(0);
     }
 
-    /** Refuses a filter by a key where the table keeps none. */
-    private void refuseMissing(Connection conn, EventFilter filter) throws SQLException {
-        if (filter.dedupKey() != null && !store.shapeWith(conn, "dedup_key").has("dedup_key")) {
-            throw Capability.CONTROL.missingIn(store, "dedup_key", "its events have no keys");
-        }
+    List<String> findIds(Connection conn, EventFilter filter, int limit) throws SQLException {
+        FilterSql where = filter(conn, filter);
+        // Binds: those of the conditions, limit.
+        String sql =
+                "SELECT event_id FROM " + from() + " " + where.sql() + " ORDER BY " + oldestFirst(conn) + " LIMIT ?";
+        return query(conn, sql, limited(where, limit), row -> row.getString(1));
+    }
+
+    /** Returns the columns of {@link #from} that sort the oldest events first. */
+    String oldestFirst(Connection conn) throws SQLException {
+        return "created_at, event_id";
+    }
+
+    private static Binds limited(FilterSql where, int limit) {
+        return binder -> {
+            where.bind(binder);
+            binder.number(limit);
+        };
+    }
+
+    int discard(Connection conn, Collection<String> eventIds) throws SQLException {
+        Set<String> dead = lock(conn, eventIds, words.is(EventStatus.DEAD));
+        store.delete(conn, dead);
+        return dead.size();
     }
 
     /**
-     * The oldest first: by their numbers where they have any, so that what is changed in portions never leaves a dead event before one of its aggregate that is pending again, and
-     * would be parked behind it anew. One that was skipped has its number with a minus sign.
+     * Locks the rows and waits for rows that a claim has locked for a moment. To skip them would change fewer events
+     * than the caller asked for.
      */
-    List<String> findIds(Connection conn, EventFilter filter, int limit) {
-        FilterSql where = new FilterSql(store, filter);
-        return store.run("find events", () -> {
-            refuseMissing(conn, filter);
-            boolean numbered = store.shapeWith(conn, OrderStatements.COLUMN).has(OrderStatements.COLUMN);
-            // Binds: those of the conditions, limit.
-            String sql = """
-                    SELECT event_id
-                      FROM %s
-                     %s
-                     ORDER BY %s
-                     LIMIT ?
-                    """.formatted(store.table(), where.sql(), numbered ? "ABS(seq)" : "created_at, event_id");
-            return store.query(
-                    conn,
-                    sql,
-                    binder -> {
-                        where.bind(binder);
-                        binder.number(limit);
-                    },
-                    row -> row.getString(1));
-        });
+    final Set<String> lock(Connection conn, Collection<String> eventIds, String condition) throws SQLException {
+        return lock(conn, eventIds, new Piece(condition, binder -> {}), "");
     }
 
-    int replay(Connection conn, List<String> eventIds, Replay how) {
-        return store.run("replay " + eventIds.size() + " events", () -> replays.replay(conn, eventIds, how));
+    private Set<String> lock(Connection conn, Collection<String> eventIds, Piece condition, String how)
+            throws SQLException {
+        // also reads the columns of the table, which the index hint needs
+        Collection<String> ids = store.possible(conn, eventIds);
+        return store.queryIds(
+                conn,
+                "SELECT " + store.idColumn() + " FROM %1$s" + store.byPrimaryKey() + " WHERE %2$s AND "
+                        + condition.sql() + " FOR UPDATE" + how,
+                ids,
+                condition.binds());
     }
 
-    int discard(Connection conn, Collection<String> eventIds) {
-        return store.run("discard " + eventIds.size() + " events", () -> store.deleteDead(conn, eventIds));
-    }
-
-    int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
+    /** Skips rows that other transactions have locked. */
+    int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) throws SQLException {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
-        return store.run(
-                "purge " + terminal + " events", () -> store.deleteTerminal(conn, terminal, doneBefore, limit));
-    }
-
-    List<ClaimHolder> claimHolders(Connection conn) {
-        String sql = """
-                SELECT locked_by, COUNT(*) AS events, MIN(locked_at) AS oldest, MAX(locked_at) AS newest
-                  FROM %s
-                 WHERE status IN (0, 2)
-                   AND locked_at IS NOT NULL
-                 GROUP BY locked_by
-                """.formatted(store.table());
-        return store.run("read who holds claims", () -> {
-            TableShape shape = store.shape(conn);
-            return store.query(conn, sql, binder -> {}, row -> holder(row, shape));
+        Piece isEnded = isEnded(conn, terminal, doneBefore);
+        return ended.purge(terminal, limit, most -> findEnded(conn, terminal, isEnded, doneBefore, most), ids -> {
+            Set<String> locked = lock(conn, ids, isEnded, " SKIP LOCKED");
+            store.delete(conn, locked);
+            return locked.size();
         });
     }
 
-    static ClaimHolder holder(ResultSet row, TableShape shape) throws SQLException {
+    /** Returns the ids of up to {@code limit} events that ended before the given time. */
+    List<String> findEnded(Connection conn, EventStatus terminal, Piece isEnded, Instant doneBefore, int limit)
+            throws SQLException {
+        LayoutColumn end = words.endTime(terminal);
+        // without an index, ORDER BY would sort all rows
+        String oldestFirst = words.isIndexed(end) ? " ORDER BY " + words.column(end) : "";
+        // Binds: those of the condition, limit.
+        return store.queryAnew(
+                conn,
+                "SELECT " + store.idColumn() + " FROM " + store.sqlName() + " WHERE " + isEnded.sql() + oldestFirst
+                        + " LIMIT ?",
+                binder -> {
+                    isEnded.binds().to(binder);
+                    binder.number(limit);
+                },
+                row -> row.getString(1));
+    }
+
+    List<ClaimHolder> claimHolders(Connection conn) throws SQLException {
+        if (!words.has(LayoutColumn.LOCKED_AT)) {
+            return List.of(); // the leader keeps its claims in memory
+        }
+        boolean tokens = words.has(LayoutColumn.LOCKED_BY);
+        String token = tokens ? words.column(LayoutColumn.LOCKED_BY) : "NULL";
+        String sql = """
+                SELECT %1$s AS locked_by, COUNT(*) AS events, MIN(%2$s) AS oldest, MAX(%2$s) AS newest
+                  FROM %3$s
+                 WHERE %4$s
+                   AND %2$s IS NOT NULL
+                 %5$s
+                """.formatted(
+                        token,
+                        words.column(LayoutColumn.LOCKED_AT),
+                        store.sqlName(),
+                        words.isPending(),
+                        tokens ? "GROUP BY " + token : "");
+        TableColumns shape = shape(conn);
+        return query(conn, sql, binder -> {}, row -> holder(row, shape)).stream()
+                .filter(holder -> holder.events() > 0) // without tokens, all events are counted in one row
+                .toList();
+    }
+
+    private static ClaimHolder holder(ResultSet row, TableColumns shape) throws SQLException {
         return new ClaimHolder(
                 row.getString("locked_by"),
                 row.getLong("events"),
@@ -237,44 +252,59 @@ final class AdminStatements {
                 time(shape, row, "newest"));
     }
 
-    private static Instant time(TableShape shape, ResultSet row, String label) throws SQLException {
+    private static Instant time(TableColumns shape, ResultSet row, String label) throws SQLException {
         Instant time = shape.read(row, "locked_at", label);
         return time == null ? Instant.EPOCH : time;
     }
 
-    /** The tokens stay, with leases that ended long ago. */
-    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
-        FilterSql where = FilterSql.ofClaims(claimed);
-        // Binds: locked_at, event ids, those of the conditions.
-        return store.run(
-                "release claims of " + eventIds.size() + " events",
-                () -> store.updateIds(
-                        conn,
-                        "UPDATE %1$s SET locked_at = ? WHERE %2$s AND status + 0 IN (0, 2) AND " + where.conditions(),
-                        eventIds,
-                        binder -> binder.time("locked_at", LayoutFence.LONG_AGO),
-                        where::bind));
+    /** Keeps the tokens and sets a lease that ended long ago. */
+    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) throws SQLException {
+        String node = Objects.requireNonNull(claimed.claimedBy());
+        Instant before = Objects.requireNonNull(claimed.claimedBefore());
+        Piece over = store.fence().leaseOver();
+        // Binds: lease, event ids, node, pattern, latest lock.
+        return store.updateIds(
+                conn,
+                "UPDATE %%1$s SET %1$s WHERE %%2$s AND %2$s AND (%3$s = ? OR %3$s LIKE ? ESCAPE '!') AND %4$s < ?"
+                        .formatted(
+                                over.sql(),
+                                words.isPendingById(),
+                                words.column(LayoutColumn.LOCKED_BY),
+                                words.column(LayoutColumn.LOCKED_AT)),
+                store.possible(conn, eventIds),
+                over.binds(),
+                binder -> binder.text(node)
+                        .text(FilterSql.ofNode(node))
+                        .time(words.plain(LayoutColumn.LOCKED_AT), before));
     }
 
-    int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
-        // Binds: available_at, event ids, available_at.
-        return store.run(
-                "make " + eventIds.size() + " events due",
-                () -> store.updateIds(
-                        conn,
-                        "UPDATE %1$s SET available_at = ? WHERE %2$s AND status + 0 IN (0, 2) AND locked_by IS NULL"
-                                + " AND available_at > ?",
-                        eventIds,
-                        binder -> binder.time("available_at", now),
-                        binder -> binder.time("available_at", now)));
+    int makeDue(Connection conn, Collection<String> eventIds, Instant now) throws SQLException {
+        String due = words.column(LayoutColumn.AVAILABLE_AT);
+        String plain = words.plain(LayoutColumn.AVAILABLE_AT);
+        // Binds: due time, event ids, due time.
+        return store.updateIds(
+                conn,
+                "UPDATE %1$s SET " + due + " = ? WHERE %2$s AND " + words.isFreeById() + " AND " + due + " > ?",
+                store.possible(conn, eventIds),
+                binder -> binder.time(plain, now),
+                binder -> binder.time(plain, now));
     }
 
-    static EventDetails details(ResultSet row, TableShape shape, OutboxEvent event, List<Attempt> history)
+    final <T> List<T> query(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        try (PreparedStatement select = conn.prepareStatement(sql)) {
+            binds.to(new Binder(select, shape(conn)));
+            try (ResultSet rows = select.executeQuery()) {
+                return JdbcTable.all(rows, mapper);
+            }
+        }
+    }
+
+    static EventDetails details(ResultSet row, TableColumns shape, OutboxEvent event, List<Attempt> history)
             throws SQLException {
         return new EventDetails(summary(row, shape), event, row.getString("last_error"), history);
     }
 
-    static EventSummary summary(ResultSet row, TableShape shape) throws SQLException {
+    private static EventSummary summary(ResultSet row, TableColumns shape) throws SQLException {
         Instant availableAt = shape.read(row, "available_at");
         Instant createdAt = shape.read(row, "created_at");
         return new EventSummary(

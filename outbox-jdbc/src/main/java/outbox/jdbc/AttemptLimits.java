@@ -14,31 +14,32 @@ import java.util.OptionalInt;
 import javax.sql.DataSource;
 
 /**
- * With how many attempts an event is dead, as the database knows it: a row for each table that has no status, in
- * {@code outbox_attempt_limit} of the same schema. The first relay of a
- * table writes it; whoever comes with another limit is refused. Only on PostgreSQL, and only if that table is there:
- * {@link LayoutSchema#create} makes it. See ADR 56.
+ * The number of attempts after which an event is dead, stored in the database. Table {@code outbox_attempt_limit} in
+ * the same schema has a row for each table without a status column. The first relay of a table writes the row. A
+ * relay or command with a different limit is refused. Only on PostgreSQL, and only if that table exists:
+ * {@link LayoutSchema#create} creates it. See ADR 56.
  */
 public final class AttemptLimits {
 
     private static final Logger LOG = SafeLogger.of(AttemptLimits.class);
     private static final Duration INTERVAL = Duration.ofMinutes(1);
 
-    /** The table of limits and the name of our table in it, and what this user may do there. */
+    /** The table of limits, the name of our table in it, and the privileges of the current user. */
     private record Place(String table, String key, boolean mayRead, boolean mayWrite) {}
 
     private final LayoutEventStore store;
-    private volatile long nextLookNanos = System.nanoTime(); // claims write; looking twice does no harm
+    // Written by claiming threads without a lock. Two threads may both query the database, which does no harm.
+    private volatile long nextLookNanos = System.nanoTime();
     private volatile boolean warned;
 
     AttemptLimits(LayoutEventStore store) {
         this.store = store;
     }
 
-    /** The limit that the database has for this table; empty if it has none. Changes nothing. */
+    /** Returns the limit that the database has for this table, or empty if it has none. Changes nothing. */
     public static OptionalInt recorded(DataSource dataSource, TableLayout layout) {
         if (layout.statuses() != null) {
-            return OptionalInt.empty(); // it tells dead events by their status
+            return OptionalInt.empty(); // the status column identifies dead events
         }
         AttemptLimits limits = new AttemptLimits(LayoutEventStore.of(dataSource, layout));
         try (Connection connection = dataSource.getConnection()) {
@@ -50,9 +51,9 @@ public final class AttemptLimits {
     }
 
     /**
-     * Makes the layout's limit that of the table, for all nodes. Dead events stay dead and pending ones pending:
-     * their attempts are raised to the new limit, or lowered to one less, where
-     * the old limit is known. Stop the relays first; those that run are refused within a minute.
+     * Sets the limit of the table to that of the layout, for all nodes. Dead events stay dead and pending events
+     * stay pending: if the old limit is known, their attempts are raised to the new limit or lowered to one less
+     * than it. Stop the relays first. Relays that are still running are refused within a minute.
      *
      * @throws EventStoreException if there is no table of limits
      */
@@ -98,7 +99,7 @@ public final class AttemptLimits {
         write(conn, upsert, place.key(), limit);
     }
 
-    /** Keeps what is dead dead, and what is pending pending. */
+    /** Changes attempts so that dead events stay dead and pending events stay pending. */
     private void moveAttempts(Connection conn, int before, int limit) throws SQLException {
         if (before == limit) {
             return;
@@ -106,8 +107,8 @@ public final class AttemptLimits {
         String attempts = store.sql().column(LayoutColumn.ATTEMPTS);
         boolean isHigher = limit > before;
         String condition = isHigher
-                ? attempts + " >= " + before + " AND " + attempts + " < " + limit // dead until now
-                : attempts + " >= " + limit + " AND " + attempts + " < " + before; // pending until now
+                ? attempts + " >= " + before + " AND " + attempts + " < " + limit // dead under the old limit
+                : attempts + " >= " + limit + " AND " + attempts + " < " + before; // pending under the old limit
         String sql = "UPDATE " + store.sqlName() + " SET " + attempts + " = " + (isHigher ? limit : limit - 1)
                 + " WHERE " + store.sql().notDone() + " AND " + condition;
         try (PreparedStatement update = conn.prepareStatement(sql)) {
@@ -116,9 +117,9 @@ public final class AttemptLimits {
     }
 
     /**
-     * Writes the limit of this node if the table has none, and refuses a node whose limit is another. Asks the
-     * database once a minute, so that a node notices a change while it runs; a
-     * node that was refused asks each time.
+     * Writes the limit of this node if the table has none, and refuses a node that has a different limit. Queries
+     * the database once a minute, so that a running node notices a change. A node that was refused queries it on
+     * each call.
      *
      * @throws EventStoreException if the limits differ
      */
@@ -134,7 +135,7 @@ public final class AttemptLimits {
                             : ": grant SELECT and INSERT on " + place.table() + " to the user of this node");
         } else {
             if (read(conn, place, "").isEmpty() && place.mayWrite()) {
-                // Binds: table, limit. Another node may write at the same time: then its limit counts.
+                // Binds: table, limit. If another node writes at the same time, its limit applies.
                 String insert = "INSERT INTO " + place.table()
                         + " (table_name, max_attempts) VALUES (?, ?) ON CONFLICT (table_name) DO NOTHING";
                 write(conn, insert, place.key(), store.maxAttempts());
@@ -154,7 +155,7 @@ public final class AttemptLimits {
         }
     }
 
-    /** @throws EventStoreException if the database has another limit than this store */
+    /** @throws EventStoreException if the limit in the database differs from that of this store */
     void require(Connection conn) {
         requireSame(store.run("read the limit of attempts", () -> recorded(conn)));
     }
@@ -176,14 +177,14 @@ public final class AttemptLimits {
         return place == null || !place.mayRead() ? OptionalInt.empty() : read(conn, place, "");
     }
 
-    /** Whether such a table can have a limit in the database. */
+    /** Whether a table of this layout can have a limit in the database. */
     private boolean isKept() {
         return store.sql().isPostgres() && store.layout().statuses() == null;
     }
 
-    /** By the catalog, so that neither a missing table nor a missing privilege ends the transaction. */
+    /** Queries the catalog, so that neither a missing table nor a missing privilege aborts the transaction. */
     private @Nullable Place place(Connection conn) throws SQLException {
-        // Binds: our table.
+        // Binds: the outbox table.
         String sql = """
                 SELECT quote_ident(n.nspname) || '.' || l.relname,
                        c.relname,

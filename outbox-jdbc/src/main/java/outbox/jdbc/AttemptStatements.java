@@ -1,6 +1,5 @@
 package outbox.jdbc;
 
-import org.jspecify.annotations.Nullable;
 import outbox.admin.Attempt;
 import outbox.spi.ErrorText;
 import outbox.spi.SafeLogger;
@@ -17,82 +16,80 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * The history of attempts, in a table of its own that all outbox tables of a schema share. Outcomes are written in the same transaction, and must be written whatever is wrong with the
- * history: what the database refuses here is undone up to a savepoint, and the table is left alone for a minute. So is one that lacks columns.
+ * The history of attempts, in a side table that all outbox tables of a schema share. It is written in the
+ * transaction that writes the outcomes, and a problem with the history must not prevent the outcomes. If the
+ * database refuses a statement here, it is rolled back to a savepoint, and the side table is not used for a minute.
+ * The same applies to a side table that lacks columns.
  */
 final class AttemptStatements {
 
-    private static final List<String> COLUMNS =
-            List.of("attempt_id", "outbox_table", "event_id", "attempt", "started_at", "node", "duration_ms", "error");
+    static final String TABLE = "outbox_attempt";
 
+    private static final String COLUMNS = "outbox_table, event_id, attempt, started_at, node, duration_ms, error";
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58");
     private static final Logger LOG = SafeLogger.of(AttemptStatements.class);
 
     private final AbstractJdbcEventStore store;
-    private final TableName table;
-    private volatile @Nullable TableShape shape; // read when the table is there; reading it twice does no harm
-    private volatile long nextLookNanos = System.nanoTime(); // while there is none
+    private final SideTable table;
+    private volatile boolean present; // whether the table was found; any thread reads and writes it
+    // Time of the next check while the table is missing. Any thread reads and writes it; two checks at the same time
+    // do no harm.
+    private volatile long nextLookNanos = System.nanoTime();
 
     AttemptStatements(AbstractJdbcEventStore store) {
         this.store = store;
-        this.table = table(store);
+        this.table = new SideTable(
+                store,
+                TABLE,
+                Capability.ATTEMPTS,
+                "there is no history of events",
+                List.of(("attempt_id, " + COLUMNS).split(", ")));
     }
 
-    /** The table of attempts beside the table of the store. */
-    static TableName table(AbstractJdbcEventStore store) {
-        return store.table().sibling("outbox_attempt");
-    }
-
-    /** Looks for the table at most once a minute while there is none: outcomes are written many times a second. */
+    /**
+     * Whether the table exists. While it is missing, checks at most once a minute, because outcomes are written many
+     * times per second.
+     */
     boolean exist(Connection conn) {
-        if (shape != null) {
+        if (present) {
             return true;
         }
         if (System.nanoTime() - nextLookNanos < 0) {
             return false;
         }
         nextLookNanos = System.nanoTime() + LOOK_AGAIN.toNanos();
-        return look(conn) != null;
+        return look(conn);
     }
 
-    private @Nullable TableShape look(Connection conn) {
-        TableShape known = shape;
-        if (known == null) {
-            known = store.run("look for table " + table + " beside", () -> {
-                boolean there = store.hasTable(conn, table);
-                return there ? TableShape.readAny(conn, table) : TableShape.NONE;
-            });
-            if (!known.missing(COLUMNS).isEmpty()) {
-                return null;
-            }
-            shape = known;
-        }
-        return known;
+    private boolean look(Connection conn) {
+        present = store.run("check whether table " + table.name() + " exists", () -> table.look(conn) != null);
+        return present;
     }
 
-    /** A step that uses the table. */
-    private interface Use<T> {
-        T on(TableShape columns) throws SQLException;
-    }
-
-    /** Somebody may have dropped or changed the table meanwhile: then it is looked at again. */
-    private <T> T use(Connection conn, String what, T without, Use<T> use) {
-        TableShape columns = look(conn);
-        return columns == null
+    /**
+     * Runs a statement on the table. After an error, the table is checked again, because it may have been dropped
+     * or changed.
+     */
+    private <T> T use(Connection conn, String what, T without, JdbcTable.Step<T> use) {
+        return !look(conn)
                 ? without
                 : store.run(what, () -> {
                     try {
-                        return use.on(columns);
+                        return use.run();
                     } catch (SQLException e) {
-                        shape = null;
+                        forget();
                         throw e;
                     }
                 });
+    }
+
+    private void forget() {
+        table.forget();
+        present = false;
     }
 
     List<Attempt> read(Connection conn, String eventId) {
@@ -103,19 +100,19 @@ final class AttemptStatements {
                  WHERE event_id = ?
                    AND outbox_table = ?
                  ORDER BY attempt_id
-                """.formatted(table);
+                """.formatted(table.name());
         return use(
                 conn,
                 "read the attempts of event " + eventId,
                 List.of(),
-                columns -> store.query(
+                () -> table.query(
                         conn,
                         sql,
-                        binder -> binder.text(eventId).text(owner()),
-                        row -> attempt(eventId, row, columns)));
+                        binder -> binder.text(eventId).text(table.owner()),
+                        (row, columns) -> attempt(eventId, row, columns)));
     }
 
-    private static Attempt attempt(String eventId, ResultSet row, TableShape columns) throws SQLException {
+    private static Attempt attempt(String eventId, ResultSet row, TableColumns columns) throws SQLException {
         Instant startedAt = columns.read(row, "started_at");
         return new Attempt(
                 eventId,
@@ -131,13 +128,16 @@ final class AttemptStatements {
                 conn,
                 "write " + attempts.size() + " attempts",
                 false,
-                columns -> unlessRefused(conn, () -> {
-                    insert(conn, attempts, columns);
+                () -> unlessRefused(conn, () -> {
+                    insert(conn, attempts);
                     return trim(conn, attempts.stream().map(Attempt::eventId).collect(Collectors.toSet()), keep);
                 }));
     }
 
-    /** What may pass by itself, such as a deadlock, ends the transaction, and is tried again with it. */
+    /**
+     * Runs a step and returns false if the database refused it. A temporary error, such as a deadlock, aborts the
+     * transaction; the caller then repeats the whole transaction.
+     */
     private boolean unlessRefused(Connection conn, JdbcTable.Step<Integer> step) throws SQLException {
         Savepoint before = conn.setSavepoint();
         try {
@@ -149,27 +149,25 @@ final class AttemptStatements {
                 throw e;
             }
             conn.rollback(before);
-            shape = null;
+            forget();
             nextLookNanos = System.nanoTime() + LOOK_AGAIN.toNanos();
             LOG.log(
                     Level.WARNING,
-                    "Table " + table + " cannot be used; outcomes are written without a history for a minute",
+                    "Table " + table.name() + " cannot be used; outcomes are written without a history for a minute",
                     e);
             return false;
         }
     }
 
-    private void insert(Connection conn, List<Attempt> attempts, TableShape columns) throws SQLException {
+    private void insert(Connection conn, List<Attempt> attempts) throws SQLException {
+        TableColumns columns = table.shape(conn);
         // Binds: the columns in their order.
-        String sql = """
-                INSERT INTO %s (outbox_table, event_id, attempt, started_at, node, duration_ms, error)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                """.formatted(table);
+        String sql = "INSERT INTO %s (%s) VALUES (?, ?, ?, ?, ?, ?, ?)".formatted(table.name(), COLUMNS);
         try (PreparedStatement insert = conn.prepareStatement(sql)) {
             for (Attempt attempt : attempts) {
                 String error = attempt.error();
                 new Binder(insert, columns)
-                        .text(owner())
+                        .text(table.owner())
                         .text(attempt.eventId())
                         .number(attempt.number())
                         .time("started_at", attempt.startedAt())
@@ -182,10 +180,13 @@ final class AttemptStatements {
         }
     }
 
-    /** A row of the history. */
+    /** The key of a row in the history. */
     private record Kept(String eventId, long attemptId) {}
 
-    /** Reads which are too many and deletes those by their key: a DELETE with a condition on its own table is refused by MySQL, or reads all of it. */
+    /**
+     * Deletes the oldest rows of each event beyond {@code keep}. Reads them first and deletes them by key: MySQL
+     * refuses a DELETE whose condition queries the same table, or reads the whole table for it.
+     */
     private int trim(Connection conn, Collection<String> eventIds, int keep) throws SQLException {
         List<Long> tooMany = new ArrayList<>();
         for (List<String> some : store.portions(eventIds)) {
@@ -196,13 +197,13 @@ final class AttemptStatements {
                      WHERE %s
                        AND outbox_table = ?
                      ORDER BY attempt_id DESC
-                    """.formatted(table, store.idCondition(some.size()));
+                    """.formatted(table.name(), store.idCondition(some.size()));
             List<Kept> newestFirst = store.queryAnew(
                     conn,
                     sql,
                     binder -> {
                         store.bindIds(binder, some);
-                        binder.text(owner());
+                        binder.text(table.owner());
                     },
                     row -> new Kept(row.getString("event_id"), row.getLong("attempt_id")));
             newestFirst.stream()
@@ -218,7 +219,7 @@ final class AttemptStatements {
                 conn,
                 "forget the attempts of " + eventIds.size() + " events",
                 false,
-                columns -> unlessRefused(conn, () -> trim(conn, eventIds, 0)));
+                () -> unlessRefused(conn, () -> trim(conn, eventIds, 0)));
     }
 
     int purge(Connection conn, Instant before, int limit) {
@@ -231,29 +232,28 @@ final class AttemptStatements {
                    AND NOT EXISTS (SELECT 1 FROM %s e WHERE e.event_id = a.event_id)
                  ORDER BY a.attempt_id
                  LIMIT ?
-                """.formatted(table, store.table());
-        return use(conn, "purge attempts", 0, columns -> {
-            List<Long> orphans = new ArrayList<>();
-            try (PreparedStatement select = conn.prepareStatement(sql)) {
-                new Binder(select, columns)
-                        .text(owner())
-                        .time("started_at", before)
-                        .number(limit);
-                try (ResultSet rows = select.executeQuery()) {
-                    while (rows.next()) {
-                        orphans.add(rows.getLong(1));
-                    }
-                }
-            }
-            return delete(conn, orphans);
-        });
+                """.formatted(table.name(), store.table());
+        return use(
+                conn,
+                "purge attempts",
+                0,
+                () -> delete(
+                        conn,
+                        table.query(
+                                conn,
+                                sql,
+                                binder -> binder.text(table.owner())
+                                        .time("started_at", before)
+                                        .number(limit),
+                                (row, columns) -> row.getLong(1))));
     }
 
     private int delete(Connection conn, List<Long> attemptIds) throws SQLException {
         if (attemptIds.isEmpty()) {
             return 0;
         }
-        try (PreparedStatement delete = conn.prepareStatement("DELETE FROM " + table + " WHERE attempt_id = ?")) {
+        try (PreparedStatement delete =
+                conn.prepareStatement("DELETE FROM " + table.name() + " WHERE attempt_id = ?")) {
             for (long attemptId : attemptIds) {
                 delete.setLong(1, attemptId);
                 delete.addBatch();
@@ -261,10 +261,5 @@ final class AttemptStatements {
             delete.executeBatch();
         }
         return attemptIds.size();
-    }
-
-    /** In one case everywhere, as databases do not tell names of tables apart by theirs. */
-    private String owner() {
-        return store.table().simpleName().toLowerCase(Locale.ROOT);
     }
 }

@@ -8,14 +8,14 @@ import java.sql.Types;
 import java.time.Instant;
 import java.util.Collection;
 
-/** Binds the parameters of a statement one after the other, so that no index is written by hand. */
+/** Binds the parameters of a statement in order, so that the code contains no parameter indexes. */
 final class Binder {
 
     private final PreparedStatement statement;
-    private final TableShape shape;
+    private final TableColumns shape;
     private int index;
 
-    Binder(PreparedStatement statement, TableShape shape) {
+    Binder(PreparedStatement statement, TableColumns shape) {
         this.statement = statement;
         this.shape = shape;
     }
@@ -57,19 +57,19 @@ final class Binder {
         return this;
     }
 
-    /** Binds a time as the type of the column that it is compared with or written to. */
+    /** Binds a time with the type of the column that it is compared with or written to. */
     Binder time(String column, @Nullable Instant value) throws SQLException {
         shape.bind(statement, ++index, column, value);
         return this;
     }
 
-    /** Binds a time as seconds since 1970, exact to the microsecond if it is not too far from there. */
+    /** Binds a time as seconds since 1970. It is exact to the microsecond for times near 1970. */
     Binder seconds(Instant value) throws SQLException {
         statement.setDouble(++index, value.getEpochSecond() + value.getNano() / 1e9);
         return this;
     }
 
-    /** Binds an array of texts as one parameter. */
+    /** Binds an array of strings as one parameter. */
     Binder array(Collection<String> values) throws SQLException {
         return array("varchar", values);
     }

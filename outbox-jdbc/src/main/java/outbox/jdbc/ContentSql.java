@@ -8,16 +8,20 @@ import java.sql.SQLException;
 import java.util.List;
 
 /**
- * SQL that keeps large values in the table: a claim reads what is small, and what is larger than an event may be is not
- * read at all, however large it is. The size of a value is known without reading it, except for JSON.
+ * SQL that limits how much of a large value is read. A claim reads only small values. A value that exceeds the
+ * maximum size of an event is never read. The database returns the size of a value without reading it, except
+ * for JSON.
  */
 final class ContentSql {
 
     /** How much of an event a statement reads. */
     enum Reading {
-        /** Values of up to 16 KiB; {@link #INCOMPLETE} tells whether there are larger ones. */
+        /** Values of up to 16 KiB; {@link #INCOMPLETE} says whether larger ones exist. */
         SMALL,
-        /** What an event may have; {@link #PAYLOAD_SIZE} and {@link #OTHER_SIZE} tell how much there is. */
+        /**
+         * Values up to the maximum size of an event; {@link #PAYLOAD_SIZE} and {@link #OTHER_SIZE} return the
+         * real sizes.
+         */
         WHOLE
     }
 
@@ -26,32 +30,35 @@ final class ContentSql {
     static final String OTHER_SIZE = "outbox_other_size";
 
     private static final long SMALL_BYTES = 16_384;
-    private static final long OTHER_BYTES = 524_288; // headers have 64 KiB at most; in JSON, a byte may take six
+    private static final long OTHER_BYTES = 524_288; // headers have at most 64 KiB; JSON may need six bytes per byte
 
-    /** Words in the names of types without a bound that matters; the names differ between drivers. */
+    /** Parts of the names of types that can hold large values. The names differ between drivers. */
     private static final List<String> UNBOUNDED = List.of("text", "lob", "large object", "json", "bytea", "long");
 
     /**
      * A column as a statement names it.
      *
-     * @param plain its name in the shape of the table
-     * @param sql how the statement names it, with an alias of the table or in quotes
-     * @param alias how the result names it
-     * @param payload whether it has a payload
+     * @param plain its name in the columns of the table
+     * @param sql its name in the statement, with an alias of the table or in quotes
+     * @param alias its name in the result
+     * @param payload whether it contains a payload
      */
     record Column(String plain, String sql, String alias, boolean payload) {}
 
-    private final AbstractJdbcEventStore dialect;
+    private final Dialect dialect;
     private final String payload;
 
-    /** @param payload the column that has a payload in every row */
-    ContentSql(AbstractJdbcEventStore dialect, String payload) {
+    /** @param payload the column that contains a payload in every row */
+    ContentSql(Dialect dialect, String payload) {
         this.dialect = dialect;
         this.payload = payload;
     }
 
-    /** The columns for a SELECT, and what {@link Reading} says, separated by commas. */
-    String columns(TableShape shape, List<Column> columns, Reading reading) {
+    /**
+     * Returns the columns for a SELECT, separated by commas, with the additional columns that
+     * {@link Reading} describes.
+     */
+    String columns(TableColumns shape, List<Column> columns, Reading reading) {
         StringBuilder select = new StringBuilder();
         for (Column column : columns) {
             select.append(isUnbounded(shape, column) ? guarded(shape, column, reading) : column.sql())
@@ -60,20 +67,23 @@ final class ContentSql {
         return select + (reading == Reading.SMALL ? incomplete(shape, columns) : sizes(shape, columns));
     }
 
-    /** The two sizes of an event in bytes. */
-    String sizes(TableShape shape, List<Column> columns) {
+    /** Returns SQL for the two sizes of an event in bytes. */
+    String sizes(TableColumns shape, List<Column> columns) {
         return sum(shape, columns, true) + " AS " + PAYLOAD_SIZE + ", " + sum(shape, columns, false) + " AS "
                 + OTHER_SIZE;
     }
 
-    private String guarded(TableShape shape, Column column, Reading reading) {
+    private String guarded(TableColumns shape, Column column, Reading reading) {
         long most = reading == Reading.SMALL ? SMALL_BYTES : column.payload() ? payloadBytes(shape) : OTHER_BYTES;
         return "CASE WHEN " + size(shape, column) + " <= " + most + " THEN " + column.sql() + " END AS "
                 + column.alias();
     }
 
-    /** A payload that was not read is null, which no payload is; so its size is not asked for twice. */
-    private String incomplete(TableShape shape, List<Column> columns) {
+    /**
+     * Returns SQL that says whether values were left out. A payload that was not read is null, and a stored payload
+     * is never null, so the statement does not compute the size of a payload twice.
+     */
+    private String incomplete(TableColumns shape, List<Column> columns) {
         List<Column> others = columns.stream()
                 .filter(column -> isUnbounded(shape, column) && !column.plain().equals(payload))
                 .toList();
@@ -89,7 +99,7 @@ final class ContentSql {
                 + ") AS " + INCOMPLETE;
     }
 
-    private String sum(TableShape shape, List<Column> columns, boolean payload) {
+    private String sum(TableColumns shape, List<Column> columns, boolean payload) {
         List<String> sizes = columns.stream()
                 .filter(column -> column.payload() == payload && isUnbounded(shape, column))
                 .map(column -> "COALESCE(" + size(shape, column) + ", 0)")
@@ -97,28 +107,31 @@ final class ContentSql {
         return sizes.isEmpty() ? "0" : String.join(" + ", sizes);
     }
 
-    private String size(TableShape shape, Column column) {
+    private String size(TableColumns shape, Column column) {
         return dialect.byteSize(column.sql(), shape.typeOf(column.plain()));
     }
 
-    private static boolean isUnbounded(TableShape shape, Column column) {
+    private static boolean isUnbounded(TableColumns shape, Column column) {
         String type = shape.typeOf(column.plain());
         return UNBOUNDED.stream().anyMatch(type::contains);
     }
 
-    /** A database writes JSON with more white space than the application did. */
-    private long payloadBytes(TableShape shape) {
+    /** Returns the maximum size of a payload in this table. A database may add white space to JSON. */
+    private long payloadBytes(TableColumns shape) {
         return (shape.typeOf(payload).contains("json") ? 2L : 1L) * EventEnvelope.MAX_PAYLOAD_BYTES;
     }
 
-    /** How many bytes {@link Reading#WHOLE} reads of the event of a row with both sizes: none if it is too large. */
-    long readBytes(ResultSet row, TableShape shape) throws SQLException {
+    /**
+     * Returns how many bytes {@link Reading#WHOLE} reads of the event in a row with both sizes; 0 if the event is
+     * too large.
+     */
+    long readBytes(ResultSet row, TableColumns shape) throws SQLException {
         return fault(row, shape) == null ? row.getLong(PAYLOAD_SIZE) + row.getLong(OTHER_SIZE) : 0;
     }
 
-    /** Why the event of a row with both sizes cannot be delivered; null if it can. */
+    /** Returns why the event in a row with both sizes cannot be delivered, or null if it can. */
     @Nullable
-    String fault(ResultSet row, TableShape shape) throws SQLException {
+    String fault(ResultSet row, TableColumns shape) throws SQLException {
         long bytes = row.getLong(PAYLOAD_SIZE);
         if (bytes > payloadBytes(shape)) {
             return "The payload has " + bytes + " bytes; at most " + payloadBytes(shape)

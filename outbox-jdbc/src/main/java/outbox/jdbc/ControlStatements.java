@@ -15,13 +15,15 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
-/** The statements of delivery control; those of keys are in {@link KeyStatements}. */
+/** The statements of delivery control. Those for keys are in {@link KeyStatements}. */
 final class ControlStatements {
 
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
+    private static final List<String> COLUMNS = List.of("dedup_ms", "priority", "expires_at"); // one per capability
 
     private final AbstractJdbcEventStore store;
-    private volatile long nextLookNanos = System.nanoTime(); // while the table has no deadlines
+    // Time of the next check while the table lacks one of these columns. Any thread reads and writes it.
+    private volatile long nextLookNanos = System.nanoTime();
 
     ControlStatements(AbstractJdbcEventStore store) {
         this.store = store;
@@ -29,27 +31,33 @@ final class ControlStatements {
 
     // ---- writing ----
 
-    /** Whether the event is inserted into the table of events that use delivery control, where there is one. */
-    static boolean isControlled(EventEnvelope event) {
-        return event.priority() != 0 || event.expiresAt() != null;
+    /** Returns the columns that the event needs in addition to those of a plain outbox. */
+    static List<String> columnsOf(EventEnvelope event) {
+        List<String> columns = new ArrayList<>(COLUMNS.size());
+        if (event.dedupKey() != null) {
+            columns.add("dedup_ms");
+        }
+        if (event.priority() != 0) {
+            columns.add("priority");
+        }
+        if (event.expiresAt() != null) {
+            columns.add("expires_at");
+        }
+        return columns;
     }
 
-    /** Refuses an event that needs a column or a table which is not there. */
-    void refuseMissing(Connection conn, TableShape shape, EventEnvelope event) throws SQLException {
+    /** Refuses an event that needs a column or table that does not exist. */
+    void refuseMissing(Connection conn, TableColumns shape, EventEnvelope event) throws SQLException {
         if (event.dedupKey() != null) {
             store.keys().require(conn, shape, "the dedupKey of event " + event.eventId() + " cannot be kept");
         }
-        if (event.priority() != 0) {
-            require(shape, "priority", "the priority of event " + event.eventId() + " cannot be kept");
+        if (event.priority() != 0 && !shape.has("priority")) {
+            throw Capability.PRIORITY.missingIn(
+                    store, "priority", "the priority of event " + event.eventId() + " cannot be kept");
         }
-        if (event.expiresAt() != null) {
-            require(shape, "expires_at", "the deadline of event " + event.eventId() + " cannot be kept");
-        }
-    }
-
-    private void require(TableShape shape, String column, String consequence) {
-        if (!shape.has(column)) {
-            throw Capability.CONTROL.missingIn(store, column, consequence);
+        if (event.expiresAt() != null && !shape.has("expires_at")) {
+            throw Capability.DEADLINES.missingIn(
+                    store, "expires_at", "the deadline of event " + event.eventId() + " cannot be kept");
         }
     }
 
@@ -59,16 +67,14 @@ final class ControlStatements {
         binder.text(event.dedupKey()).bigNumber(dedupFor == null ? null : dedupFor.toMillis());
     }
 
-    /** Binds: priority, expires_at. */
-    static void bindControl(Binder binder, EventEnvelope event) throws SQLException {
-        binder.smallNumber(event.priority() == 0 ? null : event.priority()).time("expires_at", event.expiresAt());
-    }
-
-    /** The condition that an event keeps no key any more, for those that delete it; empty where none has one. */
-    String keyIsOver(TableShape shape) {
+    /**
+     * Returns the condition that an event no longer keeps its key, so that it can be deleted. Empty if the table has
+     * no keys.
+     */
+    String keyIsOver(TableColumns shape) {
         return shape.has("dedup_ms")
-                ? "AND (dedup_ms IS NULL OR " + store.plusMillis("done_at", "dedup_ms") + " <= "
-                        + store.nowSql(shape.isZoned("done_at")) + ")"
+                ? "AND (dedup_ms IS NULL OR " + store.dialect().plusMillis("done_at", "dedup_ms") + " <= "
+                        + store.dialect().nowSql(shape.isZoned("done_at")) + ")"
                 : "";
     }
 
@@ -81,7 +87,7 @@ final class ControlStatements {
         }
         String key = Objects.requireNonNull(event.dedupKey());
         store.keys().require(conn, store.shapeWith(conn, "dedup_ms"), "its events have no keys");
-        if (!latest || store.lockRow().isEmpty()) {
+        if (!latest || store.dialect().lockRow().isEmpty()) {
             return store.keys().find(conn, key, true);
         }
         Optional<String> named = store.keys().latest(conn, key);
@@ -90,7 +96,7 @@ final class ControlStatements {
                 : findById(conn, named.get(), "AND NOT (" + store.keys().isOver(conn) + ")", true);
     }
 
-    /** The event that took the key last, whatever became of it. */
+    /** Returns the event that took the key last, whatever its state is. */
     Optional<Pending> findLast(Connection conn, String key) throws SQLException {
         store.keys().require(conn, store.shapeWith(conn, "dedup_ms"), "its events have no keys");
         return store.keys().find(conn, key, false);
@@ -106,7 +112,11 @@ final class ControlStatements {
                  WHERE event_id = ?
                  %s
                  %s
-                """.formatted(keys ? ", dedup_key" : "", store.table(), condition, latest ? store.lockRow() : "");
+                """.formatted(
+                        keys ? ", dedup_key" : "",
+                        store.table(),
+                        condition,
+                        latest ? store.dialect().lockRow() : "");
         return store.query(conn, sql, binder -> binder.text(id), row -> pending(row, keys)).stream()
                 .findFirst();
     }
@@ -120,8 +130,8 @@ final class ControlStatements {
     }
 
     /**
-     * A writer of the same key waits until the cancellation commits, since it could not tell that the event will be
-     * gone.
+     * Deletes the event. A writer of the same key waits until the cancellation commits, because it cannot know
+     * before that the event will be deleted.
      */
     boolean cancel(Connection conn, Pending found) throws SQLException {
         String key = found.dedupKey();
@@ -164,10 +174,13 @@ final class ControlStatements {
 
     // ---- time ----
 
-    /** The first row behind now in the index of the claim. What is leased is in other hands, and was due before. */
+    /**
+     * Returns the next due time after now, from the index of the claim. Leased events need no search: they were due
+     * before now.
+     */
     Optional<Instant> nextDue(Connection conn, Instant now) throws SQLException {
-        TableShape shape = store.shape(conn);
-        boolean each = store.dueIndexStartsWithStatus();
+        TableColumns shape = store.shape(conn);
+        boolean each = store.dialect().dueIndexStartsWithStatus();
         String sql = shape.text(
                 "next due",
                 () -> each
@@ -200,7 +213,7 @@ final class ControlStatements {
 
     List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit)
             throws SQLException {
-        TableShape shape = shapeNow(conn);
+        TableColumns shape = shapeNow(conn);
         List<String> expired = new ArrayList<>();
         if (!shape.has("expires_at")) {
             return expired;
@@ -217,7 +230,7 @@ final class ControlStatements {
                      ORDER BY expires_at
                      LIMIT ?
                      %s
-                    """.formatted(store.controlTable(shape), status.code(), store.lockCandidates()));
+                    """.formatted(store.table(), status.code(), store.dialect().lockCandidates()));
             expired.addAll(store.queryAnew(
                     conn,
                     sql,
@@ -232,14 +245,18 @@ final class ControlStatements {
         return expired;
     }
 
-    /** Looks about once a minute whether the table got its columns: a node that ran before that must not ignore deadlines and kept keys until it is restarted. */
-    private TableShape shapeNow(Connection conn) throws SQLException {
-        TableShape known = store.shape(conn);
-        if (known.has("expires_at") || System.nanoTime() - nextLookNanos < 0) {
+    /**
+     * Reads the columns of the table again about once a minute while it lacks one of {@link #COLUMNS}. Otherwise a
+     * node that is running when a capability is added would ignore priorities, deadlines and keys until its restart.
+     */
+    private TableColumns shapeNow(Connection conn) throws SQLException {
+        TableColumns known = store.shape(conn);
+        List<String> missing = known.missing(COLUMNS);
+        if (missing.isEmpty() || System.nanoTime() - nextLookNanos < 0) {
             return known;
         }
         nextLookNanos = System.nanoTime() + LOOK_AGAIN.toNanos();
-        return store.shapeWith(conn, "expires_at");
+        return store.shapeWith(conn, missing.get(0));
     }
 
     void bury(Connection conn, List<String> eventIds, Instant now, Instant lockExpiry, String reason)
@@ -251,7 +268,7 @@ final class ControlStatements {
                    SET status = 3, done_at = ?, last_error = ?, locked_by = NULL, locked_at = NULL
                  WHERE %2$s
                    AND status + 0 IN (0, 2)
-                   AND\s""" + AbstractJdbcEventStore.isFree("locked_at"),
+                   AND\s""" + Due.isFree("locked_at"),
                 eventIds,
                 binder -> binder.time("done_at", now).text(reason),
                 binder -> binder.time("locked_at", lockExpiry));

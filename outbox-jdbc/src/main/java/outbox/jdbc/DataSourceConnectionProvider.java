@@ -7,7 +7,7 @@ import java.sql.SQLException;
 import java.util.Objects;
 import javax.sql.DataSource;
 
-/** Gives connections of a data source. */
+/** Provides connections of a data source. */
 public final class DataSourceConnectionProvider implements ConnectionProvider {
 
     private final DataSource dataSource;

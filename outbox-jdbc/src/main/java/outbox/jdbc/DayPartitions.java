@@ -16,7 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The partitions of a table by day, on a connection: see {@link ModulePartitions}.
+ * The daily partitions of a table, maintained on a given connection; see {@link ModulePartitions}.
  *
  * <p>Thread-safe.
  */
@@ -25,11 +25,11 @@ final class DayPartitions {
     static final int MAX_DAYS = 366;
     static final int MAX_NAME = 63 - "_p20260101".length();
 
-    private static final int DAYS_AHEAD = 7; // a week without a purge still finds its partitions
+    private static final int DAYS_AHEAD = 7; // so that partitions exist even if no purge runs for a week
     private static final int LOCK_MILLIS = 200;
     private static final String LOCK_NOT_AVAILABLE = "55P03";
-    private static final String CHECK_VIOLATION = "23514"; // of the rest, which has rows of that day
-    private static final String DUPLICATE_TABLE = "42P07"; // another node made it
+    private static final String CHECK_VIOLATION = "23514"; // the default partition already has rows of that day
+    private static final String DUPLICATE_TABLE = "42P07"; // another node created it
     private static final String UNDEFINED_TABLE = "42P01"; // another node dropped it
     private static final DateTimeFormatter DAY = DateTimeFormatter.BASIC_ISO_DATE;
 
@@ -41,12 +41,15 @@ final class DayPartitions {
         this.names = Pattern.compile(Pattern.quote(store.table().simpleName()) + "_p([0-9]{8})");
     }
 
-    /** Whether the table could have such partitions. */
+    /** Whether the table can have such partitions. */
     static boolean canBeOf(LayoutEventStore store) {
         return store.sql().isPostgres() && store.layout().name().equals(TableLayout.MODULE);
     }
 
-    /** See {@link LayoutEventStore#keepPartitions}. Partitions of another scheme have no rest of this name, and are left to whoever made them. */
+    /**
+     * See {@link LayoutEventStore#keepPartitions}. Partitions that were created in another way have no default
+     * partition with this name, and are not changed.
+     */
     boolean keep(Connection connection, Duration retention) throws SQLException {
         if (!canBeOf(store)
                 || store.table().simpleName().length() > MAX_NAME
@@ -72,7 +75,10 @@ final class DayPartitions {
         return made;
     }
 
-    /** Looks first, in a transaction of its own: a day that keeps to the rest must not lock the table at every try. */
+    /**
+     * Creates the partition of a day. Checks for rows of that day in the default partition first, in a separate
+     * transaction, so that such a day does not lock the table on every call.
+     */
     private boolean create(Connection connection, LocalDate day) throws SQLException {
         String start = "'%s 00:00:00+00'".formatted(day);
         String end = "'%s 00:00:00+00'".formatted(day.plusDays(1));
@@ -102,13 +108,16 @@ final class DayPartitions {
     }
 
     /**
-     * Looks first, without a lock that others feel, and again under the lock: an operator may replay an event meanwhile. In two transactions, since two nodes that keep what they looked at
-     * would wait for each other. The table is locked before its partition, as by everyone else.
+     * Drops the partition of a day. Checks first without an exclusive lock, and again under the lock, because an
+     * operator may replay an event in between. The two checks run in separate transactions; otherwise two nodes
+     * could hold their read locks and deadlock. The table is locked before its partition, which is the order that
+     * all statements use.
      */
     private boolean drop(Connection connection, LocalDate day, Instant before) throws SQLException {
-        String needed =
-                "SELECT EXISTS (SELECT 1 FROM %1$s WHERE published_at IS NULL) OR EXISTS (SELECT 1 FROM %1$s WHERE published_at >= '%2$s')"
-                        .formatted(partition(day), before);
+        String needed = """
+                SELECT EXISTS (SELECT 1 FROM %1$s WHERE published_at IS NULL)
+                    OR EXISTS (SELECT 1 FROM %1$s WHERE published_at >= '%2$s')
+                """.formatted(partition(day), before);
         if (inShortTransaction(connection, List.of(UNDEFINED_TABLE), statement -> isTrue(statement, needed))) {
             return false;
         }
@@ -129,12 +138,15 @@ final class DayPartitions {
         }
     }
 
-    /** A look, or some DDL; answers what it saw, or whether it did something. */
+    /** A query or a DDL statement. Returns the result of the query, or whether the DDL changed something. */
     private interface Step {
         boolean on(Statement statement) throws SQLException;
     }
 
-    /** Who waits for a lock keeps everybody behind it waiting too, so it soon gives up. The answer is false then, and for the errors that are expected. */
+    /**
+     * Runs a step with a short lock timeout, because other statements queue behind a session that waits for a lock.
+     * Returns false on a timeout and for the expected errors.
+     */
     private static boolean inShortTransaction(Connection connection, List<String> expected, Step step)
             throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
@@ -160,7 +172,7 @@ final class DayPartitions {
         return store.sql().table(store.table().sibling(store.table().simpleName() + "_p" + DAY.format(day)));
     }
 
-    /** The days that have a partition, told by their names. */
+    /** Returns the days that have a partition, according to the partition names. */
     private List<LocalDate> days(Connection connection) throws SQLException {
         return partitions(connection).stream()
                 .map(names::matcher)

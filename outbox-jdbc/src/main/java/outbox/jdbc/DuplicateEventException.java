@@ -3,8 +3,9 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An event with this id is already in the table. Nothing of the write was kept, and the caller's transaction can go on; on PostgreSQL not if the library made the id and somebody else has
- * used it.
+ * An event with this id is already in the table. The write was undone, and the caller's transaction remains usable.
+ * Exception: on PostgreSQL the transaction is aborted if the library generated the id and another event already
+ * uses it.
  */
 public final class DuplicateEventException extends EventStoreException {
 
@@ -17,7 +18,10 @@ public final class DuplicateEventException extends EventStoreException {
         this.eventId = eventId;
     }
 
-    /** The id that exists, or the ids among which it is, when several were written at once. */
+    /**
+     * Returns the id that exists. If several events were written at once, returns the ids of all of them or of
+     * the duplicates.
+     */
     public String eventId() {
         return eventId;
     }

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.LayoutFence.Piece;
 import outbox.model.EventStatus;
 
 import java.sql.Array;
@@ -17,29 +18,34 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Where in a table of PostgreSQL a purge has to look, because no index knows when events ended (ADR 50).
+ * Finds the parts of a PostgreSQL table that a purge has to read, because no index contains the end time of events
+ * (ADR 50).
  *
- * <p>A purge looks at the table in portions of {@value #BLOCKS} blocks and remembers for each the earliest end that an
- * event there can have: of those that have ended, the earliest; of all others, the time of the look. Until that end is
- * past the retention, the portion holds nothing to delete and is not read again. So the first search of a process reads
- * the whole table, and later ones read what has something to delete.
+ * <p>A purge reads the table in portions of {@value #BLOCKS} blocks. For each portion it remembers the earliest end
+ * time that an event there can have: the earliest of all events that have ended, or the time of the scan for the
+ * others. The portion contains nothing to delete until that time is older than the retention, and it is not read
+ * again before. So the first search of a process reads the whole table, and later searches read only the portions
+ * that have something to delete.
  *
- * <p>What is remembered may be too late, never too early: an update by hand that sets an earlier end, or that moves an
- * ended row to another block, lets the row stay for at most another retention. A table that was rewritten has new files
- * and is looked at anew. Any thread may search; two at the same time only look twice.
+ * <p>A remembered time may be too late, never too early: if a manual update sets an earlier end time or moves an
+ * ended row to another block, the row stays for at most one more retention period. The remembered times are
+ * discarded when the table is rewritten, because it then has new files. Any thread may search. Two searches at the
+ * same time only read the same blocks twice.
  */
-final class EndedBlocks {
+final class EndedBlocks implements PurgeSearch {
 
     private static final int BLOCKS = 512;
+    private static final int FIRST_WITH_RANGES_OF_BLOCKS = 14; // the first version that can scan a range of blocks
 
-    private final PostgresEventStore store;
-    private volatile Known known = new Known("", Map.of()); // replaced when the files of the table are others
+    private final AbstractJdbcEventStore store;
+    // Replaced when the table has new files. Written and read by any thread that searches.
+    private volatile Known known = new Known("", Map.of());
 
-    EndedBlocks(PostgresEventStore store) {
+    EndedBlocks(AbstractJdbcEventStore store) {
         this.store = store;
     }
 
-    /** The earliest end that a portion can have, by portion, for each end. */
+    /** For each terminal status, the earliest possible end time by portion. */
     private record Known(String files, Map<EventStatus, Map<Long, Instant>> earliest) {
 
         static Known of(String files) {
@@ -58,20 +64,24 @@ final class EndedBlocks {
     }
 
     /**
-     * Of the table and of those that inherit from it: whether all have blocks, as a view has not; their files; how many
-     * blocks the longest has. And the time.
+     * The extent of the table and the tables that inherit from it.
+     *
+     * @param hasBlocks whether all of them have blocks; a view has none
+     * @param files their files
+     * @param blocks the number of blocks of the largest one
+     * @param now the time of the database
      */
     private record Extent(boolean hasBlocks, String files, long blocks, Instant now) {}
 
-    /** What a look at a portion found. */
+    /** The result of reading a portion. */
     private record Look(List<String> ended, @Nullable Instant earliest) {}
 
-    /**
-     * The ids of events that ended before the time, at least {@code limit} of them if there are as many; empty if this
-     * cannot be told by blocks.
-     */
-    Optional<List<String>> find(Connection conn, TableShape shape, EventStatus terminal, Instant doneBefore, int limit)
-            throws SQLException {
+    @Override
+    public Optional<List<String>> find(
+            Connection conn, EventStatus terminal, Piece isEnded, Instant doneBefore, int limit) throws SQLException {
+        if (conn.getMetaData().getDatabaseMajorVersion() < FIRST_WITH_RANGES_OF_BLOCKS) {
+            return Optional.empty();
+        }
         Extent extent = extent(conn);
         if (!extent.hasBlocks) {
             return Optional.empty();
@@ -86,12 +96,12 @@ final class EndedBlocks {
         for (long portion = 0; portion * BLOCKS < extent.blocks && found.size() < limit; portion++) {
             Instant end = earliest.get(portion);
             if (end == null || end.isBefore(doneBefore)) {
-                Look look = look(conn, shape, terminal, doneBefore, portion);
+                Look look = look(conn, terminal, isEnded, portion);
                 found.addAll(look.ended);
                 Instant first = look.earliest;
                 if (look.ended.isEmpty()) {
                     earliest.put(portion, first != null && first.isBefore(extent.now) ? first : extent.now);
-                } // else something is left to look for, until it is deleted
+                } // otherwise read the portion again until its events are deleted
             }
         }
         return Optional.of(found);
@@ -126,23 +136,24 @@ final class EndedBlocks {
                 .get(0);
     }
 
-    private Look look(Connection conn, TableShape shape, EventStatus terminal, Instant doneBefore, long portion)
-            throws SQLException {
-        // Binds: those of the condition, first block, block behind the last.
+    private Look look(Connection conn, EventStatus terminal, Piece isEnded, long portion) throws SQLException {
+        TableColumns shape = store.shape(conn);
+        // Binds: those of the condition, first block, block after the last.
         String sql = """
-                SELECT array_agg(event_id) FILTER (WHERE status = %1$d %2$s) AS ended,
+                SELECT array_agg(event_id) FILTER (WHERE %1$s) AS ended,
                        MIN(done_at) AS earliest
-                  FROM %3$s
+                  FROM %2$s
                  WHERE ctid >= CAST(? AS tid)
                    AND ctid < CAST(? AS tid)
-                   AND status = %1$d
-                """.formatted(terminal.code(), store.endedBefore(terminal, shape), store.table());
+                   AND status = %3$d
+                """.formatted(isEnded.sql(), store.table(), terminal.code());
         return store.query(
                         conn,
                         sql,
-                        binder -> AbstractJdbcEventStore.bindEndedBefore(binder, terminal, doneBefore)
-                                .text(firstOf(portion))
-                                .text(firstOf(portion + 1)),
+                        binder -> {
+                            isEnded.binds().to(binder);
+                            binder.text(firstOf(portion)).text(firstOf(portion + 1));
+                        },
                         row -> new Look(ids(row), shape.read(row, "done_at", "earliest")))
                 .get(0);
     }

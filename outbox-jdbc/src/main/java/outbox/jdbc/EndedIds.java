@@ -12,8 +12,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The ids of events that a purge may delete, found many at a time. A search passes over all that was deleted before it, until the database has cleaned up; a search per batch would make a
- * purge slower the longer it goes on. What is found is only a hint: who deletes it sees whether it may still go.
+ * The ids of events that a purge may delete, found in large groups. Until the database has cleaned up, a search has
+ * to skip all rows that were deleted before. With one search per batch, a purge would therefore become slower and
+ * slower. The ids are only a hint: the DELETE checks whether each event may still be deleted.
  */
 final class EndedIds {
 
@@ -28,7 +29,7 @@ final class EndedIds {
 
     @FunctionalInterface
     interface Deletion {
-        /** Deletes those that may go and that nobody holds; answers how many. */
+        /** Deletes the events that may be deleted and that no claim holds. Returns their number. */
         int delete(Collection<String> eventIds) throws SQLException;
     }
 
@@ -37,7 +38,7 @@ final class EndedIds {
         found.put(EventStatus.DEAD, new ConcurrentLinkedQueue<>());
     }
 
-    /** Deletes up to {@code limit} events, with one search at most; fewer only if there are no more. */
+    /** Deletes up to {@code limit} events with at most one search. Deletes fewer only if there are no more. */
     int purge(EventStatus terminal, int limit, Search search, Deletion deletion) throws SQLException {
         Queue<String> ids = found.get(terminal);
         if (ids == null) {

@@ -7,48 +7,42 @@ import outbox.InvalidEventException;
 import outbox.spi.Claim;
 import outbox.util.JsonCodec;
 
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Inserts events with as few statements as the limits of drivers and servers allow: several rows per statement, bounded in number (bind parameters) and in bytes (packet size).
- * Insert and due time are the database's, taken by the statement itself, unless the event has a due time of its own; then it is not leased either. What uses nothing beyond the
- * plain outbox is inserted by the same statement as ever. Keys are taken before the first insert, all in one order,
- * so that two calls with the same keys never wait for each other.
+ * Inserts events with as few statements as the limits of drivers and servers allow: several rows per statement,
+ * bounded in number (bind parameters) and in bytes (packet size). The statement itself takes the creation time and
+ * the due time from the database clock. An event with its own due time is not leased. An event that uses no optional
+ * feature is inserted by the statement of a plain outbox. Keys are taken before the first insert, always in the same
+ * order, so that two calls with the same keys cannot deadlock.
  */
 final class EventInsert {
 
-    private static final int MAX_ROWS = 500;
-    private static final int MAX_BYTES = 4 << 20;
-    private static final int MAX_KNOWN_ROWS =
-            32; // a text for more is long, and its making does not matter beside so many rows
+    // For more rows, the text is not cached: it is long, and building it is cheap compared with inserting the rows.
+    private static final int MAX_KNOWN_ROWS = 32;
 
     private final AbstractJdbcEventStore store;
-    private final TableShape shape;
-    private boolean lasting = true; // used by one thread, for one insert
+    private final TableColumns shape;
+    private boolean lasting = true; // an instance is used by one thread for one insert
 
-    EventInsert(AbstractJdbcEventStore store, TableShape shape) {
+    EventInsert(AbstractJdbcEventStore store, TableColumns shape) {
         this.store = store;
         this.shape = shape;
     }
 
     /**
-     * Inserts all or none, apart from those whose key is taken. Whatever can be refused is refused before the first statement.
+     * Inserts all events or none, except those whose key is taken. Every check runs before the first statement.
      *
-     * @return for the id of each event that was left out, the id of the one that has its key
+     * @return for the id of each event that was left out, the id of the event that has its key
      */
     Map<String, String> insert(
             Connection connection, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken)
@@ -59,10 +53,6 @@ final class EventInsert {
             refuseWhatTheTableCannotKeep(connection, event);
             fresh &= event.takeFreshId();
             keyed |= event.dedupKey() != null;
-        }
-        TableName controlTable = shape.controlTable();
-        if (!fresh && controlTable != null) {
-            refuseElsewhere(connection, events, controlTable);
         }
         if (events.size() == 1 && !keyed) { // the usual write
             insertChunk(connection, events, birth, fresh);
@@ -77,9 +67,9 @@ final class EventInsert {
                     : events.stream()
                             .filter(event -> !leftOut.containsKey(event.eventId()))
                             .toList();
-            for (List<EventEnvelope> chunk : chunks(rest)) {
+            for (List<EventEnvelope> chunk : InsertBatches.of(rest, EventInsert::areAlike)) {
                 insertChunk(connection, chunk, birth, fresh);
-                chunk.forEach(event -> inserted.add(event.eventId()));
+                inserted.addAll(ids(chunk));
             }
             return leftOut;
         } catch (SQLException | RuntimeException e) {
@@ -88,15 +78,15 @@ final class EventInsert {
         }
     }
 
-    /** A key that an event of this call has taken, and the event that took it last before, if any. */
+    /** A key that an event of this call has taken, and the event that took it before, if any. */
     private record Taken(
             String key, String eventId, @Nullable String former) {}
 
     /**
      * Takes the keys of the events.
      *
-     * @param taking gets the keys that are taken now
-     * @return for the id of each event whose key is taken, the id of the one that has it
+     * @param taking receives the keys that this call takes
+     * @return for the id of each event whose key is taken, the id of the event that has the key
      */
     private Map<String, String> takeKeys(
             Connection connection, List<EventEnvelope> events, boolean refuseTaken, List<Taken> taking)
@@ -129,38 +119,30 @@ final class EventInsert {
         return leftOut;
     }
 
-    /** Whether it is certain that no savepoint is set, so that only the end of the transaction can undo the insert. */
+    /**
+     * Whether it is certain that no savepoint is set, so that only the end of the transaction can undo the insert.
+     */
     boolean isLasting() {
         return lasting;
     }
 
-    /** Of two tables that make one, each knows its own ids only. */
-    private void refuseElsewhere(Connection connection, List<EventEnvelope> events, TableName controlTable)
-            throws SQLException {
-        Set<String> controlled = new HashSet<>();
-        Set<String> plain = new HashSet<>();
-        for (EventEnvelope event : events) {
-            (ControlStatements.isControlled(event) ? controlled : plain).add(event.eventId());
-        }
-        Set<String> elsewhere = new HashSet<>(controlled);
-        elsewhere.retainAll(plain);
-        if (elsewhere.isEmpty()) {
-            elsewhere.addAll(store.present(connection, "ONLY " + store.table(), controlled));
-            elsewhere.addAll(store.present(connection, controlTable.value(), plain));
-        }
-        if (!elsewhere.isEmpty()) {
-            throw store.duplicate(List.copyOf(elsewhere), null);
-        }
-    }
-
     private void insertChunk(Connection connection, List<EventEnvelope> chunk, @Nullable Claim birth, boolean fresh)
             throws SQLException {
-        Kind kind = Kind.of(chunk.get(0), birth, fresh);
-        lasting &= store.insertChunk(
-                connection, sql(chunk.size(), kind), chunk, fresh, statement -> bind(statement, chunk, birth, kind));
+        Kind kind = Kind.of(chunk.get(0), birth);
+        lasting &= store.dialect()
+                .insertRows(
+                        store,
+                        connection,
+                        sql(chunk.size(), kind, fresh),
+                        ids(chunk),
+                        fresh,
+                        statement -> bind(statement, chunk, birth, kind));
     }
 
-    /** The caller may swallow the failure and commit. Where the whole transaction has failed, this fails too, and nothing can be committed anyway. */
+    /**
+     * Undoes the inserts and keys of this call, because the caller may catch the exception and commit. If the
+     * transaction is aborted, these statements fail too, but then nothing can be committed.
+     */
     private void undo(Connection connection, List<String> inserted, List<Taken> taking, Exception failure) {
         try {
             if (!inserted.isEmpty()) {
@@ -183,76 +165,39 @@ final class EventInsert {
         if (!event.isBinary() || shape.has("payload_bytes")) {
             return;
         }
-        byte[] payload = event.payloadBytes();
-        boolean storable;
-        try {
-            storable = StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(payload))
-                    .chars()
-                    .noneMatch(c -> c == 0);
-        } catch (CharacterCodingException e) {
-            storable = false;
-        }
-        if (!storable) {
+        if (!InsertBatches.isText(event.payloadBytes())) {
             throw new InvalidEventException(
                     "The payload of event " + event.eventId() + " is not text, and table " + store.table()
                             + " has no column payload_bytes for such payloads. Add it as in V1__outbox_event.sql.");
         }
     }
 
-    private static List<List<EventEnvelope>> chunks(List<EventEnvelope> events) {
-        List<List<EventEnvelope>> chunks = new ArrayList<>();
-        if (events.isEmpty()) {
-            return chunks;
-        }
-        int start = 0;
-        long bytes = 0;
-        for (int i = 0; i < events.size(); i++) {
-            bytes += sizeOf(events.get(i));
-            if (i > start
-                    && (bytes > MAX_BYTES || i - start == MAX_ROWS || !areAlike(events.get(i - 1), events.get(i)))) {
-                chunks.add(events.subList(start, i));
-                start = i;
-                bytes = sizeOf(events.get(i));
-            }
-        }
-        chunks.add(events.subList(start, events.size()));
-        return chunks;
+    private static List<String> ids(List<EventEnvelope> events) {
+        return events.stream().map(EventEnvelope::eventId).toList();
     }
 
-    /** About what the event adds to the statement; three bytes are the most that a character of UTF-16 takes. */
-    private static long sizeOf(EventEnvelope event) {
-        long headers = event.headers().entrySet().stream()
-                .mapToLong(
-                        header -> header.getKey().length() + header.getValue().length())
-                .sum();
-        return event.payloadSize() + 3 * headers;
-    }
-
-    /** Whether two events in a row fit one statement. */
+    /** Whether two successive events can be inserted by one statement. */
     private static boolean areAlike(EventEnvelope one, EventEnvelope other) {
-        return Kind.of(one, null, false).equals(Kind.of(other, null, false));
+        return Kind.of(one, null).equals(Kind.of(other, null));
     }
 
     /**
-     * What the statement of an event depends on.
+     * The properties of an event that determine the text of the statement.
      *
-     * @param near whether a double holds the time of the fact to the microsecond, from 1901 to 2106
-     * @param fresh no row can have the id, see {@link EventEnvelope#takeFreshId}
+     * @param near whether a double represents the event time exactly to the microsecond: from 1901 to 2106
      */
     private record Kind(
-            boolean leased, boolean delayed, boolean controlled, boolean keyed, boolean near, boolean fresh) {
+            boolean leased, boolean delayed, boolean keyed, boolean prioritized, boolean expiring, boolean near) {
 
-        static Kind of(EventEnvelope event, @Nullable Claim birth, boolean fresh) {
+        static Kind of(EventEnvelope event, @Nullable Claim birth) {
             boolean delayed = event.availableAt() != null;
             return new Kind(
                     birth != null && !delayed,
                     delayed,
-                    ControlStatements.isControlled(event),
                     event.dedupKey() != null,
-                    isNear(event.occurredAt().getEpochSecond()),
-                    fresh);
+                    event.priority() != 0,
+                    event.expiresAt() != null,
+                    isNear(event.occurredAt().getEpochSecond()));
         }
 
         private static boolean isNear(long seconds) {
@@ -260,50 +205,57 @@ final class EventInsert {
         }
     }
 
-    private record Text(int rows, Kind kind) {}
+    private record Text(int rows, Kind kind, boolean fresh) {}
 
-    private String sql(int rows, Kind kind) {
+    /**
+     * @param fresh the library generated the ids, so no row can have one of them; see
+     *     {@link EventEnvelope#takeFreshId}
+     */
+    private String sql(int rows, Kind kind, boolean fresh) {
         return rows > MAX_KNOWN_ROWS
-                ? makeSql(rows, kind)
-                : shape.text(new Text(rows, kind), () -> makeSql(rows, kind));
+                ? makeSql(rows, kind, fresh)
+                : shape.text(new Text(rows, kind, fresh), () -> makeSql(rows, kind, fresh));
     }
 
-    private String makeSql(int rows, Kind kind) {
+    private String makeSql(int rows, Kind kind, boolean fresh) {
         boolean occurredAt = shape.has("occurred_at");
         boolean bytes = shape.has("payload_bytes");
-        String row = "(?, ?, ?, ?, ?, " + store.jsonParameter(shape.typeOf("payload")) + ", "
-                + store.jsonParameter(shape.typeOf("headers")) + ", 0, 0, "
+        String row = "(?, ?, ?, ?, ?, " + store.dialect().jsonParameter(shape.typeOf("payload")) + ", "
+                + store.dialect().jsonParameter(shape.typeOf("headers")) + ", 0, 0, "
                 + (kind.delayed ? "?" : now("available_at")) + ", "
                 + now("created_at")
-                + (occurredAt ? ", " + (inSeconds(kind) ? store.secondsParameter() : "?") : "") + (bytes ? ", ?" : "")
+                + (occurredAt ? ", " + (inSeconds(kind) ? store.dialect().secondsParameter() : "?") : "")
+                + (bytes ? ", ?" : "")
                 + (kind.leased ? ", ?, " + now("locked_at") : "")
                 + (kind.keyed ? ", ?, ?" : "")
-                + (kind.controlled ? ", ?, ?" : "") + ")";
+                + (kind.prioritized ? ", ?" : "")
+                + (kind.expiring ? ", ?" : "") + ")";
         return """
                 INSERT INTO %s (event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload, headers,
-                    status, attempts, available_at, created_at%s%s%s%s%s)
+                    status, attempts, available_at, created_at%s%s%s%s%s%s)
                 VALUES %s%s
                 %s""".formatted(
-                        kind.controlled ? store.controlTable(shape) : store.table(),
+                        store.table(),
                         occurredAt ? ", occurred_at" : "",
                         bytes ? ", payload_bytes" : "",
                         kind.leased ? ", locked_by, locked_at" : "",
                         kind.keyed ? ", dedup_key, dedup_ms" : "",
-                        kind.controlled ? ", priority, expires_at" : "",
+                        kind.prioritized ? ", priority" : "",
+                        kind.expiring ? ", expires_at" : "",
                         row,
                         (", " + row).repeat(rows - 1),
-                        kind.fresh ? "" : store.afterInsert(rows));
+                        fresh ? "" : store.dialect().afterInsert(store, "(event_id)", rows));
     }
 
-    /** Whether the time of the fact is bound as a number, which driver and server handle faster than a text. */
+    /** Whether the event time is bound as a number, which driver and server process faster than text. */
     private boolean inSeconds(Kind kind) {
         return kind.near
-                && store.secondsParameter() != null
+                && store.dialect().secondsParameter() != null
                 && shape.typeOf("occurred_at").equals("timestamptz");
     }
 
     private String now(String column) {
-        return store.nowSql(shape.isZoned(column));
+        return store.dialect().nowSql(shape.isZoned(column));
     }
 
     private void bind(PreparedStatement statement, List<EventEnvelope> events, @Nullable Claim birth, Kind kind)
@@ -337,8 +289,11 @@ final class EventInsert {
             if (kind.keyed) {
                 ControlStatements.bindKey(binder, event);
             }
-            if (kind.controlled) {
-                ControlStatements.bindControl(binder, event);
+            if (kind.prioritized) {
+                binder.smallNumber(event.priority());
+            }
+            if (kind.expiring) {
+                binder.time("expires_at", event.expiresAt());
             }
         }
     }

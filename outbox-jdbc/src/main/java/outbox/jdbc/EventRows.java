@@ -1,9 +1,8 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.ContentSql.Reading;
 import outbox.model.OutboxEvent;
-import outbox.spi.Claim;
-import outbox.spi.ClaimedEvent;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -13,10 +12,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Reads events from rows. */
-final class EventRows {
+/** Reads events from rows of the standard table. */
+final class EventRows implements EventReader {
 
-    /** MySQL and MariaDB have dates that are none, and read as NULL. */
+    /** MySQL and MariaDB can store invalid dates, which are read as NULL. */
     private static final String NO_TIME = "The time at which it was stored, or the due time, is not a time";
 
     private static final List<String> REQUIRED = List.of(
@@ -36,53 +35,74 @@ final class EventRows {
 
     private static final Set<String> PAYLOADS = Set.of("payload", "payload_bytes");
 
-    private EventRows() {}
+    private final ContentSql content;
 
-    /** An event that can be claimed. */
-    record Candidate(OutboxEvent event, @Nullable String lockedBy, boolean complete) {
-
-        int priority() {
-            return event.priority();
-        }
-
-        Instant availableAt() {
-            Instant at = event.availableAt();
-            return at == null ? Instant.EPOCH : at;
-        }
-
-        ClaimedEvent claimedBy(Claim claim) {
-            return new ClaimedEvent(event, claim, lockedBy != null, complete);
-        }
+    EventRows(Dialect dialect) {
+        this.content = new ContentSql(dialect, "payload");
     }
 
-    /** The columns of an event, each with the given prefix. */
-    static List<ContentSql.Column> columns(TableShape shape, String prefix) {
+    /**
+     * Returns the columns of an event, each with the given prefix. {@code reading} determines how much of each
+     * is read.
+     */
+    String columns(TableColumns shape, String prefix, Reading reading) {
+        return content.columns(shape, columns(shape, prefix), reading);
+    }
+
+    @Override
+    public String columns(TableColumns shape, Reading reading) {
+        return columns(shape, "", reading);
+    }
+
+    @Override
+    public String sizes(TableColumns shape) {
+        return content.sizes(shape, columns(shape, ""));
+    }
+
+    @Override
+    public long readBytes(ResultSet row, TableColumns shape) throws SQLException {
+        return content.readBytes(row, shape);
+    }
+
+    @Override
+    public long sequence(ResultSet row) {
+        return 0;
+    }
+
+    @Override
+    public OutboxEvent whole(ResultSet row, TableColumns shape) throws SQLException {
+        OutboxEvent event = event(row, shape);
+        String fault = content.fault(row, shape);
+        return fault == null ? event : event.withFault(fault);
+    }
+
+    private static List<ContentSql.Column> columns(TableColumns shape, String prefix) {
         return Stream.concat(REQUIRED.stream(), OPTIONAL.stream().filter(shape::has))
                 .map(name -> new ContentSql.Column(name, prefix + name, name, PAYLOADS.contains(name)))
                 .toList();
     }
 
-    /** The columns of control that a list shows too, with a comma before each. */
-    static String control(TableShape shape) {
+    /** Returns the columns of delivery control that a list also shows, each with a comma before it. */
+    static String control(TableColumns shape) {
         return optional(shape, "dedup_key") + optional(shape, "priority") + optional(shape, "expires_at");
     }
 
-    private static String optional(TableShape shape, String column) {
+    private static String optional(TableColumns shape, String column) {
         return shape.has(column) ? ", " + column : "";
     }
 
-    static OutboxEvent event(ResultSet row, TableShape shape) throws SQLException {
+    private static OutboxEvent event(ResultSet row, TableColumns shape) throws SQLException {
         Instant createdAt = shape.read(row, "created_at");
         Instant availableAt = shape.read(row, "available_at");
         String eventType = row.getString("event_type");
         String payload = row.getString("payload");
         return new OutboxEvent(
                 row.getString("event_id"),
-                eventType == null ? "" : eventType, // too large to be read
+                eventType == null ? "" : eventType, // null if it was too large to read
                 row.getString("aggregate_type"),
                 row.getString("aggregate_id"),
                 row.getString("tenant_id"),
-                payload == null ? "" : payload, // the same
+                payload == null ? "" : payload, // null if it was too large to read
                 row.getString("headers"),
                 row.getInt("attempts"),
                 createdAt == null ? Instant.EPOCH : createdAt,
@@ -101,26 +121,36 @@ final class EventRows {
         return row.wasNull() ? null : Duration.ofMillis(millis);
     }
 
-    /** A candidate of {@link ContentSql.Reading#SMALL}. Its lock is {@code was_locked_at}. */
-    static Candidate candidate(ResultSet row, TableShape shape) throws SQLException {
+    /**
+     * Reads a candidate from a row of {@link Reading#SMALL} with its lock in {@code was_locked_at}. If
+     * {@code idsOnly}, only the id is read.
+     */
+    Candidate candidate(ResultSet row, TableColumns shape, boolean idsOnly) throws SQLException {
+        boolean wasHeld = row.getString("locked_by") != null;
+        if (idsOnly) {
+            OutboxEvent event = OutboxEvent.unread(row.getString("event_id"));
+            boolean fault = row.getBoolean("lease_fault");
+            return new Candidate(fault ? event.withFault(TableColumns.LEASE_FAULT) : event, 0, wasHeld, false);
+        }
         OutboxEvent event = event(row, shape);
         boolean hasPayload = !event.payloadJson().isEmpty() || row.getString("payload") != null;
-        return candidate(row, shape, event, hasPayload && !row.getBoolean(ContentSql.INCOMPLETE));
+        return candidate(row, shape, event, wasHeld, hasPayload && !row.getBoolean(ContentSql.INCOMPLETE));
     }
 
-    static Candidate candidate(ResultSet row, TableShape shape, OutboxEvent event, boolean complete)
+    /**
+     * Reads a candidate from a row of {@link Reading#WHOLE} with its lock in {@code was_locked_at}. The given token
+     * may hold the event.
+     */
+    Candidate whole(ResultSet row, TableColumns shape, String token) throws SQLException {
+        String lockedBy = row.getString("locked_by");
+        return candidate(row, shape, whole(row, shape), lockedBy != null && !lockedBy.equals(token), true);
+    }
+
+    private static Candidate candidate(
+            ResultSet row, TableColumns shape, OutboxEvent event, boolean wasHeld, boolean complete)
             throws SQLException {
-        String fault = TableShape.leaseFault(shape.read(row, "locked_at", "was_locked_at"));
+        String fault = TableColumns.leaseFault(shape.read(row, "locked_at", "was_locked_at"));
         OutboxEvent found = fault == null ? event : event.withFault(fault);
-        return new Candidate(found, row.getString("locked_by"), complete || found.fault() != null);
-    }
-
-    /** A candidate of which only the id is read. */
-    static Candidate unread(ResultSet row) throws SQLException {
-        OutboxEvent event = OutboxEvent.unread(row.getString("event_id"));
-        return new Candidate(
-                row.getBoolean("lease_fault") ? event.withFault(TableShape.LEASE_FAULT) : event,
-                row.getString("locked_by"),
-                false);
+        return new Candidate(found, 0, wasHeld, complete || found.fault() != null);
     }
 }

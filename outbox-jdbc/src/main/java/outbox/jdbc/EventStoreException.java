@@ -5,7 +5,10 @@ import outbox.OutboxException;
 
 import java.sql.SQLException;
 
-/** The database refused or failed an operation of the store. The caller's transaction is the caller's to roll back. */
+/**
+ * The database refused an operation of the store, or the operation failed. The caller must roll back
+ * its transaction.
+ */
 public class EventStoreException extends OutboxException {
 
     private static final long serialVersionUID = 1L;
@@ -14,7 +17,7 @@ public class EventStoreException extends OutboxException {
         super(message, cause);
     }
 
-    /** The SQLState that the database gave; empty if there is none. */
+    /** Returns the SQLState that the database reported, or an empty string if there is none. */
     public String sqlState() {
         return getCause() instanceof SQLException sql ? SqlStates.of(sql) : "";
     }

@@ -13,13 +13,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** The WHERE clause of a filter. Its text is made of our own words only; every value is bound. */
+/** The WHERE clause of a filter. The text contains only constants of this library. Every value is bound. */
 final class FilterSql {
 
     private final List<String> conditions = new ArrayList<>();
     private final List<Binds> binds = new ArrayList<>();
 
-    FilterSql(AbstractJdbcEventStore store, EventFilter filter) {
+    FilterSql(Dialect dialect, EventFilter filter) {
         if (!filter.statuses().isEmpty()) {
             String codes = filter.statuses().stream()
                     .map(EventStatus::code)
@@ -30,10 +30,11 @@ final class FilterSql {
         }
         if (!filter.eventIds().isEmpty()) {
             List<String> ids = filter.eventIds().stream().sorted().toList();
-            add(store.idCondition(ids.size()), binder -> store.bindIds(binder, ids));
+            add(dialect.isIn("event_id", null, ids.size()), binder -> dialect.bindIds(binder, ids));
         }
         text("event_type", filter.eventType());
-        if (AggregateType.GLOBAL.name().equals(filter.aggregateType())) { // that of rows without one, too
+        // also matches rows without an aggregate type
+        if (AggregateType.GLOBAL.name().equals(filter.aggregateType())) {
             add("(aggregate_type = ? OR aggregate_type IS NULL)", binder -> binder.text(AggregateType.GLOBAL.name()));
         } else {
             text("aggregate_type", filter.aggregateType());
@@ -42,7 +43,7 @@ final class FilterSql {
         text("dedup_key", filter.dedupKey());
         String error = filter.errorContains();
         if (error != null) {
-            String pattern = "%" + error.replaceAll("([!%_])", "!$1") + "%";
+            String pattern = "%" + escaped(error) + "%";
             add("last_error LIKE ? ESCAPE '!'", binder -> binder.text(pattern));
         }
         time("created_at >= ?", filter.createdFrom());
@@ -62,22 +63,22 @@ final class FilterSql {
         }
     }
 
-    private FilterSql() {}
+    /** Returns the LIKE pattern for the tokens of a node. */
+    static String ofNode(String node) {
+        return escaped(node) + "/%";
+    }
 
-    /** The conditions about claims alone. */
-    static FilterSql ofClaims(EventFilter filter) {
-        FilterSql sql = new FilterSql();
-        sql.claimed(filter);
-        return sql;
+    /** Escapes a text for a LIKE pattern with the escape character {@code !}. */
+    static String escaped(String text) {
+        return text.replaceAll("([!%_])", "!$1");
     }
 
     private void claimed(EventFilter filter) {
         String node = filter.claimedBy();
         if (node != null) {
-            String pattern = node.replaceAll("([!%_])", "!$1") + "/%";
             add(
                     "(locked_by = ? OR locked_by LIKE ? ESCAPE '!')",
-                    binder -> binder.text(node).text(pattern));
+                    binder -> binder.text(node).text(ofNode(node)));
         }
         Instant since = filter.claimedBefore();
         if (since != null) {
@@ -85,12 +86,10 @@ final class FilterSql {
         }
     }
 
-    /** The conditions, without a word before them. */
-    String conditions() {
-        return String.join(" AND ", conditions);
-    }
-
-    /** Only what comes behind the cursor. The first condition alone lets an index on created_at serve; the second decides among equal times. */
+    /**
+     * Selects only events after the cursor. The first condition lets the database use an index on created_at. The
+     * second one decides between events with the same time.
+     */
     void behind(EventCursor cursor, boolean oldestFirst) {
         String sign = oldestFirst ? ">" : "<";
         add(

@@ -2,7 +2,10 @@ package outbox.jdbc;
 
 import java.nio.charset.StandardCharsets;
 
-/** The 64-bit hash FNV-1a: the same on any machine and in any language, so that relays of all kinds agree on the lock of a table. */
+/**
+ * The 64-bit hash FNV-1a. It is the same on all machines and in all languages, so that all relay implementations use
+ * the same lock for a table.
+ */
 final class Fnv1a {
 
     private static final long OFFSET = 0xcbf29ce484222325L;

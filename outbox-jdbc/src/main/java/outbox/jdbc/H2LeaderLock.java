@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.UUID;
 
-/** A lease in a table, by the database's clock: H2 has no lock that ends with its session. */
+/** A lease in a table, measured by the clock of the database. H2 has no lock that ends with the session. */
 final class H2LeaderLock implements LeaderLock {
 
     /** Binds: milliseconds, table, holder. */
@@ -43,7 +43,7 @@ final class H2LeaderLock implements LeaderLock {
                AND holder = ?
             """;
 
-    private static final long SESSION = 0; // there is no proxy to find out about
+    private static final long SESSION = 0; // a constant, because there is no proxy to detect
     private static final String DUPLICATE = "23505";
 
     private final TableName leases;
@@ -57,7 +57,7 @@ final class H2LeaderLock implements LeaderLock {
         this.millis = term.toMillis();
     }
 
-    /** The table of leases beside the given one. */
+    /** Returns the table of leases next to the given table. */
     static TableName table(TableName table) {
         return table.sibling("outbox_leader");
     }
@@ -85,7 +85,8 @@ final class H2LeaderLock implements LeaderLock {
             if (SqlStates.isTableMissing(e)) {
                 throw new OutboxException(
                         "Nobody can lead table " + key + ", because table " + leases
-                                + " is missing. Create it by OutboxSchema.createLeader, or as in META-INF/outbox/schema-leader of outbox-jdbc.",
+                                + " is missing. Create it by OutboxSchema.createLeader, or as in "
+                                + "META-INF/outbox/schema-leader of outbox-jdbc.",
                         e);
             }
             throw e;
@@ -108,7 +109,7 @@ final class H2LeaderLock implements LeaderLock {
 
     @Override
     public void limitSilence(Connection connection, Duration term) {
-        // The lease does.
+        // Nothing to do: the lease expires by itself.
     }
 
     @Override

@@ -3,14 +3,17 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.inbox.InboxException;
 
-/** What an inbox remembers, checked so that no database stores it shortened, or takes two of them for the same. */
+/**
+ * An entry of an inbox. Its values are checked so that no database truncates them or treats two different ones
+ * as equal.
+ */
 record InboxEntry(String consumer, String eventId, @Nullable String eventType) {
 
     private static final int MAX_TYPE = 64;
 
     /**
-     * @throws IllegalArgumentException if the event is one that cannot be remembered
-     * @throws InboxException if no event can be, because of the consumer's name
+     * @throws IllegalArgumentException if this event cannot be stored
+     * @throws InboxException if no event can be stored, because the name of the consumer is invalid
      */
     static InboxEntry of(InboxLayout layout, String consumer, String eventId, @Nullable String eventType) {
         try {
@@ -34,7 +37,7 @@ record InboxEntry(String consumer, String eventId, @Nullable String eventType) {
         check("consumer", consumer, layout.maxConsumer());
     }
 
-    /** MySQL compares texts without the spaces at their end. */
+    /** Refuses trailing spaces, because MySQL ignores them when it compares texts. */
     private static void check(String name, String value, int maxLength) {
         if (value.isEmpty() || value.length() > maxLength) {
             throw new IllegalArgumentException(

@@ -2,11 +2,14 @@ package outbox.jdbc;
 
 import java.util.List;
 
-/** The tables that an inbox can live in. */
+/** The table layouts that an inbox supports. */
 public enum InboxLayout {
-    /** Ours: a row for each consumer and event. */
+    /** The layout of this library: one row per consumer and event. */
     INBOX("outbox_inbox", "handled_at", 128, 255),
-    /** The table {@code event_consume_log}: a row for each event, so that only one consumer can handle it. It keeps the type of the event. */
+    /**
+     * The table {@code event_consume_log}: one row per event, so that only one consumer can handle it. It stores the
+     * event type.
+     */
     CONSUME_LOG("event_consume_log", "consume_time", 64, 64);
 
     private final String defaultTable;
@@ -25,7 +28,7 @@ public enum InboxLayout {
         return defaultTable;
     }
 
-    /** When the event was handled. */
+    /** Returns the column with the time when the event was handled. */
     String timeColumn() {
         return timeColumn;
     }
@@ -48,12 +51,12 @@ public enum InboxLayout {
                 : List.of("consumer", "event_id", timeColumn);
     }
 
-    /** What makes a row the only one of its kind. */
+    /** Returns the columns of the unique key. */
     String key() {
         return this == CONSUME_LOG ? "event_id" : "consumer, event_id";
     }
 
-    /** Where the statements that create such a table are, for the store of the given name. */
+    /** Returns the path of the DDL for the store with the given name. */
     String resource(String storeName) {
         return (this == CONSUME_LOG
                         ? "META-INF/outbox/schema-text-status/%s/V2__event_consume_log.sql"

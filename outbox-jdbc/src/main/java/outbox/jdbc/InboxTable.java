@@ -20,24 +20,23 @@ import java.util.concurrent.atomic.AtomicLong;
 final class InboxTable {
 
     private static final Logger LOG = SafeLogger.of(InboxTable.class);
-    private static final int MAX_WAIT_SECONDS =
-            30; // for another copy, on PostgreSQL; the other databases have limits of their own
-    private static final int MYSQL_DUPLICATE = 1062;
+    // Limits the wait for another copy on PostgreSQL. Other databases have their own limits.
+    private static final int MAX_WAIT_SECONDS = 30;
     private static final AtomicLong SAVEPOINTS = new AtomicLong();
 
     private final TableName table;
     private final InboxLayout layout;
-    private volatile @Nullable Known known; // read once; reading it twice does no harm
+    private volatile @Nullable Known known; // Read once. Two threads may both read it, which does no harm.
 
-    /** What the table and its database are like. */
-    private record Known(AbstractJdbcEventStore dialect, TableShape shape) {
+    /** The dialect of the database and the columns of the table. */
+    private record Known(Dialect dialect, TableColumns shape) {
 
         boolean isPostgres() {
-            return dialect.name().equals("postgresql");
+            return dialect instanceof PostgresDialect;
         }
 
         boolean isMySql() {
-            return dialect.name().equals("mysql");
+            return dialect instanceof MySqlDialect;
         }
     }
 
@@ -57,7 +56,7 @@ final class InboxTable {
     private Known known(Connection connection) throws SQLException {
         Known found = known;
         if (found == null) {
-            found = new Known(JdbcEventStores.detect(connection), TableShape.readAny(connection, table));
+            found = new Known(JdbcEventStores.dialect(connection), TableColumns.readAny(connection, table));
             List<String> missing = found.shape().missing(layout.columns());
             if (!missing.isEmpty()) {
                 throw new EventStoreException(
@@ -71,10 +70,12 @@ final class InboxTable {
     }
 
     /**
-     * Remembers the event; false if that was done before. Waits for the end of another transaction that does the same.
+     * Inserts the entry. Returns false if it exists. Waits until another transaction that inserts the same
+     * entry ends.
      *
-     * <p>On PostgreSQL a duplicate must not be an error, which would end the transaction. On MySQL it must be one: INSERT IGNORE forgives more than duplicates, and with ON DUPLICATE KEY
-     * UPDATE the drivers answer 1 either way.
+     * <p>On PostgreSQL a duplicate must not cause an error, because an error aborts the transaction. On MySQL it
+     * must cause an error: INSERT IGNORE ignores more than duplicates, and with ON DUPLICATE KEY UPDATE the drivers
+     * return 1 in both cases.
      */
     boolean insert(Connection connection, InboxEntry entry) throws SQLException {
         Known here = known(connection);
@@ -93,7 +94,8 @@ final class InboxTable {
                 return true;
             }
         } catch (SQLException e) {
-            if (here.isPostgres() || !isDuplicate(e)) { // there it is of another key, and has ended the transaction
+            // On PostgreSQL the duplicate concerns another key, and the transaction is aborted.
+            if (here.isPostgres() || !here.dialect().isDuplicateKey(e)) {
                 throw e;
             }
             duplicate = e;
@@ -115,24 +117,22 @@ final class InboxTable {
         return here.isPostgres() ? sql + "ON CONFLICT (" + layout.key() + ") DO NOTHING" : sql;
     }
 
-    private static boolean isDuplicate(SQLException error) {
-        return SqlStates.of(error).equals("23505") || error.getErrorCode() == MYSQL_DUPLICATE;
-    }
-
     /**
-     * The table has a key besides the event's: who takes a collision of that one for an event that was handled loses the event. It has one row per event: whoever else is to handle it never
-     * will, and nobody would know.
+     * Checks that a duplicate means that this consumer handled the event. The table may have another unique key; a
+     * collision there must not be mistaken for a handled event, because the event would be lost. The table has one
+     * row per event: a second consumer would never handle the event, and nobody would notice.
      */
     private void requireHandled(Known here, Connection connection, InboxEntry entry, @Nullable SQLException duplicate)
             throws SQLException {
         String sql = "SELECT consumer FROM " + table + " WHERE event_id = ?";
-        String latest = here.isMySql() ? sql + " LOCK IN SHARE MODE" : sql; // a snapshot may be older than the row
+        String latest = here.isMySql() ? sql + " LOCK IN SHARE MODE" : sql; // the snapshot may be older than the row
         try (PreparedStatement select = connection.prepareStatement(latest)) {
             select.setString(1, entry.eventId());
             try (ResultSet row = select.executeQuery()) {
                 if (!row.next()) {
                     throw new SQLException(
-                            "the row is a duplicate, but not of the event. If the table has a column id, it must get a new value for each row by itself (AUTO_INCREMENT, IDENTITY)",
+                            "the row is a duplicate, but not of the event. If the table has a column id, it must "
+                                    + "get a new value for each row by itself (AUTO_INCREMENT, IDENTITY)",
                             "23505",
                             duplicate);
                 }
@@ -149,8 +149,9 @@ final class InboxTable {
     }
 
     /**
-     * Makes it possible to tell for sure before the commit whether the transaction of the mark is still the same; the answer is for {@link #requireMark}. Once per transaction, since
-     * the end of a savepoint is that of later ones too.
+     * Sets a savepoint that makes it possible to check before the commit whether the transaction of the mark is
+     * still the same. Returns its name for {@link #requireMark}. Call it once per transaction, because releasing a
+     * savepoint also releases the later ones.
      */
     @Nullable
     String watch(Connection connection) throws SQLException {
@@ -163,8 +164,10 @@ final class InboxTable {
     }
 
     /**
-     * Refuses the commit of a transaction that has lost its mark, because the action swallowed a failure: PostgreSQL would roll back in silence; MySQL and H2 have rolled back at a
-     * deadlock, and would commit what came after it. The row tells, unless another copy has written it meanwhile; a savepoint tells for sure.
+     * Refuses the commit of a transaction that lost its mark because the action caught an exception. PostgreSQL
+     * would roll back silently. MySQL and H2 roll back at a deadlock and would commit only the later statements. The
+     * row shows whether the mark is still there, unless another copy has inserted it since. A savepoint is a
+     * reliable check.
      */
     void requireMark(Connection connection, InboxEntry entry, @Nullable String savepoint) {
         try {
@@ -172,7 +175,8 @@ final class InboxTable {
             if (here.isPostgres()) {
                 here.dialect().checkCommit(connection);
             } else if (savepoint != null) {
-                execute(connection, "RELEASE SAVEPOINT " + savepoint); // not there after a rollback
+                // fails if the savepoint was lost in a rollback
+                execute(connection, "RELEASE SAVEPOINT " + savepoint);
             } else if (!isThere(connection, entry)) {
                 throw lost(entry, null);
             }
@@ -184,7 +188,8 @@ final class InboxTable {
     private static EventStoreException lost(InboxEntry entry, @Nullable SQLException cause) {
         return new EventStoreException(
                 "The transaction of " + entry
-                        + " was rolled back by the database, or ended, while its action ran. Do not swallow the failure of a statement, nor use DDL in an action.",
+                        + " was rolled back by the database, or ended, while its action ran. Do not swallow the "
+                        + "failure of a statement, nor use DDL in an action.",
                 cause);
     }
 
@@ -210,8 +215,9 @@ final class InboxTable {
     }
 
     /**
-     * Forgets some events that were handled before the given time, and answers how many. They are found without a lock and deleted by their key, in one order: a DELETE by time would
-     * lock all that it reads on MySQL, and with it the end of the table, where new events go.
+     * Deletes some events that were handled before the given time and returns their number. The rows are found
+     * without a lock and deleted by key, in a fixed order. On MySQL, a DELETE by time would lock all rows that it
+     * reads, including the end of the table, where new events are inserted.
      */
     int deleteBefore(Connection connection, Instant end, int limit) throws SQLException {
         Known here = known(connection);

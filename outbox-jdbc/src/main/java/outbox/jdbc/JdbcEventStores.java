@@ -9,93 +9,97 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
-/** Finds the store for a database. Stores of your own join by {@link ServiceLoader}, as services of {@link AbstractJdbcEventStore}. */
+/**
+ * Finds the store for a database. It supports H2, MySQL with MariaDB, PostgreSQL, and each {@link Dialect} that is
+ * registered for {@link ServiceLoader}. Registered dialects take precedence.
+ */
 public final class JdbcEventStores {
 
     private JdbcEventStores() {}
 
-    /** A new instance of every known store, on the default table. */
+    /** Creates a store for each known database, on the default table. */
     public static List<AbstractJdbcEventStore> all() {
-        return ServiceLoader.load(AbstractJdbcEventStore.class, AbstractJdbcEventStore.class.getClassLoader()).stream()
-                .map(ServiceLoader.Provider::get)
+        return dialects()
+                .map(dialect -> dialect.newStore(AbstractJdbcEventStore.DEFAULT_TABLE))
                 .toList();
     }
 
-    /** The store with the given name, in upper or lower case. */
+    /** Returns the store with the given name, which is not case-sensitive, on the default table. */
     public static AbstractJdbcEventStore get(String name) {
-        String wanted = name.toLowerCase(Locale.ROOT);
-        return all().stream()
-                .filter(store -> store.name().equals(wanted))
-                .findFirst()
-                .orElseThrow(
-                        () -> new IllegalArgumentException("Unknown event store '" + name + "'; known: " + known()));
+        return get(name, AbstractJdbcEventStore.DEFAULT_TABLE);
     }
 
-    /** The store for the database behind the data source, told by its URL or, behind a wrapping driver, by the product's name. */
+    /** Returns the store with the given name, which is not case-sensitive, on the given table. */
+    public static AbstractJdbcEventStore get(String name, String table) {
+        String wanted = name.toLowerCase(Locale.ROOT);
+        return find(dialect -> dialect.name().equals(wanted))
+                .orElseThrow(
+                        () -> new IllegalArgumentException("Unknown event store '" + name + "'; known: " + known()))
+                .newStore(table);
+    }
+
+    /**
+     * Returns the store for the database of the data source, on the default table. The database is detected by the
+     * JDBC URL or, if a driver wraps another one, by the product name.
+     */
     public static AbstractJdbcEventStore detect(DataSource dataSource) {
+        return detect(dataSource, AbstractJdbcEventStore.DEFAULT_TABLE);
+    }
+
+    /** Returns the store for the database of the data source, on the given table. */
+    public static AbstractJdbcEventStore detect(DataSource dataSource, String table) {
+        return dialect(dataSource).newStore(table);
+    }
+
+    /** Returns the store for databases with this JDBC URL, on the default table. */
+    public static AbstractJdbcEventStore detect(@Nullable String url) {
+        if (url == null) {
+            throw new IllegalArgumentException("The JDBC URL is null");
+        }
+        return byUrl(url).orElseThrow(() -> notFound(url)).newStore(AbstractJdbcEventStore.DEFAULT_TABLE);
+    }
+
+    static Dialect dialect(DataSource dataSource) {
         try (Connection connection = dataSource.getConnection()) {
-            return detect(connection);
+            return dialect(connection);
         } catch (SQLException e) {
             throw new EventStoreException("Cannot ask the data source what database it is: " + e.getMessage(), e);
         }
     }
 
-    /** The store for the database behind the data source, on the given table. Stores of your own know their table themselves: for another one they are refused. */
-    public static AbstractJdbcEventStore detect(DataSource dataSource, String table) {
-        AbstractJdbcEventStore found = detect(dataSource);
-        return switch (found.name()) {
-            case "postgresql" -> new PostgresEventStore(table);
-            case "mysql" -> new MySqlEventStore(table);
-            case "h2" -> new H2EventStore(table);
-            default -> {
-                if (!found.table().value().equals(table)) {
-                    throw new IllegalArgumentException("The store " + found.name() + " is for table " + found.table()
-                            + ", not for " + table + ". Make one for that table yourself.");
-                }
-                yield found;
-            }
-        };
-    }
-
-    static AbstractJdbcEventStore detect(Connection connection) throws SQLException {
+    static Dialect dialect(Connection connection) throws SQLException {
         DatabaseMetaData database = connection.getMetaData();
         String url = database.getURL() == null ? "" : database.getURL();
-        return find(url)
-                .or(() -> productName(database)
-                        .flatMap(product -> all().stream()
-                                .filter(store -> store.name().equals(product))
-                                .findFirst()))
-                .orElseThrow(() -> notFound(url));
-    }
-
-    /** The store for databases with this JDBC URL. */
-    public static AbstractJdbcEventStore detect(@Nullable String url) {
-        if (url == null) {
-            throw new IllegalArgumentException("The JDBC URL is null");
-        }
-        return find(url).orElseThrow(() -> notFound(url));
-    }
-
-    private static Optional<AbstractJdbcEventStore> find(String url) {
-        String lower = url.toLowerCase(Locale.ROOT);
-        return all().stream()
-                .filter(store -> store.jdbcUrlPrefixes().stream().anyMatch(lower::startsWith))
-                .findFirst();
-    }
-
-    private static Optional<String> productName(DatabaseMetaData database) {
-        try {
+        Optional<Dialect> found = byUrl(url);
+        if (found.isEmpty()) {
             String product = database.getDatabaseProductName().toLowerCase(Locale.ROOT);
-            return Optional.of(product.equals("mariadb") || product.equals("tidb") ? "mysql" : product);
-        } catch (SQLException e) {
-            throw new EventStoreException("Cannot read the name of the database: " + e.getMessage(), e);
+            found = find(dialect -> dialect.productNames().contains(product));
         }
+        return found.orElseThrow(() -> notFound(url));
     }
 
-    /** Names no more of the URL than its scheme: the rest may hold a password. */
+    private static Optional<Dialect> byUrl(String url) {
+        String lower = url.toLowerCase(Locale.ROOT);
+        return find(dialect -> dialect.jdbcUrlPrefixes().stream().anyMatch(lower::startsWith));
+    }
+
+    private static Optional<Dialect> find(Predicate<Dialect> condition) {
+        return dialects().filter(condition).findFirst();
+    }
+
+    private static Stream<Dialect> dialects() {
+        return Stream.concat(
+                ServiceLoader.load(Dialect.class, Dialect.class.getClassLoader()).stream()
+                        .map(ServiceLoader.Provider::get),
+                Stream.of(new H2Dialect(), new MySqlDialect(), new PostgresDialect()));
+    }
+
+    /** The message contains only the scheme of the URL, because the rest may contain a password. */
     private static IllegalArgumentException notFound(String url) {
         String scheme = url.replaceAll("^((?:jdbc:)?[A-Za-z0-9+.-]*:?).*", "$1");
         return new IllegalArgumentException(
@@ -103,6 +107,6 @@ public final class JdbcEventStores {
     }
 
     private static String known() {
-        return all().stream().map(AbstractJdbcEventStore::name).collect(Collectors.joining(", "));
+        return dialects().map(Dialect::name).collect(Collectors.joining(", "));
     }
 }

@@ -21,21 +21,24 @@ import java.util.function.BooleanSupplier;
 /**
  * An inbox in a table, on H2, PostgreSQL, MySQL and MariaDB. {@link OutboxSchema#createInbox} creates the table.
  *
- * <p>The mark is inserted before the action runs, so that of several copies one holds the key and the others wait for its transaction. They wait at most half a minute on PostgreSQL, and
- * as long as a lock may be waited for elsewhere; then an {@link InboxException} says that the event is to come again. A mark that lost against another transaction is tried again, unless
- * the transaction is the caller's.
+ * <p>The mark is inserted before the action runs. If several copies of an event arrive at the same time, one
+ * transaction holds the key and the others wait for it. The wait is limited to 30 seconds on PostgreSQL and to the
+ * lock timeout on other databases. After that, an {@link InboxException} reports that the event must be delivered
+ * again. An insert of a mark that failed because of a conflict with another transaction is repeated, unless the
+ * transaction belongs to the caller.
  */
 public final class JdbcInbox implements Inbox {
 
-    private static final int MAX_TRIES = 10; // of a mark: each time at least one of those in a deadlock gets on
+    private static final int MAX_TRIES = 10; // of a mark; each deadlock lets at least one transaction continue
     private static final int PURGE_BATCH = 1000;
     private static final Set<String> H2_LOCKED = Set.of("HYT00", "90131");
-    private static final Set<String> OF_THE_ACTION =
-            Set.of("40002", "55000", "57014"); // at a commit: constraint, wrong state, took too long
+    // SQLStates at a commit that the action caused: constraint, wrong state, timeout
+    private static final Set<String> OF_THE_ACTION = Set.of("40002", "55000", "57014");
 
     private final InboxTable table;
     private final @Nullable TxContext txContext;
-    private final ThreadLocalTxContext ownContext; // the same, if transactions that we begin can be seen in it
+    // The same object as txContext if that is a ThreadLocalTxContext.
+    private final ThreadLocalTxContext ownContext;
     private final JdbcTransactionManager transactions;
     private final @Nullable Duration redeliveryWindow;
 
@@ -55,7 +58,7 @@ public final class JdbcInbox implements Inbox {
         return new Builder();
     }
 
-    /** The table that it lives in. */
+    /** Returns the table of this inbox. */
     public TableName table() {
         return table.name();
     }
@@ -65,7 +68,8 @@ public final class JdbcInbox implements Inbox {
     }
 
     /**
-     * Looks whether it can remember what a consumer of this name handles, so that this is known before the first event.
+     * Checks whether the inbox can store entries of a consumer with this name, so that a problem is reported before
+     * the first event.
      *
      * @throws IllegalArgumentException if it cannot
      */
@@ -81,7 +85,7 @@ public final class JdbcInbox implements Inbox {
         if (txContext != null && txContext.isTransactionActive()) {
             return handleIn(txContext, entry, action, false);
         }
-        if (ownContext.isTransactionActive()) { // called by an action
+        if (ownContext.isTransactionActive()) { // the call comes from an action
             return handleIn(ownContext, entry, action, false);
         }
         try {
@@ -115,7 +119,9 @@ public final class JdbcInbox implements Inbox {
         }
     }
 
-    /** What may pass by itself says nothing about the event; a refusal is one of what the action did. */
+    /**
+     * Commits. A temporary error says nothing about the event. A refusal was caused by the statements of the action.
+     */
     private void commit(Transaction tx, InboxEntry entry) {
         try {
             tx.commit();
@@ -145,7 +151,8 @@ public final class JdbcInbox implements Inbox {
         try {
             action.run(connection);
         } catch (MarkFailedException e) {
-            e.passedAction(); // of another event: our action has run, and is not to be run again by us
+            // the failed mark is that of another event; our action has run and must not be repeated
+            e.passedAction();
             throw e;
         }
         mark.done();
@@ -153,9 +160,10 @@ public final class JdbcInbox implements Inbox {
     }
 
     /**
-     * Forgets events that were handled longer ago than the given age, by the database's clock, a thousand per transaction.
+     * Deletes entries of events that were handled longer ago than the given age, by the clock of the database, in
+     * transactions of a thousand rows.
      *
-     * @return how many
+     * @return the number of deleted entries
      * @throws IllegalArgumentException if the age is less than the {@link Builder#redeliveryWindow}
      * @throws IllegalStateException if there is no redelivery window
      */
@@ -163,12 +171,15 @@ public final class JdbcInbox implements Inbox {
         return purge(age, () -> false);
     }
 
-    /** The same, but ends after the transaction under way once it is to stop. */
+    /**
+     * Like {@link #purge(Duration)}, but stops after the current transaction when {@code isStopping} returns true.
+     */
     public long purge(Duration age, BooleanSupplier isStopping) {
         Duration window = redeliveryWindow;
         if (window == null) {
             throw new IllegalStateException(
-                    "Set redeliveryWindow, the longest time after which an event may come again: one that comes after its mark was purged takes effect twice");
+                    "Set redeliveryWindow, the longest time after which an event may come again: one that comes "
+                            + "after its mark was purged takes effect twice");
         }
         if (age.compareTo(window) < 0) {
             throw new IllegalArgumentException("Marks of the last " + window
@@ -192,12 +203,12 @@ public final class JdbcInbox implements Inbox {
         return deleted;
     }
 
-    /** The mark could not be written, so its action did not run. */
+    /** The mark could not be inserted, so its action did not run. */
     private static final class MarkFailedException extends InboxException {
 
         private static final long serialVersionUID = 1L;
 
-        private boolean isOfAction; // thread of the call only
+        private boolean isOfAction; // used only by the calling thread
 
         MarkFailedException(String message, SQLException cause) {
             super(message, cause);
@@ -207,19 +218,22 @@ public final class JdbcInbox implements Inbox {
             isOfAction = true;
         }
 
-        /** Whether an action threw it, which handled another event. */
+        /** Whether the exception came from an action that tried to handle another event. */
         boolean isOfAction() {
             return isOfAction;
         }
 
-        /** Whether it lost against another transaction. A lock that was waited for to the end is not waited for again. */
+        /**
+         * Whether the cause is a conflict with another transaction. After a lock timeout the insert is
+         * not repeated, except on H2.
+         */
         boolean isLost() {
             String state = getCause() instanceof SQLException sql ? SqlStates.of(sql) : "";
             return state.startsWith("40") && !state.equals("40003") || H2_LOCKED.contains(state);
         }
     }
 
-    /** The mark of one event in one transaction, used by its thread. */
+    /** The mark of one event in one transaction. Used by one thread. */
     private final class Mark {
 
         private final Connection connection;
@@ -229,7 +243,7 @@ public final class JdbcInbox implements Inbox {
 
         private enum State {
             ABSENT,
-            /** The action has not ended, or it failed. */
+            /** The action is running or has failed. */
             INSERTED,
             DONE
         }
@@ -261,7 +275,10 @@ public final class JdbcInbox implements Inbox {
             state = State.DONE;
         }
 
-        /** A caller may have swallowed the failure of the action; the mark must not outlive it. */
+        /**
+         * Refuses the commit if the action failed, because a caller may have caught its exception. The mark must not
+         * be committed without the effect of the action.
+         */
         void check() {
             if (state == State.INSERTED) {
                 throw new OutboxException(
@@ -273,7 +290,7 @@ public final class JdbcInbox implements Inbox {
         }
     }
 
-    /** Collects the settings of an inbox; every setter refuses a wrong value. Not thread-safe. */
+    /** Collects the settings of an inbox. Every setter refuses an invalid value. Not thread-safe. */
     public static final class Builder {
 
         private @Nullable ConnectionProvider connectionProvider;
@@ -284,36 +301,38 @@ public final class JdbcInbox implements Inbox {
 
         private Builder() {}
 
-        /** Required: connections for transactions of its own. */
+        /** Provides connections for the transactions that the inbox begins. Required. */
         public Builder connectionProvider(ConnectionProvider connectionProvider) {
             this.connectionProvider = Objects.requireNonNull(connectionProvider, "connectionProvider");
             return this;
         }
 
         /**
-         * The transactions that it joins; default: none. In those that it begins itself, a writer with the same {@link ThreadLocalTxContext} can write events; with another context only
-         * those can that are joined.
+         * The transactions that the inbox joins; default: none. If this is a {@link ThreadLocalTxContext}, a writer
+         * with the same context can also write events in the transactions that the inbox begins. With any other
+         * context, events can be written only in joined transactions.
          */
         public Builder txContext(TxContext txContext) {
             this.txContext = Objects.requireNonNull(txContext, "txContext");
             return this;
         }
 
-        /** What kind of table it is; default {@link InboxLayout#INBOX}. */
+        /** The layout of the table; default {@link InboxLayout#INBOX}. */
         public Builder layout(InboxLayout layout) {
             this.layout = Objects.requireNonNull(layout, "layout");
             return this;
         }
 
-        /** The table; default {@code outbox_inbox}, or {@code event_consume_log} for that layout. */
+        /** The table name; default {@code outbox_inbox}, or {@code event_consume_log} for that layout. */
         public Builder table(String table) {
             this.table = new TableName(table).value();
             return this;
         }
 
         /**
-         * The longest time after an event was handled in which a copy may still come; needed for {@link JdbcInbox#purge}. It is the longest of what keeps copies: the time for which the
-         * sender retries and may replay, messages wait in queues and dead-letter queues, and backups are restored from.
+         * The longest time after which a copy of a handled event may still arrive; required for
+         * {@link JdbcInbox#purge}. Use the longest of these: how long the sender retries and may replay, how long
+         * messages stay in queues and dead-letter queues, and the age of backups that may be restored.
          */
         public Builder redeliveryWindow(Duration redeliveryWindow) {
             if (redeliveryWindow.isNegative() || redeliveryWindow.isZero()) {

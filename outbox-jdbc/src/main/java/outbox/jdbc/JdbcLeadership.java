@@ -17,21 +17,26 @@ import java.util.function.LongSupplier;
 import javax.sql.DataSource;
 
 /**
- * One leader per outbox table: the node that has a lock in the database. On PostgreSQL that is a session-level advisory lock, on MySQL and MariaDB a named lock, both on a connection
- * that is held for it; on H2 a lease in a table. A standby holds no connection.
+ * One leader per outbox table: the node that holds a lock in the database. On PostgreSQL this is a session-level
+ * advisory lock, on MySQL and MariaDB a named lock. Both need a dedicated connection. On H2 it is a lease in a
+ * table. A standby holds no connection.
  *
- * <p>While it leads, a thread makes sure four times per term that the session is alive, and {@link #lead} that it has the lock. Who could not make sure for a term is no leader, by
- * this machine's monotonic clock; the database ends a session that has been silent for a term, so the lock of a process that is frozen or cut off becomes free, and not before that
- * process has stopped to believe in it. If the session ends in another way, the one that had the lock learns it a little later: so who gets a lock waits for a term before it leads.
+ * <p>Leadership is a lease of one term. While a node leads, a thread checks four times per term that the session is
+ * alive, and {@link #lead} checks that the session has the lock. A node that had no successful check for one term no
+ * longer considers itself the leader; it measures this with its own monotonic clock. The database ends a session
+ * that was silent for one term. So the lock of a frozen or disconnected process becomes free, but only after that
+ * process stopped leading. If the session ends for another reason, the old leader notices it later. Therefore a node
+ * that gets the lock waits for one term before it leads.
  *
  * <pre>
- *  leader   ──sure──sure──sure─✖ frozen        believes no longer │ session ended, lock free
- *                             └──────────── term ────────────────┘
- *  standby  ─────tries─────────────tries─────────────────────────── tries, has it ──term──▶ leads
+ *  leader   ──check──check──✖ frozen            lease over │ session ended, lock free
+ *                     └──────────── term ──────────────────┘
+ *  standby  ─────tries─────────────tries─────────────────────── tries, gets lock ──term──▶ leads
  * </pre>
  *
- * <p>A standby that tries each poll interval leads at most a poll interval and two terms after the leader failed: with a term of up to half the poll interval, within two intervals.
- * Give all nodes the same term, and name the table in the same way.
+ * <p>A standby that tries once per poll interval leads at most one poll interval and two terms after the leader
+ * failed. With a term of up to half the poll interval, that is within two intervals. All nodes must use the same
+ * term and the same spelling of the table name.
  *
  * <p>Thread-safe.
  */
@@ -48,17 +53,20 @@ public final class JdbcLeadership implements Leadership {
     private final Duration term;
     private final long termNanos;
     private final LongSupplier nanoClock;
-    private final ReentrantLock io = new ReentrantLock(); // one statement at a time; guards what is not volatile
-    private @Nullable String database; // once known
-    private @Nullable LeaderSession session; // while it has the lock
-    private boolean lost; // and nobody was told yet
-    private boolean troubled; // the last try failed, and that was logged
-    private @Nullable String refusal;
-    private boolean closed;
-    private volatile boolean leading; // written under the lock, as the next
-    private volatile long sureNanos; // when it was last found out that this node leads
-    private volatile boolean othersLead =
-            true; // another one had the lock at the last try; it is taken for granted before the first
+    // Allows one statement at a time. Callers of lead() and close() and the heartbeat thread take it.
+    private final ReentrantLock io = new ReentrantLock();
+    private @Nullable String database; // null until the first connection; guarded by io
+    private @Nullable LeaderSession session; // has the lock; null while this node does not lead; guarded by io
+    private boolean lost; // the leadership was lost, and lead() has not reported it yet; guarded by io
+    private boolean troubled; // the last attempt failed and the failure was logged; guarded by io
+    private @Nullable String refusal; // why a single leader is not possible; guarded by io
+    private boolean closed; // guarded by io
+    private volatile boolean leading; // written while io is held; any thread reads it
+    // Time of the last successful check. Written while io is held; any thread reads it.
+    private volatile long sureNanos;
+    // Whether another node had the lock at the last attempt; true before the first one. Written while io is held;
+    // any thread reads it.
+    private volatile boolean othersLead = true;
 
     private JdbcLeadership(DataSource dataSource, TableName table, Duration term, LongSupplier nanoClock) {
         this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
@@ -72,16 +80,17 @@ public final class JdbcLeadership implements Leadership {
         }
     }
 
-    /** Leadership with a term of 500 ms, for a poll interval of a second or more. */
+    /** Creates a leadership with a term of 500 ms, for a poll interval of one second or more. */
     public static JdbcLeadership of(DataSource dataSource, String table) {
         return of(dataSource, table, DEFAULT_TERM);
     }
 
     /**
-     * Leadership of the table. Connects with the first {@link #lead}.
+     * Creates a leadership of the table. Connects on the first {@link #lead}.
      *
-     * @param table as the store of the table names it, with or without a schema, on all nodes alike
-     * @param term how long a leader is sure after it last heard of the database, 100 ms to a minute; at most half the poll interval
+     * @param table the table name as the store of the table uses it, with or without a schema; the same on all nodes
+     * @param term how long a leader leads after its last successful check, 100 ms to one minute; at most half the
+     *     poll interval
      */
     public static JdbcLeadership of(DataSource dataSource, String table, Duration term) {
         return of(dataSource, table, term, System::nanoTime);
@@ -92,9 +101,9 @@ public final class JdbcLeadership implements Leadership {
     }
 
     /**
-     * Who leads the table now, asked without taking part; empty if nobody does.
+     * Returns the current leader of the table, or empty if there is none. Does not try to become the leader.
      *
-     * @param table as the leaders name it
+     * @param table the table name as the leaders use it
      */
     public static Optional<LeaderInfo> leaderOf(DataSource dataSource, String table) throws SQLException {
         try (Connection connection = dataSource.getConnection()) {
@@ -107,7 +116,8 @@ public final class JdbcLeadership implements Leadership {
     /**
      * {@inheritDoc}
      *
-     * @throws LeadershipRefusedException if there can be no leader over this connection, such as behind a proxy that pools transactions; from then on at each call
+     * @throws LeadershipRefusedException if a single leader is not possible over this connection, for example behind
+     *     a proxy that pools transactions; every later call throws it too
      */
     @Override
     public boolean lead() {
@@ -137,7 +147,7 @@ public final class JdbcLeadership implements Leadership {
         return othersLead || isLeader();
     }
 
-    /** Frees the lock. Waits for a statement under way, whose time is limited. */
+    /** Releases the lock. Waits for a running statement, which has a time limit. */
     @Override
     public void close() {
         leading = false;
@@ -156,7 +166,7 @@ public final class JdbcLeadership implements Leadership {
         }
     }
 
-    /** A question to the database. */
+    /** A query to the database. */
     private interface Question {
         boolean ask() throws SQLException;
     }
@@ -195,7 +205,7 @@ public final class JdbcLeadership implements Leadership {
         var connection = dataSource.getConnection();
         try {
             if (database == null) {
-                database = JdbcEventStores.detect(connection).name();
+                database = JdbcEventStores.dialect(connection).name();
             }
         } catch (Throwable e) {
             LeaderSession.abort(connection, e);
@@ -205,8 +215,9 @@ public final class JdbcLeadership implements Leadership {
     }
 
     /**
-     * The leader before may be sure of itself for a term after its session, or its lease, was ended by another. Each
-     * look meanwhile keeps the lock and may find a proxy, so a slow machine looks as often as a quick one.
+     * Waits for one term, because the previous leader may still lead for a term if its session or lease was ended by
+     * another process. Each check renews the lock and may detect a proxy; the minimum number of checks applies to
+     * slow machines too.
      */
     private boolean awaitTermBefore(LeaderSession fresh) throws SQLException {
         long taken = nanoClock.getAsLong();
@@ -222,7 +233,7 @@ public final class JdbcLeadership implements Leadership {
         return ours;
     }
 
-    /** Runs a question on a session that may have the lock; one that fails is not used again. */
+    /** Runs a query on a session that may have the lock. The session is not used again if the query fails. */
     private boolean holding(LeaderSession held, Question question) throws SQLException {
         try {
             return question.ask();
@@ -237,7 +248,7 @@ public final class JdbcLeadership implements Leadership {
         }
     }
 
-    /** Whether this node still leads; if not, or if that cannot be found out, the session is given up. */
+    /** Whether this node still leads. If it does not, or if the query fails, the session is aborted. */
     private boolean isSure(LeaderSession held, Question question) {
         long asked = nanoClock.getAsLong();
         try {
@@ -284,7 +295,7 @@ public final class JdbcLeadership implements Leadership {
             }
             lost = !isSure(held, held::beat);
             return !lost;
-        } catch (RuntimeException | Error e) { // lead throws it
+        } catch (RuntimeException | Error e) { // the next call of lead() returns false or throws
             lost = true;
             LOG.log(Level.ERROR, "The leader of table " + table + " failed", e);
             return false;
@@ -294,7 +305,7 @@ public final class JdbcLeadership implements Leadership {
     }
 
     private void pause() {
-        boolean interrupted = Thread.interrupted(); // else it would not wait
+        boolean interrupted = Thread.interrupted(); // parkNanos would return at once if the interrupt flag were set
         LockSupport.parkNanos(termNanos / BEATS);
         if (interrupted) {
             Thread.currentThread().interrupt();

@@ -1,58 +1,62 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.model.EventStatus;
-import outbox.spi.ErrorText;
-import outbox.spi.Mark;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
-/** A table and how to run statements on it: binding, mapping, many ids at a time, and errors that name the table. */
+/**
+ * A table and the methods that run statements on it: they bind, map rows, split long lists of ids, and add the table
+ * name to errors.
+ */
 abstract class JdbcTable {
 
     private static final int MAX_IDS = 1000; // per statement
 
     private final TableName table;
-    private volatile @Nullable TableShape shape; // read once; reading it twice does no harm
+    private final Dialect dialect;
+    private volatile @Nullable TableColumns shape; // Read once. Two threads may both read it, which does no harm.
 
-    JdbcTable(TableName table) {
+    JdbcTable(TableName table, Dialect dialect) {
         this.table = table;
+        this.dialect = dialect;
     }
 
     public final TableName table() {
         return table;
     }
 
-    /** Binds some of the parameters of a statement. */
+    final Dialect dialect() {
+        return dialect;
+    }
+
+    /** Binds some parameters of a statement. */
     @FunctionalInterface
     interface Binds {
         void to(Binder binder) throws SQLException;
     }
 
-    /** Makes a value of the current row. */
+    /** Maps the current row to a value. */
     @FunctionalInterface
     interface RowMapper<T> {
         T map(ResultSet row) throws SQLException;
     }
 
-    /** A step that the database may fail. */
+    /** A step that may fail with an SQLException. */
     @FunctionalInterface
     interface Step<T> {
         T run() throws SQLException;
     }
 
-    final TableShape shape(Connection conn) throws SQLException {
-        TableShape known = shape;
+    final TableColumns shape(Connection conn) throws SQLException {
+        TableColumns known = shape;
         if (known == null) {
             known = readShape(conn);
             shape = known;
@@ -60,18 +64,21 @@ abstract class JdbcTable {
         return known;
     }
 
-    TableShape readShape(Connection conn) throws SQLException {
-        return TableShape.read(conn, table);
+    TableColumns readShape(Connection conn) throws SQLException {
+        return TableColumns.read(conn, table);
     }
 
-    /** How statements name the table. */
+    /** Returns the table name as statements use it. */
     String sqlName() {
         return table.value();
     }
 
-    /** Looks at the table again if the shape that is known has no such column: it may have got one meanwhile. */
-    final TableShape shapeWith(Connection conn, String column) throws SQLException {
-        TableShape known = shape(conn);
+    /**
+     * Reads the columns of the table again if the known ones do not include this column, because it may have
+     * been added.
+     */
+    final TableColumns shapeWith(Connection conn, String column) throws SQLException {
+        TableColumns known = shape(conn);
         if (!known.has(column)) {
             known = readShape(conn);
             shape = known;
@@ -109,14 +116,19 @@ abstract class JdbcTable {
         return found;
     }
 
-    /** A query that is planned for each execution, where a plan of before could be kept too long. */
-    <T> List<T> queryAnew(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
-        return query(conn, sql, binds, mapper);
+    /** See {@link Dialect#queryAnew}. */
+    final <T> List<T> queryAnew(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return dialect.queryAnew(this, conn, sql, binds, mapper);
     }
 
-    /** A query whose plan may be kept, because it goes by an index whatever the planner knows of the table. Only for transactions of the library: it may change their settings. */
-    <T> List<T> queryByIndex(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
-        return queryAnew(conn, sql, binds, mapper);
+    /** See {@link Dialect#queryByIndex}. */
+    final <T> List<T> queryByIndex(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return dialect.queryByIndex(this, conn, sql, binds, mapper);
+    }
+
+    /** See {@link Dialect#queryHeld}. */
+    final <T> List<T> queryHeld(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
+        return dialect.queryHeld(this, conn, sql, binds, mapper);
     }
 
     final int update(Connection conn, String what, String sql, Binds binds) {
@@ -134,75 +146,70 @@ abstract class JdbcTable {
         return update.executeUpdate();
     }
 
-    /** An update on the terms of {@link #queryAnew}. */
-    int updateAnew(Connection conn, String sql, Binds binds) throws SQLException {
-        return update(conn, sql, binds);
+    /** Returns the column of the event id, as statements name it. */
+    String idColumn() {
+        return "event_id";
     }
 
-    /**
-     * An update of events that a claim holds, in a transaction of the library: it waits for a locked row only briefly,
-     * where the database can be told so.
-     */
-    int updateHeld(Connection conn, String sql, Binds binds) throws SQLException {
-        return updateAnew(conn, sql, binds);
+    /** Returns the type of that column if a parameter needs it. */
+    @Nullable
+    String idType() {
+        return null;
     }
 
-    /** A query on the terms of {@link #updateHeld}. */
-    <T> List<T> queryHeld(Connection conn, String sql, Binds binds, RowMapper<T> mapper) throws SQLException {
-        return queryAnew(conn, sql, binds, mapper);
+    /** Returns the condition that the event id is one of {@code count} ids. */
+    final String idCondition(int count) {
+        return dialect.isIn(idColumn(), idType(), count);
     }
 
-    /**
-     * Whether an UPDATE cannot be kept from waiting for a locked row, so that its rows must be locked by {@link
-     * #lockHeld} before it.
-     */
-    boolean locksFirst() {
-        return false;
-    }
-
-    /** What makes a SELECT lock its rows, and wait for none of them longer than {@link #updateHeld} would. */
-    String lockNow() {
-        return "FOR UPDATE";
-    }
-
-    /** The condition that event_id is one of {@code count} ids. */
-    protected String idCondition(int count) {
-        return "event_id IN (?" + ", ?".repeat(count - 1) + ")";
-    }
-
-    /** Whether {@link #idCondition} is the same for any number of ids, because they are bound as an array. */
-    boolean idsInArray() {
-        return false;
+    /** Whether {@link #idCondition} is the same for any number of ids. */
+    final boolean idsInArray() {
+        return dialect.bindsArrays();
     }
 
     /** Binds the ids of {@link #idCondition}. */
-    void bindIds(Binder binder, List<String> ids) throws SQLException {
-        binder.texts(ids);
+    final void bindIds(Binder binder, List<String> ids) throws SQLException {
+        dialect.bindIds(binder, ids);
     }
 
-    /** Runs an update for many ids, some at a time: {@code %1$s} is the table, {@code %2$s} the condition on the id. */
+    /** Returns those of the ids that the id column can contain. */
+    Collection<String> possible(Connection conn, Collection<String> eventIds) throws SQLException {
+        return eventIds;
+    }
+
+    /** Returns those of the ids that are in the table. */
+    final Set<String> existingIds(Connection conn, Collection<String> eventIds) throws SQLException {
+        return queryIds(conn, "SELECT " + idColumn() + " FROM %1$s WHERE %2$s", possible(conn, eventIds), binder -> {});
+    }
+
+    /** Deletes rows that this transaction has locked or inserted. */
+    final void delete(Connection conn, Collection<String> eventIds) throws SQLException {
+        dialect.delete(this, conn, eventIds);
+    }
+
+    /** Runs an update for many ids, in portions. {@code %1$s} is the table, {@code %2$s} the condition on the id. */
     final int updateIds(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
             throws SQLException {
-        return updateIds(conn, this::updateAnew, sql, ids, before, after);
+        return updateIds(conn, dialect::updateAnew, sql, ids, before, after);
     }
 
-    /** The same, on the terms of {@link #updateHeld}. */
+    /** Like {@link #updateIds}, under the rules of {@link Dialect#updateHeld}. */
     final int updateHeldIds(Connection conn, String sql, Collection<String> ids, Binds before, Binds after)
             throws SQLException {
-        return updateIds(conn, this::updateHeld, sql, ids, before, after);
+        return updateIds(conn, dialect::updateHeld, sql, ids, before, after);
     }
 
     /** Runs an UPDATE. */
     @FunctionalInterface
     private interface Update {
-        int run(Connection conn, String sql, Binds binds) throws SQLException;
+        int run(JdbcTable table, Connection conn, String sql, Binds binds) throws SQLException;
     }
 
     private int updateIds(Connection conn, Update update, String sql, Collection<String> ids, Binds before, Binds after)
             throws SQLException {
         int count = 0;
         for (List<String> some : portions(ids)) {
-            count += update.run(conn, idsText(conn, sql, some.size()), binder -> {
+            count += update.run(this, conn, idsText(conn, sql, some.size()), binder -> {
                 before.to(binder);
                 bindIds(binder, some);
                 after.to(binder);
@@ -215,7 +222,7 @@ abstract class JdbcTable {
         return queryIds(conn, this::queryAnew, sql, ids, after);
     }
 
-    /** The same, on the terms of {@link #updateHeld}. */
+    /** Like {@code queryIds}, under the rules of {@link Dialect#updateHeld}. */
     final Set<String> queryHeldIds(Connection conn, String sql, Collection<String> ids, Binds after)
             throws SQLException {
         return queryIds(conn, this::queryHeld, sql, ids, after);
@@ -243,7 +250,7 @@ abstract class JdbcTable {
         return found;
     }
 
-    /** Reads the rows of many ids, some at a time. {@code %1$s} and {@code %2$s} as in {@link #updateIds}. */
+    /** Reads the rows of many ids, in portions. {@code %1$s} and {@code %2$s} as in {@link #updateIds}. */
     final void readIds(Connection conn, String sql, Collection<String> ids, RowMapper<?> reader) throws SQLException {
         for (List<String> some : portions(ids)) {
             queryHeld(conn, idsText(conn, sql, some.size()), binder -> bindIds(binder, some), reader);
@@ -257,88 +264,15 @@ abstract class JdbcTable {
                 .text(new IdsText(sql, idsInArray() ? 0 : ids), () -> sql.formatted(sqlName(), idCondition(ids)));
     }
 
-    /** What makes a statement find its rows by their key whatever the size of the table, after the name of the table; empty where it does so anyway. */
+    /** Returns the clause after the table name that makes a statement find rows by id. */
     String byPrimaryKey() {
-        return "";
+        return dialect.byPrimaryKey();
     }
 
     /**
-     * Locks those of the events that the token holds, and returns them. Fails if another transaction keeps one of them
-     * locked.
-     */
-    Set<String> lockHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
-        return queryHeldIds(
-                conn,
-                "SELECT event_id FROM %1$s WHERE %2$s AND locked_by = ? AND status + 0 IN (0, 2) " + lockNow(),
-                eventIds,
-                binder -> binder.text(token));
-    }
-
-    /** Deletes those of the events that the token holds, and answers them. */
-    Set<String> deleteHeld(Connection conn, String token, Collection<String> eventIds) throws SQLException {
-        Set<String> held = lockHeld(conn, token, eventIds);
-        updateHeldIds(conn, "DELETE FROM %1$s WHERE %2$s", held, binder -> {}, binder -> {});
-        return held;
-    }
-
-    /** Where a failed event keeps the time of its outcome: when a RETRY is due, or when it became DEAD. */
-    static String failureTime(EventStatus status) {
-        return status == EventStatus.DEAD ? "done_at" : "available_at";
-    }
-
-    /**
-     * Writes outcomes of one status other than DONE, and answers those whose token still held the event. Which ones is told by the lock, not by the counts of the batch: a driver that
-     * sends it in one go may not know them.
-     */
-    Set<String> markFailed(Connection conn, EventStatus status, List<Mark> marks, Instant now) throws SQLException {
-        TableShape shape = shape(conn);
-        // Binds: attempts to add, time, last_error, event_id, token.
-        String sql = shape.text("mark " + status, () -> """
-                UPDATE %s
-                   SET status = %d, attempts = attempts + ?, %s = ?, last_error = ?, locked_by = NULL, locked_at = NULL
-                 WHERE event_id = ?
-                   AND locked_by = ?
-                   AND status + 0 IN (0, 2)
-                """.formatted(table, status.code(), failureTime(status)));
-        if (marks.size() == 1 && !locksFirst()) {
-            return update(conn, sql, binder -> bindFailed(binder, marks.get(0), now)) > 0
-                    ? Set.of(marks.get(0).eventId())
-                    : Set.of();
-        }
-        Set<String> held = new HashSet<>();
-        for (Map.Entry<String, List<String>> of :
-                HeldEventStatements.idsByToken(marks).entrySet()) {
-            held.addAll(lockHeld(conn, of.getKey(), of.getValue()));
-        }
-        List<Mark> ours =
-                marks.stream().filter(mark -> held.contains(mark.eventId())).toList();
-        if (!ours.isEmpty()) {
-            updateBatch(conn, sql, ours, now);
-        }
-        return held;
-    }
-
-    private void updateBatch(Connection conn, String sql, List<Mark> marks, Instant now) throws SQLException {
-        try (PreparedStatement update = conn.prepareStatement(sql)) {
-            for (Mark mark : marks) {
-                bindFailed(new Binder(update, shape(conn)), mark, now);
-                update.addBatch();
-            }
-            update.executeBatch();
-        }
-    }
-
-    private static void bindFailed(Binder binder, Mark mark, Instant now) throws SQLException {
-        binder.number(mark.countsAttempt() ? 1 : 0)
-                .time(failureTime(mark.status()), now.plus(mark.retryAfter()))
-                .text(ErrorText.clean(mark.error()))
-                .text(mark.eventId())
-                .text(mark.token());
-    }
-
-    /**
-     * Sorted, so that concurrent statements lock rows in the same order. Where each id is a parameter, in portions of a power of two, filled up by repetition, so that few
-     * statements are ever prepared.
+     * Splits ids into portions. The ids are sorted, so that concurrent statements lock rows in the same order. If
+     * each id is a parameter, the size of a portion is a power of two, padded with repeated ids, so that only few
+     * different statements are prepared.
      */
     final List<List<String>> portions(Collection<String> ids) {
         List<String> sorted = ids.stream().sorted().toList();

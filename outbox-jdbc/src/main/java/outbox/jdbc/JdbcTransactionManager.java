@@ -12,16 +12,17 @@ import java.sql.SQLException;
 import java.util.Objects;
 
 /**
- * Transactions on plain JDBC for programs without a framework:
+ * Transactions on plain JDBC, for programs without a framework:
  *
  * <pre>{@code
  * try (Transaction tx = transactions.begin()) {
  *     // business statements on tx.connection(), events by the writer
  *     tx.commit();
- * } // rolled back if it did not get to the commit
+ * } // rolled back if the commit was not reached
  * }</pre>
  *
- * <p>Callbacks of the transaction run after its connection went back to the pool. Thread-safe; a transaction belongs to the thread that began it.
+ * <p>The callbacks of a transaction run after its connection was returned to the pool. Thread-safe. A transaction
+ * belongs to the thread that began it.
  */
 public final class JdbcTransactionManager {
 
@@ -29,14 +30,18 @@ public final class JdbcTransactionManager {
 
     private final ConnectionProvider connectionProvider;
     private final ThreadLocalTxContext txContext;
-    private volatile @Nullable Boolean readOnlyPool; // asked once: some drivers ask the server for each answer
+    // Read once, because some drivers query the server on each call.
+    private volatile @Nullable Boolean readOnlyPool;
 
     public JdbcTransactionManager(ConnectionProvider connectionProvider, ThreadLocalTxContext txContext) {
         this.connectionProvider = Objects.requireNonNull(connectionProvider, "connectionProvider");
         this.txContext = Objects.requireNonNull(txContext, "txContext");
     }
 
-    /** Begins a transaction on this thread. One that is active is suspended until the new one, which is independent of it, has ended. */
+    /**
+     * Begins a transaction on this thread. An active transaction is suspended until the new one ends. The two
+     * are independent.
+     */
     public Transaction begin() {
         Connection connection = null;
         try {
@@ -70,7 +75,7 @@ public final class JdbcTransactionManager {
         return known;
     }
 
-    /** A connection in an unknown state must not serve anyone again. */
+    /** Aborts a connection in an unknown state, so that it is not used again. */
     static void abandon(Connection connection) {
         try (connection) {
             connection.abort(Runnable::run);
@@ -91,14 +96,18 @@ public final class JdbcTransactionManager {
             this.autoCommit = autoCommit;
         }
 
-        /** The connection for the business statements. Its savepoints are honoured; commit, rollback and auto-commit are this transaction's. */
+        /**
+         * Returns the connection for business statements. Savepoints are supported. Use the methods of this class
+         * for commit and rollback, and do not change auto-commit.
+         */
         public Connection connection() {
             return scope.connection();
         }
 
         /**
-         * Commits. If the database refused, everything is rolled back and an {@link EventStoreException} says why; if the connection broke, a
-         * {@link CommitOutcomeUnknownException} says that nobody knows.
+         * Commits. If the database refuses, everything is rolled back and an {@link EventStoreException}
+         * contains the reason. If the connection broke, a {@link CommitOutcomeUnknownException} says that the
+         * outcome is unknown.
          */
         public void commit() {
             requireActive();
@@ -110,7 +119,7 @@ public final class JdbcTransactionManager {
             }
             end();
             try {
-                scope.commit();
+                scope.physical().commit();
             } catch (SQLException e) {
                 if (SqlStates.isOutcomeUnknown(e)) {
                     throw unknown(e);
@@ -118,7 +127,7 @@ public final class JdbcTransactionManager {
                 rollBackPhysical();
                 scope.callbacks().rolledBack();
                 throw new EventStoreException("The commit failed and everything was rolled back: " + e.getMessage(), e);
-            } catch (RuntimeException | Error e) { // of the driver: it says nothing about the outcome
+            } catch (RuntimeException | Error e) { // thrown by the driver; the outcome is unknown
                 throw unknown(e);
             }
             giveBack();
@@ -131,14 +140,14 @@ public final class JdbcTransactionManager {
             return new CommitOutcomeUnknownException(cause);
         }
 
-        /** Rolls back. A connection that is broken is as good as rolled back: the server does it. */
+        /** Rolls back. If the connection is broken, no error is reported, because the server rolls back. */
         public void rollback() {
             end();
             rollBackPhysical();
             scope.callbacks().rolledBack();
         }
 
-        /** Rolls back what was neither committed nor rolled back. */
+        /** Rolls back if the transaction was neither committed nor rolled back. */
         @Override
         public void close() {
             if (!ended) {
@@ -161,7 +170,7 @@ public final class JdbcTransactionManager {
 
         private void rollBackPhysical() {
             try {
-                scope.givenUp().rollback();
+                scope.physical().rollback();
                 giveBack();
             } catch (SQLException e) {
                 LOG.log(Level.WARNING, "The rollback failed; its connection is dropped and the server rolls back", e);

@@ -7,40 +7,37 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
  * The keys of events, in a side table that all outbox tables of a schema share. A row names the event that took the
- * key last. The key is taken while that event is unfinished, or delivered and kept; the writer finds out by looking
- * at the event, so nothing is written here when an event ends.
+ * key last. The key is taken while that event is unfinished, or delivered and still keeping the key. A writer checks
+ * the event to find out, so nothing is written here when an event ends.
  *
- * <p>A transaction that decides about a key locks its row first, until its end: a write, a replay, a cancellation,
- * the purge. The purge skips a row that is locked; the others wait. A write waits for no unfinished event. See ADR 49.
+ * <p>A transaction that decides about a key first locks its row until the end of the transaction. This applies to a
+ * write, a replay, a cancellation and the purge. The purge skips a locked row; the others wait. A write never waits
+ * for an unfinished event. See ADR 49.
  */
 class KeyStatements {
 
-    private static final int MAX_TRIES = 10; // each means that a cancellation or the purge has just deleted the row
+    // each retry means that a cancellation or the purge has just deleted the row
+    private static final int MAX_TRIES = 10;
+
+    static final String TABLE = "outbox_key";
 
     private final AbstractJdbcEventStore store;
+    private final SideTable keys;
     private final TableName table;
-    private volatile boolean present; // once seen; a table that is dropped later is an error of the statement
 
     KeyStatements(AbstractJdbcEventStore store) {
         this.store = store;
-        this.table = table(store);
-    }
-
-    /** The table of keys next to the table of the store. */
-    static TableName table(AbstractJdbcEventStore store) {
-        return store.table().sibling("outbox_key");
-    }
-
-    /**
-     * The name of the table of the store in rows, in lower case: databases do not tell names of tables apart by case.
-     */
-    static String owner(AbstractJdbcEventStore store) {
-        return store.table().simpleName().toLowerCase(Locale.ROOT);
+        this.keys = new SideTable(
+                store,
+                TABLE,
+                Capability.KEYS,
+                "there are no keys for events",
+                List.of("outbox_table", "dedup_key", "event_id"));
+        this.table = keys.name();
     }
 
     final AbstractJdbcEventStore store() {
@@ -51,43 +48,30 @@ class KeyStatements {
         return table;
     }
 
-    /** Refuses what needs keys where there is no table for them. */
-    void require(Connection conn, TableShape shape, String consequence) throws SQLException {
+    /** Refuses an operation that needs keys if there is no table for them. */
+    void require(Connection conn, TableColumns shape, String consequence) throws SQLException {
         if (!shape.has("dedup_ms")) {
-            throw Capability.CONTROL.missingIn(store, "dedup_key", consequence);
+            throw Capability.KEYS.missingIn(store, "dedup_key", consequence);
         }
-        if (!exists(conn)) {
-            throw new EventStoreException(
-                    "Table " + table + " does not exist, so " + consequence
-                            + ". Create it by OutboxSchema.create with Capability.CONTROL, or as in "
-                            + Capability.CONTROL.lastResource(store.name()) + " of outbox-jdbc.",
-                    null);
-        }
+        keys.shape(conn);
     }
 
-    private boolean exists(Connection conn) throws SQLException {
-        if (!present) {
-            present = store.hasTable(conn, table);
-        }
-        return present;
-    }
-
-    /** Whether the table of keys, which exists, has all that the migration puts there. */
+    /** Whether the table of keys, which exists, has everything that the migration creates. */
     boolean isComplete(Connection conn) throws SQLException {
         return true;
     }
 
-    // ---- deciding who has a key ----
+    // ---- deciding which event has a key ----
 
     /**
-     * What came of a try to take a key.
+     * The result of an attempt to take a key.
      *
      * @param made whether the key is taken now
-     * @param former the event that took it last before, if any; if the key was not taken, the one that has it
+     * @param former the event that took the key before, if any; if the key was not taken, the event that has it
      */
     record Take(boolean made, @Nullable String former) {}
 
-    /** Gives the key to an event that is about to be inserted. */
+    /** Takes the key for an event that is about to be inserted. */
     Take take(Connection conn, String key, String eventId) throws SQLException {
         String named = lock(conn, key, eventId);
         boolean free = named == null || isFree(conn, key, named);
@@ -97,7 +81,7 @@ class KeyStatements {
         return new Take(free, named);
     }
 
-    /** Undoes that the event took the key, in the transaction that took it. */
+    /** Releases a key that the event took, in the same transaction. */
     void release(Connection conn, String key, String eventId, @Nullable String former) throws SQLException {
         if (former == null) {
             delete(conn, key, eventId);
@@ -106,21 +90,21 @@ class KeyStatements {
         }
     }
 
-    /** Gives the key to an event that is about to be replayed; false if another event has it. */
+    /** Takes the key for an event that is about to be replayed. Returns false if another event has it. */
     boolean takeAgain(Connection conn, String key, String eventId) throws SQLException {
         String named = lock(conn, key, eventId);
         if (named != null && !named.equals(eventId) && !isFree(conn, key, named)) {
             return false;
         }
-        name(
-                conn, key,
-                eventId); // also if it is named already: transactions of PostgreSQL with an old snapshot must notice
+        // Update the row even if it already names the event: PostgreSQL transactions with an old snapshot must
+        // notice the change.
+        name(conn, key, eventId);
         return true;
     }
 
     /**
-     * Locks the row of the key, and returns the id of the event that it names. Without a row, inserts one that names
-     * the given event, and returns null.
+     * Locks the row of the key and returns the id of the event that it names. If there is no row, inserts one that
+     * names the given event and returns null.
      */
     @Nullable
     String lock(Connection conn, String key, String eventId) throws SQLException {
@@ -139,13 +123,17 @@ class KeyStatements {
                 null);
     }
 
-    /** False if there is a row of the key. */
+    /** Returns false if the key already has a row. */
     final boolean insert(Connection conn, String key, String eventId) throws SQLException {
-        return store.insertIfFree(
-                conn,
-                insertSql() + " " + store.passOverDuplicate(),
-                statement ->
-                        bindKey(new Binder(statement, store.shape(conn)), key).text(eventId));
+        String sql = insertSql() + " " + store.dialect().passOverDuplicate();
+        try {
+            return store.update(conn, sql, binder -> bindKey(binder, key).text(eventId)) > 0;
+        } catch (SQLException e) {
+            if (store.dialect().isDuplicateKey(e)) {
+                return false;
+            }
+            throw e;
+        }
     }
 
     /** Binds: those of the key, event_id. */
@@ -168,13 +156,13 @@ class KeyStatements {
     }
 
     /**
-     * Whether the event that the locked row names is gone, or has ended and keeps the key no longer.
+     * Whether the event that the locked row names was deleted, or has ended and no longer keeps the key.
      *
-     * <p>A transaction with a snapshot of its own would see how the event was when that was taken. There it is
-     * locked, which shows how it is now. An event that was unfinished is not waited for, because a transaction that
-     * writes outcomes may hold it and wait for this one; the transaction that holds it has not committed an end of the
-     * event. One that had ended is waited for: the purge may be deleting it, and the key would be found taken by no
-     * event.
+     * <p>A transaction with a snapshot would see an old state of the event. So it locks the event, which returns the
+     * current state. It does not wait for an unfinished event, because a transaction that writes outcomes may hold
+     * that row and wait for this one; as long as it holds the row, it has not committed an end of the event. It does
+     * wait for an event that had ended: the purge may be deleting that event, and the key would then seem to be
+     * taken by an event that does not exist.
      */
     private boolean isFree(Connection conn, String key, String named) throws SQLException {
         if (conn.getTransactionIsolation() <= Connection.TRANSACTION_READ_COMMITTED) {
@@ -191,7 +179,10 @@ class KeyStatements {
         return hadEnded && hasEnded(conn, key, named, "FOR UPDATE").orElse(true);
     }
 
-    /** Whether the event has the key no longer; empty if there is no such event, or it is passed over. */
+    /**
+     * Whether the event no longer has the key. Empty if the event does not exist or was skipped because it
+     * is locked.
+     */
     final Optional<Boolean> hasEnded(Connection conn, String key, String eventId, String lock) throws SQLException {
         // Binds: key, event_id.
         String sql = """
@@ -205,10 +196,10 @@ class KeyStatements {
     }
 
     /**
-     * Whether the snapshot of the transaction is enough to tell that the event does not have the key any more. An
-     * event that is gone must not be looked for with a lock: on MySQL and MariaDB that would lock a gap between
-     * events. One that was inserted after the snapshot is not gone; the row of its key was written with it, so the
-     * snapshot does not know that either.
+     * Whether the snapshot of the transaction already shows that the event no longer has the key. A deleted event
+     * must not be searched with a lock, because on MySQL and MariaDB that would lock a gap between events. An event
+     * that was inserted after the snapshot is not a deleted one: the row of its key was written in the same
+     * transaction, so the snapshot does not contain that row either.
      */
     boolean isFreeInSnapshot(Connection conn, String key, String named) throws SQLException {
         // Binds: those of the key, event_id.
@@ -223,16 +214,21 @@ class KeyStatements {
                 .isEmpty();
     }
 
-    /** The condition that event e has ended and keeps no key. */
+    /** Returns the condition that event e has ended and keeps no key. */
     final String isOver(Connection conn) throws SQLException {
-        TableShape shape = store.shape(conn);
-        return "e.status = 3 OR e.status = 1 AND (e.dedup_ms IS NULL OR " + store.plusMillis("e.done_at", "e.dedup_ms")
-                + " <= " + store.nowSql(shape.isZoned("done_at")) + ")";
+        TableColumns shape = store.shape(conn);
+        return "e.status = 3 OR e.status = 1 AND (e.dedup_ms IS NULL OR "
+                + store.dialect().plusMillis("e.done_at", "e.dedup_ms") + " <= "
+                + store.dialect().nowSql(shape.isZoned("done_at")) + ")";
     }
 
-    // ---- asking who has a key ----
+    // ---- finding the event of a key ----
 
-    /** The event that took the key last, if it is still there; only if it has the key, or whatever became of it. */
+    /**
+     * Returns the event that took the key last, if it still exists.
+     *
+     * @param hasIt whether to return the event only if it still has the key
+     */
     Optional<Pending> find(Connection conn, String key, boolean hasIt) throws SQLException {
         // Binds: those of the key.
         String sql = """
@@ -247,14 +243,16 @@ class KeyStatements {
                 .findFirst();
     }
 
-    /** The id of the event that took the key last, from outside of the snapshot. The row of the key stays locked. */
+    /**
+     * Returns the id of the event that took the key last, ignoring the snapshot. The row of the key stays locked.
+     */
     Optional<String> latest(Connection conn, String key) throws SQLException {
         return lockedRow(conn, key).stream().findFirst();
     }
 
     // ---- deleting ----
 
-    /** Deletes the row of the key if it names the event; the caller has locked it. */
+    /** Deletes the row of the key if it names the event. The caller has locked the row. */
     final int delete(Connection conn, String key, String eventId) throws SQLException {
         // Binds: those of the key, event_id.
         String sql = "DELETE FROM %s WHERE %s AND event_id = ?".formatted(table, isKey(""));
@@ -264,12 +262,12 @@ class KeyStatements {
     private record Named(String key, String eventId) {}
 
     /**
-     * Deletes keys whose event is gone, or was delivered before the given time and keeps the key no longer. A key
-     * that is locked is passed over. What was found is looked at again under the lock: another event may have taken
-     * the key meanwhile. Returns the key behind which to go on.
+     * Deletes keys whose event was deleted, or was delivered before the given time and no longer keeps the key.
+     * Skips locked keys. Each key is checked again under its lock, because another event may have taken it. Returns
+     * the key after which the next call continues.
      */
     Optional<String> purge(Connection conn, Instant doneBefore, String after, int limit) throws SQLException {
-        if (!store.shape(conn).has("dedup_ms") || !exists(conn)) {
+        if (!store.shape(conn).has("dedup_ms") || !keys.exists(conn)) {
             return Optional.empty();
         }
         String isOrphan = """
@@ -291,7 +289,7 @@ class KeyStatements {
         List<Named> orphans = store.query(
                 conn,
                 sql,
-                binder -> bindBehind(binder.text(owner(store)), after)
+                binder -> bindBehind(binder.text(keys.owner()), after)
                         .time("done_at", doneBefore)
                         .number(limit),
                 row -> new Named(row.getString(1), row.getString(2)));
@@ -315,7 +313,7 @@ class KeyStatements {
                 : Optional.of(orphans.get(orphans.size() - 1).key());
     }
 
-    /** Locks the row of the key; false if somebody has locked it, or it is gone. */
+    /** Locks the row of the key. Returns false if another transaction has locked it or it was deleted. */
     boolean lockUnlessLocked(Connection conn, String key) throws SQLException {
         return !store.query(
                         conn,
@@ -325,38 +323,38 @@ class KeyStatements {
                 .isEmpty();
     }
 
-    // ---- what a database may do in its own way ----
+    // ---- database-specific behavior ----
 
     /**
-     * The keys of one call are taken by their places, and within a place by their text, so that two calls never wait
-     * for each other.
+     * Returns the position of a key in the locking order. The keys of one call are taken by position, then by text,
+     * so that two calls cannot deadlock.
      */
     int placeOf(String key) {
         return 0;
     }
 
-    /** The columns that put the keys k of one table in the order of the primary key. */
+    /** Returns the columns that sort the keys k of one table in the order of the primary key. */
     String order() {
         return "k.dedup_key";
     }
 
-    /** The condition that a key k is behind another in {@link #order}. */
+    /** Returns the condition that a key k comes after another one in {@link #order}. */
     String isBehind() {
         return "k.dedup_key > ?";
     }
 
-    /** Binds what {@link #isBehind} asks for. */
+    /** Binds the parameters of {@link #isBehind}. */
     Binder bindBehind(Binder binder, String key) throws SQLException {
         return binder.text(key);
     }
 
-    /** The condition that a row is that of a key. */
+    /** Returns the condition that a row belongs to a key. */
     String isKey(String prefix) {
         return "%1$soutbox_table = ? AND %1$sdedup_key = ?".formatted(prefix);
     }
 
-    /** Binds what {@link #isKey} asks for. */
+    /** Binds the parameters of {@link #isKey}. */
     Binder bindKey(Binder binder, String key) throws SQLException {
-        return binder.text(owner(store)).text(key);
+        return binder.text(keys.owner()).text(key);
     }
 }

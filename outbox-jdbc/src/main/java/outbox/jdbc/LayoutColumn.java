@@ -1,8 +1,11 @@
 package outbox.jdbc;
 
-/** What a column of an outbox table is for, whatever its name. */
+import outbox.Experimental;
+
+/** The purpose of a column of an outbox table, independent of its name. */
+@Experimental
 public enum LayoutColumn {
-    /** The key by which receivers know a repetition; unique. Required. */
+    /** The unique id by which receivers detect duplicates. Required. */
     EVENT_ID,
     /** The type or topic. Required. */
     EVENT_TYPE,
@@ -13,24 +16,26 @@ public enum LayoutColumn {
     PAYLOAD,
     /** A JSON object of strings. */
     HEADERS,
-    /** One value for each status. Without it, {@link #DONE_AT} and {@link #ATTEMPTS} tell. */
+    /**
+     * One value for each status. Without this column, {@link #DONE_AT} and {@link #ATTEMPTS} determine the status.
+     */
     STATUS,
     /** Failed attempts. Required. */
     ATTEMPTS,
-    /** Due from then on. Required. */
+    /** The time from which the event is due. Required. */
     AVAILABLE_AT,
     /** When the row was inserted. Required. */
     CREATED_AT,
-    /** When the event was delivered; where there is a status, also when it became dead. */
+    /** When the event was delivered. With a status column, also when it became dead. */
     DONE_AT,
     /** When the row was last changed. */
     UPDATED_AT,
     LAST_ERROR,
     /** The token of the claim. */
     LOCKED_BY,
-    /** When the lease of the claim began; to the microsecond where there is no {@link #LOCKED_BY}. */
+    /** When the lease of the claim began. Without {@link #LOCKED_BY}, it needs a precision of microseconds. */
     LOCKED_AT,
-    /** A number that grows with each row. */
+    /** A number that increases with each row. */
     SEQUENCE,
     TRACE_PARENT,
     TRACE_STATE

@@ -1,13 +1,22 @@
 package outbox.jdbc;
 
+import outbox.Experimental;
+
 import java.util.List;
 import java.util.Set;
 
-/** What a layout can have or lack. What it lacks is refused by this name. */
+/**
+ * An optional feature of a layout. An operation that needs a missing feature is refused with the name of
+ * the feature.
+ */
+@Experimental
 public enum LayoutFeature {
-    /** Several nodes share the table by claims. Without it, one node at a time works on it, under a leadership. */
+    /**
+     * Several nodes share the table by means of claims. Without it, one node at a time uses the table, under
+     * a leadership.
+     */
     SHARED_CLAIMS(LayoutColumn.LOCKED_AT),
-    /** An event is claimed by the very statement that inserts it. */
+    /** The statement that inserts an event also claims it. */
     BORN_LEASED(LayoutColumn.LOCKED_BY, LayoutColumn.LOCKED_AT),
     AGGREGATE(LayoutColumn.AGGREGATE_TYPE, LayoutColumn.AGGREGATE_ID),
     TENANT(LayoutColumn.TENANT_ID),
@@ -17,7 +26,7 @@ public enum LayoutFeature {
     TRACE(LayoutColumn.TRACE_PARENT, LayoutColumn.TRACE_STATE);
 
     private final LayoutColumn first;
-    private final LayoutColumn second; // the same where one is enough
+    private final LayoutColumn second; // the same as the first if one column is enough
 
     LayoutFeature(LayoutColumn column) {
         this(column, column);

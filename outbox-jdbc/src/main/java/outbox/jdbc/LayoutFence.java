@@ -7,74 +7,88 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** How a table of some layout tells who holds a row. Every write to a claimed row passes here: whoever lost it changes nothing. Thread-safe. */
+/**
+ * Determines which claim holds a row of a table. Every write to a claimed row uses this class, so that a claim that
+ * lost the row changes nothing. Thread-safe.
+ */
 abstract class LayoutFence {
 
-    /** When the lease of a suspect ended that was given back; any column can hold it. */
+    /** The lease time that is written when a suspect is released. Any time column can hold it. */
     static final Instant LONG_AGO = Instant.parse("1971-01-01T00:00:00Z");
 
-    /** A piece of SQL with what it binds. */
+    /** A piece of SQL with its parameters. */
     record Piece(String sql, Binds binds) {
 
         static final Piece NONE = new Piece("", binder -> {});
     }
 
-    /** How many rows a claim must look at to find so many that are free. */
+    /** Returns how many rows a claim must read to find {@code limit} free ones. */
     int reach(int limit) {
         return limit;
     }
 
-    /** The condition that nobody holds the row, beginning with AND. */
+    /** Returns the condition that no claim holds the row, beginning with AND. */
     abstract Piece free(Instant lockExpiry);
 
-    /** Whether somebody holds an event that passed {@link #free}, without the table knowing it. */
+    /** Whether a claim holds an event that passed {@link #free}, if the table does not store claims. */
     boolean isTaken(String eventId, Instant lockExpiry) {
         return false;
     }
 
-    /** Whether a claim that was never given back had the event, without the table knowing it. */
+    /** Whether an earlier claim of the event was never released, if the table does not store claims. */
     boolean wasHeld(String eventId) {
         return false;
     }
 
-    /** The columns that hold a claim, for a SELECT, each with a comma before it. */
+    /** Returns the columns that contain a claim, for a SELECT, each with a comma before it. */
     abstract String columns();
 
-    /** The assignments that make the row the claim's, beginning with a column; empty if the table has no place for it, and {@link #remember} is all. */
+    /**
+     * Returns the assignments that give the row to the claim, beginning with a column. Empty if the table has no
+     * columns for claims; then only {@link #remember} applies.
+     */
     abstract Piece take(String token, Instant now);
 
-    /** The claim has these events now. */
+    /** Returns the assignments that restart the lease of the claim. */
+    Piece renew(String token, Instant now) {
+        return take(token, now);
+    }
+
+    /** Remembers that the claim holds these events. */
     void remember(String token, Collection<String> eventIds, Instant now) {}
 
-    /** Those of the events that the claim may still have; {@link #held} decides. */
+    /** Returns the events that the claim may still hold. {@link #held} decides. */
     Collection<String> mine(String token, Collection<String> eventIds) {
         return eventIds;
     }
 
-    /** The condition that the claim holds the row, beginning with AND. */
+    /** Returns the condition that the claim holds the row, beginning with AND. */
     abstract Piece held(String token);
 
-    /** The assignments that make a row free, each with a comma before it. */
+    /** Returns the assignments that release a row, each with a comma before it. */
     abstract String letGo();
 
-    /** The assignments that end the lease of a claim and keep it in the row; empty if the table has no place for it, and {@link #remember} is all. */
+    /**
+     * Returns the assignments that end the lease and keep the claim in the row. Empty if the table has no columns
+     * for claims; then only {@link #remember} applies.
+     */
     abstract Piece leaseOver();
 
-    /** Whether the table has yet to show that it keeps what {@link #take} writes. */
+    /** Whether it still has to be verified that the table stores the values of {@link #take} exactly. */
     boolean needsProof() {
         return false;
     }
 
-    /** It has shown it once more. */
+    /** Records one successful verification. */
     void proved() {}
 
-    /** These events of the claim are free, unless the transaction fails. */
+    /** Releases these events of the claim. If the transaction fails, the claim still holds them. */
     void forget(String token, Collection<String> eventIds) {}
 
-    /** These events are free, whoever had them. */
+    /** Releases these events, whichever claim holds them. */
     void forgetAll(Collection<String> eventIds) {}
 
-    /** The lock of the specification: a token and a time. */
+    /** The lock columns of the specification: a token and a time. */
     static final class ByToken extends LayoutFence {
 
         private final String lockedBy;
@@ -105,6 +119,11 @@ abstract class LayoutFence {
         }
 
         @Override
+        Piece renew(String token, Instant now) {
+            return new Piece(lockedAt + " = ?", binder -> binder.time(timeColumn, now));
+        }
+
+        @Override
         Piece held(String token) {
             return new Piece(" AND " + lockedBy + " = ?", binder -> binder.text(token));
         }
@@ -120,7 +139,7 @@ abstract class LayoutFence {
         }
     }
 
-    /** Only a time: it is the claim's own, to the microsecond, and proves it. */
+    /** A time only. Each claim has its own time, exact to the microsecond, which identifies the claim. */
     static final class ByTime extends LayoutFence {
 
         private final String lockedAt;
@@ -135,7 +154,7 @@ abstract class LayoutFence {
 
         @Override
         Piece free(Instant lockExpiry) {
-            times.forget(lockExpiry, lockExpiry.minusSeconds(3600)); // what is so old was taken over long ago
+            times.forget(lockExpiry, lockExpiry.minusSeconds(3600)); // other claims took over such old ones long ago
             return freeSince(lockedAt, timeColumn, lockExpiry);
         }
 
@@ -150,7 +169,10 @@ abstract class LayoutFence {
             return new Piece(lockedAt + " = ?", binder -> binder.time(timeColumn, time));
         }
 
-        /** A column that rounds would lose every claim. Three times, since a time may be round by chance. */
+        /**
+         * A column that rounds times would lose every claim. Verified three times, because a time may be a round
+         * value by chance.
+         */
         @Override
         boolean needsProof() {
             return proofs.get() < 3;
@@ -195,7 +217,6 @@ abstract class LayoutFence {
     }
 
     private static Piece freeSince(String lockedAt, String timeColumn, Instant lockExpiry) {
-        return new Piece(
-                " AND " + AbstractJdbcEventStore.isFree(lockedAt), binder -> binder.time(timeColumn, lockExpiry));
+        return new Piece(" AND " + Due.isFree(lockedAt), binder -> binder.time(timeColumn, lockExpiry));
     }
 }

@@ -2,17 +2,12 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.InvalidEventException;
-import outbox.relay.Meta;
 import outbox.spi.Claim;
 import outbox.util.JsonCodec;
 
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -21,20 +16,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Inserts events into a table of some layout, all or none. What the layout cannot keep is refused by name before the first statement. */
+/**
+ * Inserts events into a table of any layout, all or none. An event with a feature that the layout lacks is refused
+ * before the first statement, with the name of the feature.
+ */
 final class LayoutInsert {
-
-    private static final int MAX_ROWS = 100;
-    private static final int MAX_BYTES = 4 << 20;
 
     private final LayoutEventStore store;
     private final TableLayout layout;
     private final LayoutSql sql;
-    private final TableShape shape;
+    private final TableColumns shape;
 
-    LayoutInsert(LayoutEventStore store, TableLayout layout, TableShape shape) {
+    LayoutInsert(LayoutEventStore store, TableColumns shape) {
         this.store = store;
-        this.layout = layout;
+        this.layout = store.layout();
         this.sql = store.sql();
         this.shape = shape;
     }
@@ -43,9 +38,15 @@ final class LayoutInsert {
         events.forEach(this::refuseWhatTheTableCannotKeep);
         List<String> inserted = new ArrayList<>();
         try {
-            for (List<EventEnvelope> chunk : chunks(events)) {
-                insertChunk(conn, chunk, birth);
-                chunk.forEach(event -> inserted.add(event.eventId()));
+            for (List<EventEnvelope> batch : InsertBatches.of(events, (one, next) -> true)) {
+                List<String> ids = batch.stream().map(EventEnvelope::eventId).toList();
+                store.dialect().insertRows(store, conn, text(batch.size(), birth != null), ids, false, statement -> {
+                    Binder binder = new Binder(statement, shape);
+                    for (EventEnvelope event : batch) {
+                        bind(binder, event, birth);
+                    }
+                });
+                inserted.addAll(ids);
             }
         } catch (SQLException | RuntimeException e) {
             undo(conn, inserted, e);
@@ -55,76 +56,9 @@ final class LayoutInsert {
 
     private void undo(Connection conn, List<String> inserted, Exception failure) {
         try {
-            delete(conn, inserted);
+            store.delete(conn, inserted);
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);
-        }
-    }
-
-    private void delete(Connection conn, List<String> ids) throws SQLException {
-        store.deleteIds(conn, ids);
-    }
-
-    private static List<List<EventEnvelope>> chunks(List<EventEnvelope> events) {
-        List<List<EventEnvelope>> chunks = new ArrayList<>();
-        int start = 0;
-        long bytes = 0;
-        for (int i = 0; i < events.size(); i++) {
-            long size = sizeOf(events.get(i));
-            if (i > start && (i - start == MAX_ROWS || bytes + size > MAX_BYTES)) {
-                chunks.add(events.subList(start, i));
-                start = i;
-                bytes = 0;
-            }
-            bytes += size;
-        }
-        chunks.add(events.subList(start, events.size()));
-        return chunks;
-    }
-
-    private static long sizeOf(EventEnvelope event) {
-        long headers = event.headers().entrySet().stream()
-                .mapToLong(
-                        header -> header.getKey().length() + header.getValue().length())
-                .sum();
-        return event.payloadSize() + 3 * headers;
-    }
-
-    /** On PostgreSQL an error would abort the caller's transaction, so a row that exists is passed over and missed in the answer instead. */
-    private void insertChunk(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) throws SQLException {
-        List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
-        String id = sql.column(LayoutColumn.EVENT_ID);
-        String text = text(events.size(), birth != null)
-                + (sql.isPostgres() ? " ON CONFLICT DO NOTHING RETURNING " + id : "");
-        try (PreparedStatement insert = conn.prepareStatement(text)) {
-            Binder binder = new Binder(insert, shape);
-            for (EventEnvelope event : events) {
-                bind(binder, event, birth);
-            }
-            if (!sql.isPostgres()) {
-                insert.executeUpdate();
-                return;
-            }
-            List<String> inserted = new ArrayList<>();
-            try (ResultSet rows = insert.executeQuery()) {
-                while (rows.next()) {
-                    inserted.add(rows.getString(1));
-                }
-            }
-            if (inserted.size() < ids.size()) {
-                delete(conn, inserted);
-                List<String> missed = ids.stream()
-                        .filter(one -> inserted.stream().noneMatch(one::equalsIgnoreCase))
-                        .toList();
-                throw store.dialect().duplicate(missed.isEmpty() ? ids : missed, null); // none: twice in one list
-            }
-        } catch (SQLException e) {
-            if (store.dialect().isDuplicateKey(e)) {
-                Set<String> found = store.queryIds(
-                        conn, "SELECT " + id + " FROM %1$s WHERE %2$s", store.possible(conn, ids), binder -> {});
-                throw store.dialect().duplicate(found.isEmpty() ? ids : List.copyOf(found), e);
-            }
-            throw e;
         }
     }
 
@@ -133,10 +67,11 @@ final class LayoutInsert {
         String row = "(" + String.join(", ", values.values()) + ")";
         String columns =
                 String.join(", ", values.keySet().stream().map(sql::column).toList());
-        return "INSERT INTO " + store.sqlName() + " (" + columns + ") VALUES " + row + (", " + row).repeat(rows - 1);
+        return "INSERT INTO " + store.sqlName() + " (" + columns + ") VALUES " + row + (", " + row).repeat(rows - 1)
+                + " " + store.dialect().afterInsert(store, "", rows);
     }
 
-    /** What goes into each column: a parameter, in the order of {@link #bind}, or our own words. */
+    /** Returns the SQL for each column: a parameter, in the order of {@link #bind}, or a constant expression. */
     private Map<LayoutColumn, String> values(boolean leased) {
         Map<LayoutColumn, String> values = new LinkedHashMap<>();
         for (LayoutColumn column : new LayoutColumn[] {
@@ -189,8 +124,8 @@ final class LayoutInsert {
         }
         binder.text(event.payloadJson());
         Map<String, @Nullable String> headers = new LinkedHashMap<>(event.headers());
-        String traceParent = has(LayoutColumn.TRACE_PARENT) ? headers.remove(Meta.TRACE_PARENT_HEADER) : null;
-        String traceState = has(LayoutColumn.TRACE_STATE) ? headers.remove(Meta.TRACE_STATE_HEADER) : null;
+        String traceParent = has(LayoutColumn.TRACE_PARENT) ? headers.remove(EventHeaders.TRACE_PARENT) : null;
+        String traceState = has(LayoutColumn.TRACE_STATE) ? headers.remove(EventHeaders.TRACE_STATE) : null;
         if (layout.has(LayoutColumn.HEADERS)) {
             binder.text(JsonCodec.toJson(headers));
         }
@@ -219,7 +154,7 @@ final class LayoutInsert {
         }
         Set<String> headers = new HashSet<>(event.headers().keySet());
         if (has(LayoutColumn.TRACE_PARENT) && has(LayoutColumn.TRACE_STATE)) {
-            headers.removeAll(Set.of(Meta.TRACE_PARENT_HEADER, Meta.TRACE_STATE_HEADER));
+            headers.removeAll(Set.of(EventHeaders.TRACE_PARENT, EventHeaders.TRACE_STATE));
         }
         if (!headers.isEmpty()) {
             layout.require(LayoutFeature.HEADERS, what + ", which has headers");
@@ -234,7 +169,7 @@ final class LayoutInsert {
                     event,
                     "delivery control, such as a key, a due time, a priority or a deadline, is not kept by a layout");
         }
-        if (event.isBinary() && !isText(event.payloadBytes())) {
+        if (event.isBinary() && !InsertBatches.isText(event.payloadBytes())) {
             throw refused(event, "its payload is not text, and there is no column payload_bytes for such payloads");
         }
         refuseNoUuid(event, LayoutColumn.EVENT_ID, event.eventId());
@@ -252,17 +187,5 @@ final class LayoutInsert {
     private InvalidEventException refused(EventEnvelope event, String why) {
         return new InvalidEventException("Event " + event.eventId() + " cannot be written to table " + store.table()
                 + " of layout '" + layout.name() + "': " + why);
-    }
-
-    private static boolean isText(byte[] bytes) {
-        try {
-            return StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(bytes))
-                    .chars()
-                    .noneMatch(c -> c == 0);
-        } catch (CharacterCodingException e) {
-            return false;
-        }
     }
 }

@@ -1,23 +1,23 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventHeaders;
 import outbox.jdbc.ContentSql.Reading;
 import outbox.model.OutboxEvent;
-import outbox.relay.Meta;
-import outbox.spi.Claim;
-import outbox.spi.ClaimedEvent;
 import outbox.util.JsonCodec;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads events from rows of some layout. What only such a table knows, the sequence and the trace, goes into the headers. */
-final class LayoutRows {
+/**
+ * Reads events from rows of any layout. The sequence and the trace, which the standard table does not have, are
+ * added to the headers.
+ */
+final class LayoutRows implements EventReader {
 
     private static final List<LayoutColumn> READ = List.of(
             LayoutColumn.EVENT_ID,
@@ -35,56 +35,36 @@ final class LayoutRows {
             LayoutColumn.TRACE_STATE);
 
     private static final List<Known> KNOWN = List.of(
-            new Known(LayoutColumn.SEQUENCE, Meta.SEQUENCE_HEADER),
-            new Known(LayoutColumn.TRACE_PARENT, Meta.TRACE_PARENT_HEADER),
-            new Known(LayoutColumn.TRACE_STATE, Meta.TRACE_STATE_HEADER));
+            new Known(LayoutColumn.SEQUENCE, EventHeaders.SEQUENCE),
+            new Known(LayoutColumn.TRACE_PARENT, EventHeaders.TRACE_PARENT),
+            new Known(LayoutColumn.TRACE_STATE, EventHeaders.TRACE_STATE));
 
     private final LayoutEventStore store;
     private final LayoutSql sql;
     private final ContentSql content;
 
-    LayoutRows(LayoutEventStore store, LayoutSql sql) {
+    LayoutRows(LayoutEventStore store) {
         this.store = store;
-        this.sql = sql;
+        this.sql = store.sql();
         this.content = new ContentSql(store.dialect(), sql.plain(LayoutColumn.PAYLOAD));
     }
 
-    /** An event that can be claimed, its number if it has one, and whether a claim that ran out had it. */
-    record Candidate(OutboxEvent event, long sequence, boolean wasHeld, boolean complete) {
-
-        /** The oldest due time first. */
-        static final Comparator<Candidate> ORDER = Comparator.comparing(Candidate::dueAt)
-                .thenComparingLong(Candidate::sequence)
-                .thenComparing(candidate -> candidate.event().createdAt());
-
-        private Instant dueAt() {
-            Instant at = event.availableAt();
-            return at == null ? event.createdAt() : at;
-        }
-
-        String eventId() {
-            return event.eventId();
-        }
-
-        ClaimedEvent claimedBy(Claim claim) {
-            return new ClaimedEvent(event, claim, wasHeld, complete);
-        }
-    }
-
-    String columns(TableShape shape, Reading reading) {
+    @Override
+    public String columns(TableColumns shape, Reading reading) {
         return content.columns(shape, columns(shape), reading);
     }
 
-    /** The two sizes of an event in bytes. */
-    String sizes(TableShape shape) {
+    @Override
+    public String sizes(TableColumns shape) {
         return content.sizes(shape, columns(shape));
     }
 
-    long readBytes(ResultSet row, TableShape shape) throws SQLException {
+    @Override
+    public long readBytes(ResultSet row, TableColumns shape) throws SQLException {
         return content.readBytes(row, shape);
     }
 
-    private List<ContentSql.Column> columns(TableShape shape) {
+    private List<ContentSql.Column> columns(TableColumns shape) {
         return READ.stream()
                 .filter(column -> store.has(shape, column))
                 .map(column -> new ContentSql.Column(
@@ -92,24 +72,24 @@ final class LayoutRows {
                 .toList();
     }
 
-    /** An event of {@link Reading#WHOLE}. */
-    OutboxEvent whole(ResultSet row, TableShape shape) throws SQLException {
+    @Override
+    public OutboxEvent whole(ResultSet row, TableColumns shape) throws SQLException {
         OutboxEvent event = event(row, shape);
         String fault = content.fault(row, shape);
         return fault == null ? event : event.withFault(fault);
     }
 
-    private OutboxEvent event(ResultSet row, TableShape shape) throws SQLException {
+    private OutboxEvent event(ResultSet row, TableColumns shape) throws SQLException {
         Instant createdAt = shape.read(row, sql.plain(LayoutColumn.CREATED_AT));
         String eventType = row.getString(sql.plain(LayoutColumn.EVENT_TYPE));
         String payload = row.getString(sql.plain(LayoutColumn.PAYLOAD));
         return new OutboxEvent(
                 row.getString(sql.plain(LayoutColumn.EVENT_ID)),
-                eventType == null ? "" : eventType, // too large to be read
+                eventType == null ? "" : eventType, // null if it was too large to read
                 text(row, shape, LayoutColumn.AGGREGATE_TYPE),
                 text(row, shape, LayoutColumn.AGGREGATE_ID),
                 text(row, shape, LayoutColumn.TENANT_ID),
-                payload == null ? "" : payload, // the same
+                payload == null ? "" : payload, // null if it was too large to read
                 headers(row, shape),
                 row.getInt(sql.plain(LayoutColumn.ATTEMPTS)),
                 createdAt == null ? Instant.EPOCH : createdAt,
@@ -123,10 +103,10 @@ final class LayoutRows {
                 createdAt == null ? "The time at which it was stored is not a time" : null);
     }
 
-    Candidate candidate(ResultSet row, TableShape shape, LayoutFence fence, Reading reading) throws SQLException {
+    Candidate candidate(ResultSet row, TableColumns shape, LayoutFence fence, Reading reading) throws SQLException {
         OutboxEvent event = reading == Reading.WHOLE ? whole(row, shape) : event(row, shape);
         Instant lockedAt = sql.has(LayoutColumn.LOCKED_AT) ? shape.read(row, sql.plain(LayoutColumn.LOCKED_AT)) : null;
-        String fault = TableShape.leaseFault(lockedAt);
+        String fault = TableColumns.leaseFault(lockedAt);
         boolean complete = fault != null
                 || event.fault() != null
                 || reading == Reading.WHOLE
@@ -142,13 +122,13 @@ final class LayoutRows {
         return !event.payloadJson().isEmpty() || row.getString(sql.plain(LayoutColumn.PAYLOAD)) != null;
     }
 
-    /** The columns of a candidate of which only the id is read. */
+    /** Returns the columns of a candidate if only the id is read. */
     String idColumns() {
         return sql.column(LayoutColumn.EVENT_ID)
                 + (sql.has(LayoutColumn.SEQUENCE) ? ", " + sql.column(LayoutColumn.SEQUENCE) : "")
                 + (sql.has(LayoutColumn.LOCKED_AT)
                         ? ", " + sql.column(LayoutColumn.LOCKED_AT) + " IS NOT NULL AS was_locked, "
-                                + TableShape.isLeaseFault(sql.column(LayoutColumn.LOCKED_AT)) + " AS lease_fault"
+                                + TableColumns.isLeaseFault(sql.column(LayoutColumn.LOCKED_AT)) + " AS lease_fault"
                         : "");
     }
 
@@ -157,22 +137,26 @@ final class LayoutRows {
         boolean locks = sql.has(LayoutColumn.LOCKED_AT);
         OutboxEvent event = OutboxEvent.unread(eventId);
         return new Candidate(
-                locks && row.getBoolean("lease_fault") ? event.withFault(TableShape.LEASE_FAULT) : event,
+                locks && row.getBoolean("lease_fault") ? event.withFault(TableColumns.LEASE_FAULT) : event,
                 sequence(row),
                 locks && row.getBoolean("was_locked") || fence.wasHeld(eventId),
                 false);
     }
 
-    long sequence(ResultSet row) throws SQLException {
+    @Override
+    public long sequence(ResultSet row) throws SQLException {
         return sql.has(LayoutColumn.SEQUENCE) ? row.getLong(sql.plain(LayoutColumn.SEQUENCE)) : 0;
     }
 
-    private @Nullable String text(ResultSet row, TableShape shape, LayoutColumn column) throws SQLException {
+    private @Nullable String text(ResultSet row, TableColumns shape, LayoutColumn column) throws SQLException {
         return store.has(shape, column) ? row.getString(sql.plain(column)) : null;
     }
 
-    /** What cannot be read stays as it is: its event is dead when it is decoded, and no other suffers. */
-    private @Nullable String headers(ResultSet row, TableShape shape) throws SQLException {
+    /**
+     * Returns headers that cannot be parsed unchanged. The event becomes dead when it is decoded, and no other event
+     * is affected.
+     */
+    private @Nullable String headers(ResultSet row, TableColumns shape) throws SQLException {
         String stored = text(row, shape, LayoutColumn.HEADERS);
         Map<String, @Nullable String> headers = new LinkedHashMap<>();
         try {

@@ -1,16 +1,20 @@
 package outbox.jdbc;
 
+import outbox.Experimental;
+
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.Arrays;
 import java.util.List;
-import java.util.regex.Matcher;
 import javax.sql.DataSource;
 
-/** The DDL of the shipped layouts but the specification's, which {@link OutboxSchema} has: to print, or to create. The name of the table was checked by {@link TableName}, and is put in. */
+/**
+ * Prints or executes the DDL of the shipped layouts. The DDL of the specification's layout is in
+ * {@link OutboxSchema}. {@link TableName} has checked the table name, so it can be inserted into the text.
+ */
+@Experimental
 public final class LayoutSchema {
 
     private static final String MODULE = "META-INF/outbox/schema-module/%s/V1__module_outbox.sql";
@@ -21,36 +25,39 @@ public final class LayoutSchema {
 
     private LayoutSchema() {}
 
-    /** The script that creates the table, with its comments. */
+    /** Returns the script that creates the table, including comments. */
     public static String script(LayoutEventStore store) {
         return filled(store, resource(store));
     }
 
-    /** The script that creates a table of the module layout in partitions, with its comments. Only for PostgreSQL. */
+    /**
+     * Returns the script that creates a partitioned table of the module layout, including comments. Only
+     * for PostgreSQL.
+     */
     public static String partitionedScript(LayoutEventStore store) {
         resource(store); // refuses other layouts
-        return filled(store, PARTITIONED.formatted(store.dialect().name()));
+        return filled(store, PARTITIONED.formatted(store.dialect().schemaName()));
     }
 
-    /** The script that gives a table of the module layout the columns for the trace. */
+    /** Returns the script that adds the trace columns to a table of the module layout. */
     public static String traceScript(LayoutEventStore store) {
-        return filled(store, TRACE.formatted(store.dialect().name()));
+        return filled(store, TRACE.formatted(store.dialect().schemaName()));
     }
 
-    /** The script that creates the table with the limits of attempts, next to a table of the module layout. */
+    /** Returns the script that creates the table of attempt limits next to a table of the module layout. */
     public static String attemptLimitScript(LayoutEventStore store) {
-        return filled(store, LIMIT.formatted(store.dialect().name()));
+        return filled(store, LIMIT.formatted(store.dialect().schemaName()));
     }
 
     /**
-     * Creates the table, the audit table and, for the module layout, that of the {@link AttemptLimits} next to it, if
-     * they are not there.
+     * Creates the table and the audit table next to it, if they do not exist. For the module layout, also creates
+     * the table of {@link AttemptLimits}.
      */
     public static void create(DataSource dataSource, LayoutEventStore store) {
         create(dataSource, store, script(store));
     }
 
-    /** The same, in partitions; {@link ModulePartitions} makes and drops them. */
+    /** Like {@link #create}, with a partitioned table. {@link ModulePartitions} creates and drops the partitions. */
     public static void createPartitioned(DataSource dataSource, LayoutEventStore store) {
         create(dataSource, store, partitionedScript(store));
     }
@@ -58,40 +65,47 @@ public final class LayoutSchema {
     private static void create(DataSource dataSource, LayoutEventStore store, String script) {
         run(dataSource, store, (connection, statement) -> {
             if (!exists(connection, store)) {
-                for (String sql : statements(script)) {
+                for (String sql : DdlFiles.statements(script)) {
                     statement.execute(sql);
                 }
             }
-            for (String sql : OutboxSchema.statements(store.dialect())) {
-                if (sql.contains("outbox_audit")) {
+            for (String sql : OutboxSchema.tableStatements(store)) {
+                if (sql.contains(AuditStatements.TABLE)) {
                     statement.execute(sql);
                 }
             }
             if (store.layout().name().equals(TableLayout.MODULE)) {
-                String limits = filled(store, LIMIT.formatted(store.dialect().name()), schemaOf(connection, store));
-                for (String sql : statements(limits)) {
+                String limits =
+                        filled(store, LIMIT.formatted(store.dialect().schemaName()), schemaOf(connection, store));
+                for (String sql : DdlFiles.statements(limits)) {
                     statement.execute(sql);
                 }
             }
         });
     }
 
-    /** Gives a table of the module layout the columns for the trace, if it does not have them. Nodes that run use them after a restart. */
+    /**
+     * Adds the trace columns to a table of the module layout, if they do not exist. Running nodes use them after
+     * a restart.
+     */
     public static void addTrace(DataSource dataSource, LayoutEventStore store) {
         run(dataSource, store, (connection, statement) -> {
-            if (!store.has(TableShape.readAny(connection, store.sqlName()), LayoutColumn.TRACE_PARENT)) {
-                for (String sql : statements(traceScript(store))) {
+            if (!store.has(TableColumns.readAny(connection, store.sqlName()), LayoutColumn.TRACE_PARENT)) {
+                for (String sql : DdlFiles.statements(traceScript(store))) {
                     statement.execute(sql);
                 }
             }
         });
     }
 
-    /** What the database has not got of the table, in words; empty if it has all. Changes nothing. */
+    /**
+     * Returns descriptions of the missing parts of the table, or an empty list if nothing is missing.
+     * Changes nothing.
+     */
     public static List<String> missing(DataSource dataSource, LayoutEventStore store) {
         try (Connection connection = dataSource.getConnection()) {
-            TableShape shape = OutboxSchema.shape(connection, store.sqlName());
-            return shape == TableShape.NONE
+            TableColumns shape = OutboxSchema.shape(connection, store.sqlName());
+            return shape == TableColumns.NONE
                     ? List.of("table " + store.table())
                     : store.missingIn(shape).stream()
                             .map(column -> "column " + column + " of table " + store.table())
@@ -101,25 +115,19 @@ public final class LayoutSchema {
         }
     }
 
-    /** By the exact name: what is in quotes is not folded. */
+    /** Searches for the exact name, because names in quotes are case-sensitive. */
     private static boolean exists(Connection connection, LayoutEventStore store) throws SQLException {
-        if (!store.sql().isPostgres()) {
-            return store.dialect().hasTable(connection, store.table());
-        }
-        try (PreparedStatement select = connection.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
-            select.setString(1, store.sqlName());
-            try (ResultSet row = select.executeQuery()) {
-                return row.next() && row.getBoolean(1);
-            }
-        }
+        return store.sql().isPostgres()
+                ? PostgresDialect.hasRelation(connection, store.sqlName())
+                : store.dialect().hasTable(connection, store.table());
     }
 
     /**
-     * The limits are looked for in the schema of the table, and the search path may create tables in another one than
-     * it finds them in.
+     * Returns the schema of the table. The limits are read from that schema, but the search path may create new
+     * tables in another schema.
      */
     private static String schemaOf(Connection connection, LayoutEventStore store) throws SQLException {
-        // Binds: the table, which is there.
+        // Binds: the table, which exists.
         String text =
                 "SELECT quote_ident(n.nspname) || '.' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
                         + " WHERE c.oid = to_regclass(?)";
@@ -141,36 +149,48 @@ public final class LayoutSchema {
                 throw new IllegalArgumentException("There is no DDL for tables of layout '" + layout
                         + "'; that of the specification is in OutboxSchema");
         };
-        return path.formatted(store.dialect().name());
+        return path.formatted(store.dialect().schemaName());
     }
 
-    /** In the scripts the table is called {@code <module>_outbox} or {@code outbox_events}; what is named after it keeps its ending. */
     private static String filled(LayoutEventStore store, String resource) {
         String name = store.sqlName();
-        return filled(store, resource, name.substring(0, name.indexOf('.') + 1)); // a quoted name has no other dot
+        // a quoted name contains no other dot
+        return filled(store, resource, name.substring(0, name.indexOf('.') + 1));
     }
 
     private static String filled(LayoutEventStore store, String resource, String schema) {
-        String simple = Matcher.quoteReplacement(store.table().simpleName());
-        return OutboxSchema.read(resource)
+        return filled(resource, store.table(), store.sqlName(), schema);
+    }
+
+    /**
+     * Returns the script of a DDL file of a layout for the table of a store, such as
+     * {@code schema-module/%s/V2__module_trace.sql}. The table name is not quoted.
+     */
+    public static String script(AbstractJdbcEventStore store, String file) {
+        TableName table = store.table();
+        String resource = "META-INF/outbox/" + file.formatted(store.dialect().schemaName());
+        return filled(resource, table, table.value(), table.schemaPrefix());
+    }
+
+    /**
+     * Fills in the placeholders of a DDL file. The file of the module layout is a byte-exact copy of its standard
+     * and has its own placeholders.
+     */
+    private static String filled(String resource, TableName table, String sqlName, String schema) {
+        return DdlFiles.script(resource, DdlFiles.names(table, sqlName, schema))
                 .replace("<schema>", schema)
-                .replaceAll("(?:<module>_outbox|\\boutbox_events)_", simple + "_")
-                .replaceAll("(?:<module>_outbox|\\boutbox_events)\\b", Matcher.quoteReplacement(store.sqlName()));
+                .replace("<module>_outbox_", table.simpleName() + "_")
+                .replace("<module>_outbox", sqlName);
     }
 
-    private static List<String> statements(String script) {
-        return Arrays.stream(script.replaceAll("--[^\\n]*", "").split(";"))
-                .map(String::strip)
-                .filter(statement -> !statement.isEmpty())
-                .toList();
-    }
-
-    /** Some DDL. */
     private interface Ddl {
         void on(Connection connection, Statement statement) throws SQLException;
     }
 
-    /** In one transaction, so that where DDL takes part in it nobody sees a table without its indexes. */
+    /**
+     * Runs the DDL in one transaction. If the database supports transactional DDL, no other session sees a table
+     * without its indexes.
+     */
     private static void run(DataSource dataSource, LayoutEventStore store, Ddl ddl) {
         try (Connection connection = dataSource.getConnection()) {
             boolean autoCommit = connection.getAutoCommit();

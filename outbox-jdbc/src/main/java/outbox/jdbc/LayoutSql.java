@@ -5,44 +5,63 @@ import outbox.model.EventStatus;
 import outbox.spi.ErrorText;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 
-/** The words of a layout in the SQL of a database: names in its quotes, and states as conditions and assignments. */
+/** The SQL of a layout for a database: quoted names, and statuses as conditions and assignments. */
 final class LayoutSql {
 
     private final TableLayout layout;
-    private final AbstractJdbcEventStore dialect;
+    private final Dialect dialect;
+    private final boolean standard;
     private final @Nullable Map<EventStatus, String> statuses;
 
-    LayoutSql(TableLayout layout, AbstractJdbcEventStore dialect) {
+    private LayoutSql(TableLayout layout, Dialect dialect, boolean standard) {
         this.layout = layout;
         this.dialect = dialect;
+        this.standard = standard;
         this.statuses = layout.statuses();
     }
 
+    /** Creates the SQL of a layout. Names are quoted. */
+    static LayoutSql of(TableLayout layout, Dialect dialect) {
+        return new LayoutSql(layout, dialect, false);
+    }
+
+    /**
+     * Creates the SQL of the standard table. Names are not quoted, so that they mean the same as in the SQL of the
+     * user. An event that is finally delivered keeps its last error.
+     */
+    static LayoutSql standard(String table, Dialect dialect) {
+        return new LayoutSql(TableLayout.specification(table), dialect, true);
+    }
+
     boolean isPostgres() {
-        return dialect instanceof PostgresEventStore;
+        return dialect instanceof PostgresDialect;
     }
 
     boolean has(LayoutColumn column) {
         return layout.has(column);
     }
 
-    /** The name of a column in quotes. */
+    /** Returns the quoted name of a column. */
     String column(LayoutColumn column) {
         return quoted(layout.column(column));
     }
 
-    /** The name of a column as the shape of the table knows it. */
+    /** Returns the name of a column as {@link TableColumns} uses it. */
     String plain(LayoutColumn column) {
         return layout.column(column).toLowerCase(Locale.ROOT);
     }
 
-    /** The name of a table in quotes, each part for itself. A name in quotes is taken as it is; H2 keeps in capitals what was created without them. */
+    /**
+     * Returns the quoted name of a table; schema and table are quoted separately. A name that is already quoted is
+     * not changed. H2 stores unquoted names in upper case.
+     */
     String table(TableName name) {
         int dot = name.value().indexOf('.');
         return dot < 0
@@ -51,27 +70,25 @@ final class LayoutSql {
     }
 
     private String quoted(String name) {
-        return switch (dialect.name()) {
-            case "mysql" -> "`" + name + "`";
-            case "h2" -> "\"" + name.toUpperCase(Locale.ROOT) + "\"";
-            default -> "\"" + name + "\"";
-        };
+        return standard ? name : dialect.quoted(name);
     }
 
-    /** The parameter for a value that is bound as text, whatever the type of its column. */
-    String parameter(TableShape shape, LayoutColumn column) {
-        String type = shape.typeOf(plain(column));
-        return isPostgres() ? "CAST(? AS " + type + ")" : dialect.jsonParameter(type);
+    /** Returns the parameter for a value that is bound as text, for a column of any type. */
+    String parameter(TableColumns shape, LayoutColumn column) {
+        return dialect.textParameter(shape.typeOf(plain(column)));
     }
 
-    /** The condition that the event is neither delivered nor dead. */
+    /** Returns the condition that the event is neither delivered nor dead. */
     String isPending() {
         return statuses == null
                 ? notDone() + " AND " + column(LayoutColumn.ATTEMPTS) + " < " + layout.maxAttempts()
                 : notDone();
     }
 
-    /** The same in parts, of which each is served by an index that begins with the status: InnoDB locks every row that it has to sort. */
+    /**
+     * Returns {@link #isPending} as separate conditions, each served by an index that begins with the status. InnoDB
+     * locks every row that it has to sort.
+     */
     List<String> pendingParts() {
         return statuses == null
                 ? List.of(isPending())
@@ -81,11 +98,13 @@ final class LayoutSql {
     }
 
     /**
-     * The condition that a claimed event is not finished. The run that may be its last is recorded before it starts, so its attempts say nothing. In words that no index has: claimed rows
-     * are found by their id. PostgreSQL takes a partial index for small that holds an entry for each event finished since the last vacuum, and H2 waits for rows that it only passes.
+     * Returns the condition that a claimed event is not finished. It does not use the attempts, because the last run
+     * may be recorded before it starts. The expression deliberately matches no index, because claimed rows are found
+     * by id. PostgreSQL would underestimate a partial index that still has entries for all events finished since the
+     * last vacuum. H2 would wait for rows that it only passes in the index.
      */
     String isUnfinished() {
-        return "CASE WHEN " + notDone() + " THEN 1 END = 1";
+        return standard ? "status + 0 IN (0, 2)" : "CASE WHEN " + notDone() + " THEN 1 END = 1";
     }
 
     String notDone() {
@@ -95,7 +114,7 @@ final class LayoutSql {
                         + statuses.get(EventStatus.RETRY) + ")";
     }
 
-    /** The condition that the event is delivered, or dead. */
+    /** Returns the condition that the event is delivered or dead. */
     String is(EventStatus terminal) {
         if (statuses != null) {
             return column(LayoutColumn.STATUS) + " = " + statuses.get(terminal);
@@ -106,15 +125,29 @@ final class LayoutSql {
                         + layout.maxAttempts();
     }
 
-    /** The condition that the event failed, will be tried again, and is not claimed. */
+    /** Returns the condition that the event is pending, for a statement that finds it by id. */
+    String isPendingById() {
+        return standard ? isUnfinished() : isPending();
+    }
+
+    /** Returns the condition that the event is pending and that the table records no claim of it. */
+    String isFreeById() {
+        return isPendingById() + isFree();
+    }
+
+    /** Returns the condition that the event failed, will be retried and is not claimed. */
     String isRetryAndFree() {
         String retry = statuses == null
                 ? isPending() + " AND " + column(LayoutColumn.ATTEMPTS) + " > 0"
                 : column(LayoutColumn.STATUS) + " = " + statuses.get(EventStatus.RETRY);
-        return retry + (has(LayoutColumn.LOCKED_AT) ? " AND " + column(LayoutColumn.LOCKED_AT) + " IS NULL" : "");
+        return retry + isFree();
     }
 
-    /** The status code of the specification. */
+    private String isFree() {
+        return has(LayoutColumn.LOCKED_AT) ? " AND " + column(LayoutColumn.LOCKED_AT) + " IS NULL" : "";
+    }
+
+    /** Returns SQL for the status code of the specification. */
     String code() {
         if (statuses != null) {
             return "CASE %1$s WHEN %2$s THEN 0 WHEN %3$s THEN 1 WHEN %4$s THEN 2 WHEN %5$s THEN 3 ELSE -1 END"
@@ -131,13 +164,13 @@ final class LayoutSql {
                 .formatted(is(EventStatus.DONE), is(EventStatus.DEAD), failed);
     }
 
-    /** The condition that the event is due. Binds: now, as available_at. */
+    /** Returns the condition that the event is due. Binds: now, as available_at. */
     String isDue() {
         String due = column(LayoutColumn.AVAILABLE_AT);
         return layout.isDueWhenNull() ? "(" + due + " IS NULL OR " + due + " <= ?)" : due + " <= ?";
     }
 
-    /** The oldest due time first; where those that were never due come is the database's choice. */
+    /** Sorts by due time, oldest first. The database decides where events without a due time are placed. */
     String order() {
         return column(LayoutColumn.AVAILABLE_AT)
                 + (has(LayoutColumn.SEQUENCE)
@@ -150,7 +183,10 @@ final class LayoutSql {
         return layout.isDueWhenNull() ? "COALESCE(" + due + ", " + column(LayoutColumn.CREATED_AT) + ")" : due;
     }
 
-    /** The time by which the age of a finished event is told. A dead one that has none is as old as its row. */
+    /**
+     * Returns the column that determines the age of a finished event. A dead event without such a time is as old as
+     * its row.
+     */
     LayoutColumn endTime(EventStatus terminal) {
         if (has(LayoutColumn.DONE_AT) && (statuses != null || terminal == EventStatus.DONE)) {
             return LayoutColumn.DONE_AT;
@@ -158,12 +194,18 @@ final class LayoutSql {
         return has(LayoutColumn.UPDATED_AT) ? LayoutColumn.UPDATED_AT : LayoutColumn.CREATED_AT;
     }
 
-    /** Whether the table surely has an index that begins with this time, for the finished events alone. */
+    /**
+     * Whether it is certain that the table has an index that begins with this time and contains only
+     * finished events.
+     */
     boolean isIndexed(LayoutColumn end) {
         return statuses == null && end == LayoutColumn.DONE_AT;
     }
 
-    /** The assignments of a mark but for the lock, without a comma at either end. Binds: {@link #bindMark}. */
+    /**
+     * Returns the assignments of a mark without the lock columns, and without a leading or trailing comma.
+     * Binds: {@link #bindMark}.
+     */
     String set(EventStatus status) {
         StringBuilder set = new StringBuilder();
         if (statuses != null) {
@@ -193,7 +235,7 @@ final class LayoutSql {
                         .append(column(statuses == null ? LayoutColumn.AVAILABLE_AT : endTime(status)))
                         .append(" = ?, ");
         }
-        if (has(LayoutColumn.LAST_ERROR)) {
+        if (has(LayoutColumn.LAST_ERROR) && !(standard && status == EventStatus.DONE)) {
             set.append(column(LayoutColumn.LAST_ERROR)).append(status == EventStatus.DONE ? " = NULL, " : " = ?, ");
         }
         if (setsUpdated(status)) {
@@ -202,7 +244,14 @@ final class LayoutSql {
         return set.substring(0, set.length() - 2);
     }
 
-    /** Binds what {@link #set} asks for. */
+    /** Returns the time that a mark writes: the end of the event, or when a retry is due. Null means due at once. */
+    @Nullable
+    Instant timeOf(EventStatus status, Duration retryAfter, Instant now) {
+        boolean atOnce = status == EventStatus.RETRY && retryAfter.isZero();
+        return atOnce && layout.isDueWhenNull() ? null : now.plus(retryAfter);
+    }
+
+    /** Binds the parameters of {@link #set}. */
     void bindMark(Binder binder, EventStatus status, int counted, @Nullable Instant time, String error, Instant now)
             throws SQLException {
         if (status == EventStatus.DONE) {
@@ -222,19 +271,22 @@ final class LayoutSql {
         }
     }
 
-    /** Unless it is the time of the end, which is set anyway. */
+    /** Whether a mark sets the update time separately. It does not if that column is also the end time. */
     private boolean setsUpdated(EventStatus status) {
         return has(LayoutColumn.UPDATED_AT)
                 && !(status == EventStatus.DEAD && endTime(status) == LayoutColumn.UPDATED_AT);
     }
 
-    /** The assignment, after a comma, that keeps an event pending which is given back: the run that was recorded may have been its last. Empty where a status tells. */
+    /**
+     * Returns the assignment, after a comma, that keeps a released event pending: the recorded run may have been its
+     * last one. Empty if the table has a status column.
+     */
     String staysPending() {
         String attempts = column(LayoutColumn.ATTEMPTS);
         return statuses == null ? ", " + attempts + " = " + atMost(attempts, layout.maxAttempts() - 1) : "";
     }
 
-    /** The assignments that make a finished event pending again. Binds: {@link #bindReset}. */
+    /** Returns the assignments that make a finished event pending again. Binds: {@link #bindReset}. */
     String reset() {
         return (statuses == null
                         ? column(LayoutColumn.DONE_AT) + " = NULL, "
@@ -252,7 +304,7 @@ final class LayoutSql {
         }
     }
 
-    /** What stands in the status of an event that was just written. */
+    /** Returns the status value of an event that was just written. */
     String newStatus() {
         return Objects.requireNonNull(Objects.requireNonNull(statuses).get(EventStatus.NEW));
     }

@@ -5,12 +5,13 @@ import org.jspecify.annotations.Nullable;
 import java.time.Instant;
 
 /**
- * Who has the lock of a leader, as the database tells. What it does not tell, or does not tell this user, is null.
+ * The holder of a leader lock, as the database reports it. A value that the database does not report, or does not
+ * show to this user, is null.
  *
  * @param session id of the session, or of the holder of the lease
- * @param application by which the session names itself
- * @param host from which it connected
- * @param since when the session began; PostgreSQL tells it
+ * @param application the application name of the session
+ * @param host the host from which it connected
+ * @param since when the session began; only on PostgreSQL
  */
 public record LeaderInfo(
         String session,

@@ -4,29 +4,43 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 
-/** How a database knows who leads a table. One object per connection, on which every statement is a transaction of its own. */
+/**
+ * The lock of a database that determines the leader of a table. There is one object per connection, and every
+ * statement on the connection is a separate transaction.
+ */
 interface LeaderLock {
 
-    /** What the database answered. */
+    /**
+     * The reply of the database.
+     *
+     * @param session the session that replied
+     * @param held whether that session has the lock
+     */
     record Seen(long session, boolean held) {}
 
-    /** Which session answers, and whether it has the lock. */
+    /** Queries the current session and whether it has the lock. */
     Seen look(Connection connection) throws SQLException;
 
-    /** Like {@link #look}, but may take it for granted that a session keeps its lock. */
+    /** Like {@link #look}, but may assume that a living session still has its lock. */
     Seen beat(Connection connection) throws SQLException;
 
-    /** Takes the lock if nobody has it. Not called by a session that has it: such locks count how often they were taken. */
+    /**
+     * Takes the lock if it is free. Must not be called by a session that has the lock, because such locks count how
+     * often they were taken.
+     */
     Seen tryTake(Connection connection) throws SQLException;
 
-    /** Frees the lock; false if the session that answers does not have it. */
+    /** Releases the lock. Returns false if the current session does not have it. */
     boolean release(Connection connection) throws SQLException;
 
-    /** From now on the database ends the session, or the lease, after this time without a word: a leader that is frozen, or cut off, must not keep the lock. */
+    /**
+     * Makes the database end the session or the lease after this time without a statement, so that a frozen or
+     * disconnected leader does not keep the lock.
+     */
     void limitSilence(Connection connection, Duration term) throws SQLException;
 
     void unlimitSilence(Connection connection) throws SQLException;
 
-    /** Whether the lock belongs to the session, which then cannot lose it as long as it lives. Otherwise it ends with its time. */
+    /** Whether the lock belongs to the session and lasts as long as the session. Otherwise it expires. */
     boolean isOfSession();
 }

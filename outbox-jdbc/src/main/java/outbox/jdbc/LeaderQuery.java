@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 
-/** Asks who leads a table, without taking part. */
+/** Queries which session leads a table, without trying to become the leader. */
 final class LeaderQuery {
 
     /** Binds: upper half of the key, lower half. */
@@ -28,7 +28,7 @@ final class LeaderQuery {
                AND l.granted
             """;
 
-    /** Binds: name of the lock. A user without the privilege PROCESS sees its own sessions only. */
+    /** Binds: name of the lock. A user without the PROCESS privilege sees only its own sessions. */
     private static final String MYSQL = """
             SELECT CAST(u.id AS CHAR), p.user, p.host
               FROM (SELECT IS_USED_LOCK(?) AS id) u
@@ -93,7 +93,7 @@ final class LeaderQuery {
             }
         } catch (SQLException e) {
             if (SqlStates.isTableMissing(e)) {
-                return Optional.empty(); // nobody can lead it
+                return Optional.empty(); // without a table of leases there is no leader
             }
             throw e;
         }

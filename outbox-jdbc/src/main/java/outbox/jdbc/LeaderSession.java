@@ -9,22 +9,22 @@ import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 
 /**
- * A connection that is held for the lock of a leader. It goes back to its pool as it came and without the lock, or not at all: where that is in doubt it is aborted, and the database
- * frees what it had.
+ * A dedicated connection for the lock of a leader. It is returned to its pool in its original state and without the
+ * lock. If that is not certain, it is aborted, and the database releases the lock.
  *
  * <p>Used by one thread at a time.
  */
 final class LeaderSession {
 
     private static final Duration SHORTEST_NETWORK_LIMIT = Duration.ofSeconds(1);
-    private static final int RELEASE_TRIES = 20; // of a proxy's sessions, any of which may have it
+    private static final int RELEASE_TRIES = 20; // any of the proxy's sessions may have the lock
 
     private final Connection connection;
     private final LeaderLock lock;
     private final TableName table;
     private final boolean autoCommit;
-    private final int networkTimeout; // to restore; -1 where the driver knows none
-    private long session; // which has the lock
+    private final int networkTimeout; // the original value, to restore it; -1 if the driver does not support it
+    private long session; // the session that has the lock
 
     private LeaderSession(
             Connection connection, LeaderLock lock, TableName table, boolean autoCommit, int networkTimeout) {
@@ -64,7 +64,10 @@ final class LeaderSession {
         };
     }
 
-    /** A peer that is gone must not hold the thread that asks: the lock is as good as lost then. */
+    /**
+     * Limits the wait for the network, because an unreachable server must not block the thread. The lock counts as
+     * lost then.
+     */
     private static int limitNetwork(Connection connection, Duration term) throws SQLException {
         Duration twice = term.multipliedBy(2);
         Duration limit = twice.compareTo(SHORTEST_NETWORK_LIMIT) < 0 ? SHORTEST_NETWORK_LIMIT : twice;
@@ -77,7 +80,10 @@ final class LeaderSession {
         }
     }
 
-    /** Takes the lock if nobody has it. One that the connection has already is not ours: it would have to be freed twice. */
+    /**
+     * Takes the lock if it is free. Refuses a connection that already has the lock: it would have to be
+     * released twice.
+     */
     boolean tryTake() throws SQLException {
         Seen before = lock.isOfSession() ? lock.look(connection) : null;
         if (before != null && before.held()) {
@@ -95,7 +101,7 @@ final class LeaderSession {
         lock.limitSilence(connection, term);
     }
 
-    /** Whether the lock is still ours. */
+    /** Whether this session still has the lock. */
     boolean look() throws SQLException {
         return isOurs(lock.look(connection));
     }
@@ -117,12 +123,14 @@ final class LeaderSession {
                 : "one connection was answered by sessions " + session + " and " + other;
         return new LeadershipRefusedException(
                 "Table " + table + " cannot have a single leader over this connection: " + what
-                        + ", so a lock of the session proves nothing. A proxy that pools transactions is in between, such as PgBouncer in transaction mode,"
-                        + " or the driver reconnects by itself. Connect the leader to the database directly, or by a pool in session mode;"
+                        + ", so a lock of the session proves nothing. A proxy that pools transactions is in "
+                        + "between, such as PgBouncer in transaction mode,"
+                        + " or the driver reconnects by itself. Connect the leader to the database directly, or "
+                        + "by a pool in session mode;"
                         + " or let the nodes share the table by claims, without a leader.");
     }
 
-    /** Frees the lock and gives the connection back. */
+    /** Releases the lock and returns the connection to its pool. */
     void release() {
         try {
             lock.unlimitSilence(connection);
@@ -136,7 +144,7 @@ final class LeaderSession {
         }
     }
 
-    /** Gives back a connection that has no lock. */
+    /** Returns a connection without a lock to its pool. */
     void giveBack() {
         try {
             if (!autoCommit) {
@@ -155,7 +163,10 @@ final class LeaderSession {
         abort(connection, null);
     }
 
-    /** The lock may be with any session of a proxy, which outlives our connection. */
+    /**
+     * Tries to release the lock before the abort. Any session of the proxy may have the lock, and those sessions
+     * stay open when our connection is closed.
+     */
     void abandonToProxy() {
         try {
             for (int tries = 0; tries < RELEASE_TRIES; tries++) {
@@ -172,7 +183,8 @@ final class LeaderSession {
     }
 
     static void abort(Connection connection, @Nullable Throwable why) {
-        try (connection) { // closed whatever becomes of the abort: a pool must not lose it
+        // always closes the connection, even if the abort fails, so that the pool does not leak it
+        try (connection) {
             connection.abort(Runnable::run);
         } catch (SQLException | RuntimeException e) {
             if (why != null) {

@@ -2,7 +2,10 @@ package outbox.jdbc;
 
 import outbox.OutboxException;
 
-/** There can be no single leader over this connection; the message says why, and what to do. Trying again does not help. */
+/**
+ * A single leader is not possible over this connection. The message contains the reason and a remedy. A retry does
+ * not help.
+ */
 public class LeadershipRefusedException extends OutboxException {
 
     private static final long serialVersionUID = 1L;

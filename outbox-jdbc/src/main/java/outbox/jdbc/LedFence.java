@@ -11,10 +11,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Claims in memory, for a table that has no place for them: the leader is the only one who works on it, and without the lead nothing is claimed and nothing marked.
+ * Claims in memory, for a table without columns for claims. Only the leader works on such a table. A node that does
+ * not lead claims and marks nothing.
  *
- * <p>An event whose outcome was just written may be claimed again, but its entry stays for a while: the transaction may fail, and then the same claim writes it once more. Until
- * the transaction ends, its lock on the row keeps claims away, which pass over locked rows.
+ * <p>After the outcome of an event was written, the event may be claimed again, but its entry stays for a while: the
+ * transaction may fail, and then the same claim writes the outcome again. Until that transaction ends, it holds a
+ * lock on the row, and other claims skip locked rows.
  */
 final class LedFence extends LayoutFence {
 
@@ -24,7 +26,7 @@ final class LedFence extends LayoutFence {
 
     private final Leadership leadership;
     private final Map<String, Held> held = new ConcurrentHashMap<>();
-    private volatile long sweptNanos = System.nanoTime(); // claiming threads; a lost update does no harm
+    private volatile long sweptNanos = System.nanoTime(); // written by claiming threads; a lost update does no harm
 
     LedFence(Leadership leadership) {
         this.leadership = leadership;

@@ -8,18 +8,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The times with which claims have locked rows, where a table has no place for their tokens. A time is given to one claim only, so whoever finds it in a row knows whose claim that is:
- * a claim that follows an expired one is later by more than the lease, and within a process no two claims get the same. A renewal is one more time of the same claim.
+ * The lock times of claims, for tables without a column for claim tokens. Each time is given to only one claim, so
+ * the time in a row identifies the claim. A claim that follows an expired one is later by more than the lease, and
+ * within a process no two claims get the same time. A renewal adds another time to the same claim.
  *
- * <p>Kept in memory, because nobody but this process can use them: after a restart the claims of before run out. Thread-safe.
+ * <p>Kept in memory, because only this process can use them. After a restart, the old claims expire. Thread-safe.
  */
 final class LockTimes {
 
-    private final Map<Instant, String> tokens = new HashMap<>(); // guarded by this, as the next two
-    private final Map<String, List<Instant>> times = new HashMap<>();
-    private Instant forgetAt = Instant.MIN;
+    private final Map<Instant, String> tokens = new HashMap<>(); // token by lock time; guarded by this
+    private final Map<String, List<Instant>> times = new HashMap<>(); // lock times by token; guarded by this
+    private Instant forgetAt = Instant.MIN; // next time to forget old claims; guarded by this
 
-    /** A time of its own for the claim, as close to the given one as can be. */
+    /** Returns a unique time for the claim, as close to the given time as possible. */
     synchronized Instant lock(String token, Instant now) {
         Instant time = now.truncatedTo(ChronoUnit.MICROS);
         while (tokens.putIfAbsent(time, token) != null) {
@@ -29,12 +30,15 @@ final class LockTimes {
         return time;
     }
 
-    /** All times of the claim; empty if it never locked anything, or too long ago. */
+    /** Returns all times of the claim. Empty if it never locked a row or was forgotten. */
     synchronized List<Instant> of(String token) {
         return List.copyOf(times.getOrDefault(token, List.of()));
     }
 
-    /** Forgets claims that neither began nor were renewed since the given time. Looks at them only now and then. */
+    /**
+     * Forgets claims that neither began nor were renewed since the given time. Does nothing if it ran less than a
+     * minute ago.
+     */
     synchronized void forget(Instant now, Instant before) {
         if (now.isBefore(forgetAt)) {
             return;

@@ -7,12 +7,15 @@ import java.util.Objects;
 import javax.sql.DataSource;
 
 /**
- * The partitions of a module's outbox on PostgreSQL that {@link LayoutSchema#createPartitioned} made: one for each day of UTC, called by the table and its day, and a rest for all other
- * times. A relay keeps them with its purge, and so does an {@link outbox.purge.OutboxPurge}. This is for programs without either, to be called now and then, by one node or several:
- * {@link #createAhead} before a day begins, {@link #dropOld} instead of a purge, or beside one that deletes what a kept partition holds.
+ * The partitions of a module's outbox on PostgreSQL that {@link LayoutSchema#createPartitioned} created: one for
+ * each day in UTC, named after the table and the day, and a default partition for all other times. A relay or an
+ * {@link outbox.purge.OutboxPurge} maintains them. This class is for programs that use neither. Call it regularly,
+ * on one node or on several: {@link #createAhead} before a day begins, and {@link #dropOld} instead of a purge, or
+ * in addition to one that deletes the rows of remaining partitions.
  *
- * <p>A partition is dropped as a whole: only when nothing in it is pending or dead, and everything was delivered before the retention. For a moment this locks the table against all, so it waits
- * for that lock no longer than 200 ms, and leaves the partition for the next time if others were busy. Thread-safe; keeps no connection.
+ * <p>A partition is dropped as a whole. It must contain no pending or dead event, and all its events must have been
+ * delivered before the retention. Dropping locks the whole table for a moment. So it waits for that lock at most 200
+ * ms and otherwise leaves the partition for the next call. Thread-safe. Keeps no connection.
  */
 public final class ModulePartitions {
 
@@ -21,7 +24,7 @@ public final class ModulePartitions {
     private final DayPartitions partitions;
 
     /**
-     * The partitions of the store's table.
+     * Creates an object for the partitions of the store's table.
      *
      * @throws IllegalArgumentException if it is not a module's outbox on PostgreSQL
      */
@@ -41,10 +44,11 @@ public final class ModulePartitions {
     }
 
     /**
-     * Makes the partitions of today and of the given number of days after it, if they are not there. A day of which the rest has rows already keeps to the rest.
+     * Creates the partitions of today and of the given number of following days, if they do not exist. A day that
+     * already has rows in the default partition stays there.
      *
      * @param days 0 to 366
-     * @return how many were made
+     * @return the number of partitions that were created
      */
     public int createAhead(int days) {
         if (days < 0 || days > DayPartitions.MAX_DAYS) {
@@ -60,7 +64,7 @@ public final class ModulePartitions {
     /**
      * Drops the partitions of days whose events were all delivered longer ago than the retention.
      *
-     * @return the names of those that were dropped
+     * @return the names of the dropped partitions
      */
     public List<String> dropOld(Duration retention) {
         if (retention.isNegative()) {

@@ -14,24 +14,25 @@ import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
 /**
- * Keys on MySQL and MariaDB. Above READ COMMITTED InnoDB locks gaps: a locking read of a key that is missing, and
- * each transaction that waited for an INSERT that was then rolled back, keep others from inserting near it. Two such
- * transactions that insert kill each other.
+ * Keys on MySQL and MariaDB. Above READ COMMITTED, InnoDB locks gaps in two cases: a locking read of a missing key,
+ * and a wait for an INSERT that is then rolled back. Such a gap lock blocks other inserts near the key. Two such
+ * transactions that both insert cause a deadlock.
  *
- * <p>So the table has slots, each with a first row that is always there and has no key. A transaction locks that row
- * before it touches a key of the slot, and thus owns all rows and gaps of the slot. The locks of a gap never reach
- * beyond it, because the slot is the first column of the primary key. Transactions wait for each other at first rows
- * only, where a wait leaves nothing behind. The price: keys that share a slot wait for each other.
+ * <p>Therefore the table is divided into slots. Each slot has a permanent first row without a key. A transaction
+ * locks that row before it accesses a key of the slot, and thereby owns all rows and gaps of the slot. Gap locks
+ * never extend beyond the slot, because the slot is the first column of the primary key. Transactions wait for
+ * each other only at first rows, where a wait leaves no gap lock. The cost is that keys of the same slot wait for
+ * each other.
  */
 final class MySqlKeys extends KeyStatements {
 
-    private static final int SLOTS = 1024; // as in V10__outbox_key.sql
+    private static final int SLOTS = 1024; // the same number as in V10__outbox_key.sql
 
     MySqlKeys(AbstractJdbcEventStore store) {
         super(store);
     }
 
-    /** The table is created in a transaction of its own, before its first rows. */
+    /** Counts the first rows. The table is created in a separate transaction before they are inserted. */
     @Override
     boolean isComplete(Connection conn) throws SQLException {
         String slots = IntStream.range(0, SLOTS).mapToObj(String::valueOf).collect(Collectors.joining(", "));
@@ -71,7 +72,7 @@ final class MySqlKeys extends KeyStatements {
             throw new EventStoreException(
                     "Table " + table() + " has no first row for slot " + slotOf(key)
                             + ". Insert the first rows again as in "
-                            + Capability.CONTROL.lastResource(store().name()) + " of outbox-jdbc.",
+                            + Capability.KEYS.resource(store().dialect().schemaName()) + " of outbox-jdbc.",
                     null);
         }
     }

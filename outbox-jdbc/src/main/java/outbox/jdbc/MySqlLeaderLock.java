@@ -9,7 +9,8 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A named lock of MySQL and MariaDB. Names are those of the whole server and of 64 characters at most, so this one is a hash of the database and the table.
+ * A named lock of MySQL and MariaDB. Lock names are global to the server and have at most 64 characters, so the name
+ * is a hash of the database and the table.
  */
 final class MySqlLeaderLock implements LeaderLock {
 
@@ -25,13 +26,13 @@ final class MySqlLeaderLock implements LeaderLock {
     private static final String RELEASE = "SELECT COALESCE(RELEASE_LOCK(?), 0)";
 
     private final String name;
-    private long limitBefore; // in seconds; 0 while it is not changed
+    private long limitBefore; // the original timeout in seconds; 0 while it is unchanged
 
     MySqlLeaderLock(TableName table, Connection connection) throws SQLException {
         this.name = name(table, Objects.requireNonNullElse(connection.getCatalog(), ""));
     }
 
-    /** The name of the lock of a table, which is in the given database unless it says another one. */
+    /** Returns the lock name of a table. The given database is used if the table name contains none. */
     static String name(TableName table, String database) {
         String full = table.value().contains(".") ? table.value() : database + "." + table;
         return "outbox:%016x".formatted(Fnv1a.hash("outbox:" + full));
@@ -75,7 +76,7 @@ final class MySqlLeaderLock implements LeaderLock {
         }
     }
 
-    /** The server counts whole seconds. */
+    /** The timeout of the server is in whole seconds. */
     @Override
     public void limitSilence(Connection connection, Duration term) throws SQLException {
         try (Statement statement = connection.createStatement();

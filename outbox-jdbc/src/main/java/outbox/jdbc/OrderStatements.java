@@ -2,7 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
-import outbox.admin.BlockedAggregate;
+import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
 import outbox.spi.Position;
@@ -17,19 +17,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The statements about the order of events, which is that of the column {@value #COLUMN}. Only its positive numbers are places in an order.
+ * The statements about the order of events, which the column {@value #COLUMN} defines. Only positive numbers are
+ * positions in an order.
  *
- * <p>Whatever is asked about other events of an aggregate is asked for one status at a time, as the first or last row of the index (aggregate_type, aggregate_id, status, seq), so
- * that neither a long history nor a long queue of the aggregate matters. It is asked by a scalar sub-select with LIMIT 1 rather than by EXISTS, which a planner may turn into a join
- * of everything with everything; and with all columns of the index in its ORDER BY, without which MySQL sorts.
+ * <p>Each query about other events of an aggregate handles one status at a time and reads the first or last row of
+ * the index (aggregate_type, aggregate_id, status, seq). So its cost does not depend on the history or the queue
+ * length of the aggregate. It is a scalar sub-select with LIMIT 1. A planner may turn EXISTS into a join of all rows
+ * with all rows. ORDER BY contains all columns of the index; otherwise MySQL sorts.
  *
- * <p>A row without an aggregate type, as other programs may write it, belongs to {@link AggregateType#GLOBAL}, as
- * everywhere else. The index keeps it under NULL, so an event of that type is asked about twice: about the rows that
- * name the type and about those that do not. An OR would lose the index; events of other types pay nothing.
+ * <p>A row without an aggregate type, which other programs may write, belongs to {@link AggregateType#GLOBAL}. The
+ * index stores it under NULL, so an event of that type needs two queries: one for rows with the type and one for
+ * rows without it. An OR could not use the index. Events of other types have no extra cost.
  */
 final class OrderStatements {
 
-    /** Its number makes the order. */
+    /** The column whose number defines the order. */
     static final String COLUMN = "seq";
 
     private static final String TYPE = "COALESCE(%s.aggregate_type, '" + AggregateType.GLOBAL.name() + "')";
@@ -37,7 +39,9 @@ final class OrderStatements {
     private static final String IS_GLOBAL =
             "(%1$s.aggregate_type IS NULL OR %1$s.aggregate_type = '" + AggregateType.GLOBAL.name() + "')";
 
-    /** Which rows p of the aggregate of e a sub-select looks at: those that name the type of e, or those without one. */
+    /**
+     * The rows p of the aggregate of e that a sub-select reads: those with the type of e, or those without a type.
+     */
     private enum Rows {
         TYPED("p.aggregate_type = " + TYPE.formatted("e")),
         UNTYPED("p.aggregate_type IS NULL");
@@ -48,20 +52,20 @@ final class OrderStatements {
             this.condition = condition;
         }
 
-        /** Null unless event e may have such rows in its aggregate. */
+        /** Wraps the sub-select so that it is NULL unless the aggregate of e may have such rows. */
         String look(String subSelect) {
             return this == TYPED ? subSelect : "CASE WHEN " + IS_GLOBAL.formatted("e") + " THEN " + subSelect + " END";
         }
     }
 
     private final AbstractJdbcEventStore store;
-    private volatile @Nullable String hint; // read once; reading it twice does no harm
+    private volatile @Nullable String hint; // Read once. Two threads may both read it, which does no harm.
 
     OrderStatements(AbstractJdbcEventStore store) {
         this.store = store;
     }
 
-    /** Which statement, and what its text depends on besides the table. */
+    /** Identifies a statement, with everything besides the table that its text depends on. */
     record Text(String statement, boolean ordered, int types, boolean typesAreExceptions, boolean deadBlocks, int ids) {
 
         static Text of(String statement, Ordering ordering, int ids) {
@@ -76,14 +80,16 @@ final class OrderStatements {
         }
     }
 
-    /** The shape of a table that has a place for the number; looks again before it refuses. */
-    TableShape require(Connection conn) throws SQLException {
-        TableShape shape = store.shapeWith(conn, COLUMN);
+    /**
+     * Returns the columns of a table that has the order column. Reads the columns again before it refuses the table.
+     */
+    TableColumns require(Connection conn) throws SQLException {
+        TableColumns shape = store.shapeWith(conn, COLUMN);
         if (!shape.has(COLUMN)) {
             throw Capability.ORDER.missingIn(store, COLUMN, "its events have no order");
         }
         if (hint == null) {
-            hint = store.orderHint(conn);
+            hint = store.dialect().indexHint(conn, store.table(), "aggregate_type,aggregate_id,status,seq");
         }
         return shape;
     }
@@ -91,8 +97,9 @@ final class OrderStatements {
     // ---- claiming ----
 
     /**
-     * The condition that event e has no unfinished predecessor, and no dead one where that blocks. It holds for an event without an aggregate id, which is in no aggregate, and for
-     * one that left the order, whose number is below all others. Binds: see {@link #bindNext}.
+     * Returns the condition that event e has no unfinished predecessor, and no dead one if dead events block. It is
+     * true for an event without an aggregate id, which belongs to no aggregate. It is also true for an event that
+     * was skipped, because its number is below all others. Binds: see {@link #bindNext}.
      */
     String isNext(Ordering ordering) {
         String next = isNotBehind(ordering, 0) + " AND " + isNotBehind(ordering, 2)
@@ -109,11 +116,11 @@ final class OrderStatements {
                 + Rows.UNTYPED.look(first(Rows.UNTYPED, ordering, status)) + ", e.seq) >= e.seq";
     }
 
-    // ---- places ----
+    // ---- positions ----
 
     Map<String, Position> positions(Connection conn, Collection<String> eventIds, Ordering ordering) {
         return store.run("find the places of " + eventIds.size() + " events", () -> {
-            TableShape shape = require(conn);
+            TableColumns shape = require(conn);
             Map<String, Position> positions = new HashMap<>();
             for (List<String> some : store.portions(eventIds)) {
                 String sql = shape.text(
@@ -123,7 +130,7 @@ final class OrderStatements {
                         conn,
                         sql,
                         binder -> {
-                            bindTypes(binder, ordering, store.findsLastDirectly() ? 6 : 12);
+                            bindTypes(binder, ordering, store.dialect().findsLastDirectly() ? 6 : 12);
                             store.bindIds(binder, some);
                         },
                         row -> positions.put(row.getString("event_id"), position(row)));
@@ -156,9 +163,12 @@ final class OrderStatements {
                         store.idCondition(ids));
     }
 
-    /** Where the nearest is searched from the end of the aggregate, the look at its first event saves the way for the next one to be delivered. */
+    /**
+     * Returns the nearest predecessor. If the database searches from the end of the aggregate, the first event is
+     * checked before, which avoids that search for the next event to deliver.
+     */
     private String nearest(Rows rows, Ordering ordering, int status) {
-        if (store.findsLastDirectly()) {
+        if (store.dialect().findsLastDirectly()) {
             return last(rows, ordering, status);
         }
         return "CASE WHEN " + first(rows, ordering, status) + " < e.seq THEN " + last(rows, ordering, status) + " END";
@@ -173,7 +183,7 @@ final class OrderStatements {
         return Math.max(row.getLong(name), row.getLong("untyped_" + name)); // NULL reads as 0
     }
 
-    /** The first event of the aggregate of e with the status. Binds: the types. */
+    /** Returns the first event of the aggregate of e with the status. Binds: the types. */
     private String first(Rows rows, Ordering ordering, int status) {
         return """
                 (SELECT p.seq
@@ -193,7 +203,7 @@ final class OrderStatements {
                         sortsByType(rows) ? "p.aggregate_type, " : "");
     }
 
-    /** The last event of the aggregate of e with the status before e. Binds: the types. */
+    /** Returns the last event of the aggregate of e with the status before e. Binds: the types. */
     private String last(Rows rows, Ordering ordering, int status) {
         return """
                 (SELECT p.seq
@@ -215,7 +225,7 @@ final class OrderStatements {
     }
 
     private boolean sortsByType(Rows rows) {
-        return rows == Rows.TYPED || store.sortsByNull();
+        return rows == Rows.TYPED || store.dialect().sortsByNull();
     }
 
     private String hint() {
@@ -239,7 +249,10 @@ final class OrderStatements {
 
     // ---- administration ----
 
-    /** Counts only for those that are shown; so the choice comes first, in a table of its own. */
+    /**
+     * Returns blocked aggregates. The inner query selects the aggregates first, so that events are counted only
+     * for those.
+     */
     List<BlockedAggregate> blockedAggregates(Connection conn, int limit) {
         String behind = " AND w.aggregate_id = d.aggregate_id AND w.seq > d.seq";
         // Binds: limit.
@@ -268,12 +281,12 @@ final class OrderStatements {
                         isNotBehind(Ordering.perAggregate(), 3),
                         TYPE.formatted("d"));
         return store.run("find blocked aggregates", () -> {
-            TableShape shape = require(conn);
+            TableColumns shape = require(conn);
             return store.query(conn, sql, binder -> binder.number(limit), row -> blocked(row, shape));
         });
     }
 
-    private static BlockedAggregate blocked(ResultSet row, TableShape shape) throws SQLException {
+    private static BlockedAggregate blocked(ResultSet row, TableColumns shape) throws SQLException {
         return new BlockedAggregate(
                 row.getString("aggregate_type"),
                 row.getString("aggregate_id"),
@@ -290,7 +303,10 @@ final class OrderStatements {
         return one == null || other != null && other.isBefore(one) ? other : one;
     }
 
-    /** An UPDATE, unlike a DELETE, waits on MySQL for no row but those it changes, so it can name them all at once. */
+    /**
+     * Takes events out of the order. On MySQL an UPDATE, unlike a DELETE, waits only for rows that it changes, so
+     * one statement can name all of them.
+     */
     int skip(Connection conn, Collection<String> eventIds) {
         return store.run("skip " + eventIds.size() + " events", () -> {
             require(conn);

@@ -1,8 +1,8 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.TraceContext;
 import outbox.TransactionStateException;
-import outbox.relay.TraceContext;
 import outbox.spi.MetricsExporter;
 import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
@@ -24,10 +24,10 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Writes events into tables of the module layout, in the caller's transaction: they exist if it commits, and a relay delivers them. A repeated event id writes nothing and answers the
- * number of the event that is there.
+ * Writes events into tables of the module layout, in the caller's transaction. If it commits, a relay delivers them.
+ * A repeated event id writes nothing and returns the number of the existing event.
  *
- * <p>Thread-safe; keeps no connection.
+ * <p>Thread-safe. Keeps no connection.
  */
 public final class OutboxPublisher {
 
@@ -36,8 +36,9 @@ public final class OutboxPublisher {
 
     private final Supplier<@Nullable TraceContext> trace;
     private final Map<String, MetricsExporter> exporters; // by table
-    private final Map<String, LayoutEventStore> tables = new ConcurrentHashMap<>(); // as many as the program names
-    private final Map<String, Boolean> partitioned = new ConcurrentHashMap<>(); // by table; asked once
+    // one entry per table that the program uses
+    private final Map<String, LayoutEventStore> tables = new ConcurrentHashMap<>();
+    private final Map<String, Boolean> partitioned = new ConcurrentHashMap<>(); // by table; queried once
 
     public OutboxPublisher() {
         this(() -> null, Map.of());
@@ -48,17 +49,22 @@ public final class OutboxPublisher {
         this.exporters = exporters;
     }
 
-    /** The same, with the trace of messages that bring none: asked on the thread that writes. Stored where the table has columns for it. */
+    /**
+     * Returns a publisher that gets the trace from this supplier for messages without one. The supplier runs on the
+     * thread that writes. The trace is stored if the table has the columns for it.
+     */
     public OutboxPublisher withTrace(Supplier<@Nullable TraceContext> trace) {
         return new OutboxPublisher(Objects.requireNonNull(trace, "trace"), exporters);
     }
 
     /**
-     * The same, and it tells the exporter about each event of the table that was committed; see {@link MetricsExporter#recordEnqueued}. Once per table that is counted.
+     * Returns a publisher that reports each committed event of the table to the exporter; see
+     * {@link MetricsExporter#recordEnqueued}. Call it once for each table to count.
      *
-     * <p>Only events that are written with a {@link TxContext} are counted: of a mere connection nobody learns whether it commits.
+     * <p>Only events that are written with a {@link TxContext} are counted, because a plain connection does not
+     * report its commit.
      *
-     * @param table as events are written to it
+     * @param table the table name that is used for writing
      */
     public OutboxPublisher countedBy(String table, MetricsExporter exporter) {
         Map<String, MetricsExporter> all = new HashMap<>(exporters);
@@ -67,9 +73,9 @@ public final class OutboxPublisher {
     }
 
     /**
-     * Writes into the transaction of the calling thread.
+     * Writes an event in the transaction of the calling thread.
      *
-     * @throws TransactionStateException if there is none
+     * @throws TransactionStateException if there is no transaction
      */
     public long enqueue(TxContext transaction, String table, OutboxMessage message) {
         if (!transaction.isTransactionActive()) {
@@ -84,7 +90,10 @@ public final class OutboxPublisher {
         return written.sequence();
     }
 
-    /** The transaction has committed: the caller must not take anything for a failure. */
+    /**
+     * Reports an event to the exporter. An exception of the exporter is not thrown, because the transaction
+     * has committed.
+     */
     private static void count(MetricsExporter exporter, OutboxMessage message) {
         try {
             exporter.recordEnqueued(message.topic());
@@ -94,16 +103,17 @@ public final class OutboxPublisher {
     }
 
     /**
-     * Writes into the transaction of the given connection, which stays open. Such events are not {@link #countedBy counted}.
+     * Writes an event in the transaction of the given connection, which stays open. Such events are
+     * not {@link #countedBy counted}.
      *
      * @param table with an optional schema, such as {@code public.org_outbox}
-     * @return the sequence of the event, or of the one with its id that was there before
+     * @return the sequence number of the event, or of the existing event with the same id
      */
     public long enqueue(Connection transaction, String table, OutboxMessage message) {
         return write(transaction, table, message).sequence();
     }
 
-    /** The number of an event, and whether it was written just now. */
+    /** The number of an event, and whether this call wrote it. */
     private record Written(long sequence, boolean isNew) {}
 
     private Written write(Connection transaction, String table, OutboxMessage message) {
@@ -150,7 +160,7 @@ public final class OutboxPublisher {
             if (there.isPresent()) {
                 return new Written(there.getAsLong(), false);
             }
-            if (tries == TRIES) { // each time it was there, and then purged
+            if (tries == TRIES) { // each time the event existed and was then purged
                 throw new EventStoreException(
                         "Event " + message.eventId() + " comes and goes in table " + store.table()
                                 + ": is it purged at once?",
@@ -159,9 +169,12 @@ public final class OutboxPublisher {
         }
     }
 
-    /** Empty if the id exists. An error would abort the caller's transaction on PostgreSQL, and an update would write a row for nothing. */
+    /**
+     * Inserts the event. Returns empty if the id exists. An error would abort the caller's transaction on
+     * PostgreSQL, and an update would write a useless row version.
+     */
     private OptionalLong insert(Connection conn, LayoutEventStore store, OutboxMessage message) throws SQLException {
-        TableShape shape = store.shape(conn);
+        TableColumns shape = store.shape(conn);
         TraceContext context = message.trace() != null ? message.trace() : currentTrace();
         List<LayoutColumn> columns = new ArrayList<>(
                 List.of(LayoutColumn.TENANT_ID, LayoutColumn.EVENT_TYPE, LayoutColumn.EVENT_ID, LayoutColumn.PAYLOAD));
@@ -186,7 +199,7 @@ public final class OutboxPublisher {
         }
     }
 
-    private static String insertText(LayoutEventStore store, TableShape shape, List<LayoutColumn> columns) {
+    private static String insertText(LayoutEventStore store, TableColumns shape, List<LayoutColumn> columns) {
         LayoutSql sql = store.sql();
         return "INSERT INTO %s (%s) VALUES (%s) ON CONFLICT DO NOTHING RETURNING %s"
                 .formatted(
@@ -198,7 +211,7 @@ public final class OutboxPublisher {
                         sql.column(LayoutColumn.SEQUENCE));
     }
 
-    /** A tracer that fails must not fail the business transaction. */
+    /** Returns the current trace. An exception of the tracer must not fail the business transaction. */
     private @Nullable TraceContext currentTrace() {
         try {
             return trace.get();
@@ -211,7 +224,7 @@ public final class OutboxPublisher {
     private static OptionalLong find(Connection conn, LayoutEventStore store, OutboxMessage message)
             throws SQLException {
         LayoutSql sql = store.sql();
-        TableShape shape = store.shape(conn);
+        TableColumns shape = store.shape(conn);
         // Binds: event_id.
         String text = "SELECT " + sql.column(LayoutColumn.SEQUENCE) + " FROM " + store.sqlName() + " WHERE "
                 + sql.column(LayoutColumn.EVENT_ID) + " = " + sql.parameter(shape, LayoutColumn.EVENT_ID);
@@ -221,10 +234,13 @@ public final class OutboxPublisher {
         }
     }
 
-    /** In a table with partitions the id is not unique by itself, so writers of the same id wait for each other and look first. Needs READ COMMITTED, else they may not see each other. */
+    /**
+     * Finds an event in a partitioned table. The id alone is not unique there, so writers of the same id wait for
+     * each other and search first. This needs READ COMMITTED; otherwise they may not see each other's rows.
+     */
     private static OptionalLong findLocked(Connection conn, LayoutEventStore store, OutboxMessage message)
             throws SQLException {
-        // Binds: what is locked.
+        // Binds: the lock key.
         try (PreparedStatement lock = conn.prepareStatement("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))")) {
             lock.setString(1, "outbox:" + store.table() + ":" + message.eventId());
             lock.executeQuery().close();

@@ -1,102 +1,65 @@
 package outbox.jdbc;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /**
- * The DDL that ships with the library, for programs that create their table themselves. Migration tools read the same files from {@code META-INF/outbox/schema}, and for
- * each {@link Capability} from a directory beside it.
+ * The DDL that is shipped with the library, for programs that create their tables themselves. Migration tools read
+ * the same files, with the default names, from {@code META-INF/outbox/schema} and, for each {@link Capability}, from
+ * a directory next to it.
  */
 public final class OutboxSchema {
 
-    private static final String TABLE = "META-INF/outbox/schema/%s/V1__outbox_event.sql";
+    static final String TABLE = "META-INF/outbox/schema/%s/V1__outbox_event.sql";
 
     private static final Pattern INDEX = Pattern.compile("CREATE (?:UNIQUE )?INDEX IF NOT EXISTS (\\w+) ON (\\S+) ");
 
-    /** A statement with what it may have between dollars, where a semicolon is not its end. */
-    private static final Pattern STATEMENT = Pattern.compile("(?:[^;$]++|\\$\\$.*?\\$\\$)+", Pattern.DOTALL);
-
     private static final Pattern MADE = Pattern.compile("IF NOT EXISTS (?:\\w+\\.)?(\\w+)");
 
-    private static final int MAX_TRIES = 3; // of nodes that get in the way of each other
+    private static final int MAX_TRIES = 3; // retries after a conflict with another node
 
-    /** The table of leases, for databases without a lock that ends with its session. */
+    /** The table of leases, for databases without a lock that ends with the session. */
     private static final String LEADER = "META-INF/outbox/schema-leader/%s/V6__outbox_leader.sql";
+
+    /** The migration for PostgreSQL tables of earlier versions. */
+    private static final String ONE_TABLE = "META-INF/outbox/schema-one-table/postgresql/V11__outbox_one_table.sql";
 
     private OutboxSchema() {}
 
-    /** The statements that create the table of the given store, and the audit table beside it. */
+    /** Returns the statements that create the table of the given store and the audit table next to it. */
     public static List<String> statements(AbstractJdbcEventStore store) {
-        return script(store, TABLE.formatted(store.name()));
+        return tableStatements(store);
     }
 
-    /** The statements that give an outbox a capability, once. */
+    static List<String> tableStatements(JdbcTable store) {
+        return script(store, TABLE.formatted(store.dialect().schemaName()));
+    }
+
+    /** Returns the statements that add a capability to an outbox. Run them once. */
     public static List<String> statements(AbstractJdbcEventStore store, Capability capability) {
-        return Stream.of(capability.resource(store.name()), capability.lastResource(store.name()))
-                .distinct()
-                .flatMap(resource -> script(store, resource).stream())
-                .toList();
+        return script(store, capability.resource(store.dialect().schemaName()));
     }
 
-    /** The statements that create what a {@link JdbcLeadership} needs: a table on H2, nothing elsewhere. */
+    /**
+     * Returns the statements that create what a {@link JdbcLeadership} needs: a table on H2, nothing on
+     * other databases.
+     */
     public static List<String> leaderStatements(AbstractJdbcEventStore store) {
-        return store instanceof H2EventStore ? script(store, LEADER.formatted(store.name())) : List.of();
+        return store.dialect() instanceof H2Dialect
+                ? script(store, LEADER.formatted(store.dialect().schemaName()))
+                : List.of();
     }
 
-    private static List<String> script(AbstractJdbcEventStore store, String resource) {
-        String name = store.table().simpleName();
-        List<String> script = split(read(resource))
-                .map(statement -> statement
-                        .replace("'outbox_event', ", "'" + KeyStatements.owner(store) + "', ")
-                        .replaceAll(
-                                "DROP INDEX IF EXISTS outbox_event_(\\w+)",
-                                "DROP INDEX IF EXISTS " + store.table().value() + "_$1")
-                        .replaceAll("\\boutbox_event\\b", store.table().value())
-                        .replaceAll(
-                                "\\boutbox_event_((?:control_)?(?:due|order|key|dead_key|priority|expiry)|status|lease|seq)\\b",
-                                name + "_$1")
-                        .replaceAll(
-                                "\\boutbox_event_control\\b", PostgresEventStore.besideFor(store.table(), "control"))
-                        .replaceAll(
-                                "\\boutbox_event_numbers\\b", PostgresEventStore.besideFor(store.table(), "numbers"))
-                        .replaceAll(
-                                "\\boutbox_audit\\b",
-                                AuditStatements.table(store).value())
-                        .replaceAll(
-                                "\\boutbox_key\\b", KeyStatements.table(store).value())
-                        .replaceAll(
-                                "\\boutbox_pause\\b",
-                                PauseStatements.table(store).value())
-                        .replaceAll(
-                                "\\boutbox_attempt\\b",
-                                AttemptStatements.table(store).value())
-                        .replaceAll(
-                                "\\boutbox_inbox\\b",
-                                store.table().sibling("outbox_inbox").value())
-                        .replaceAll(
-                                "\\boutbox_reconcile_job\\b",
-                                ReconcileStatements.jobTable(store).value())
-                        .replaceAll(
-                                "\\boutbox_reconcile\\b",
-                                ReconcileStatements.runTable(store).value())
-                        .replaceAll(
-                                "\\boutbox_leader\\b",
-                                H2LeaderLock.table(store.table()).value()))
-                .toList();
-        if (store instanceof PostgresEventStore) {
+    private static List<String> script(JdbcTable store, String resource) {
+        List<String> script = DdlFiles.statements(DdlFiles.script(resource, DdlFiles.names(store.table())));
+        if (store.dialect() instanceof PostgresDialect) {
             refuseLongNames(store.table(), script);
         }
         return script;
@@ -105,48 +68,46 @@ public final class OutboxSchema {
     private static void refuseLongNames(TableName table, List<String> script) {
         for (String statement : script) {
             MADE.matcher(statement).results().map(made -> made.group(1)).forEach(made -> {
-                if (made.length() > PostgresEventStore.MAX_NAME) {
+                if (made.length() > PostgresDialect.MAX_NAME) {
                     throw new IllegalArgumentException("The name of table " + table + " is too long: " + made
-                            + ", which is named after it, would have more than the " + PostgresEventStore.MAX_NAME
+                            + ", which is named after it, would have more than the " + PostgresDialect.MAX_NAME
                             + " characters that PostgreSQL keeps of a name.");
                 }
             });
         }
     }
 
-    private static Stream<String> split(String script) {
-        return STATEMENT
-                .matcher(script.replaceAll("--[^\\n]*", ""))
-                .results()
-                .map(statement -> statement.group().strip())
-                .filter(statement -> !statement.isEmpty());
-    }
-
-    /** The statements that create the table of the given inbox, on the database of the given store. */
+    /** Returns the statements that create the table of the given inbox, for the database of the given store. */
     public static List<String> inboxStatements(AbstractJdbcEventStore store, JdbcInbox inbox) {
-        String defaultTable = inbox.layout().defaultTable();
-        return split(read(inbox.layout().resource(store.name())))
-                .map(statement -> statement
-                        .replaceAll("\\b" + defaultTable + "\\b", inbox.table().value())
-                        .replaceAll(
-                                "\\b" + defaultTable + "_age\\b", inbox.table().simpleName() + "_age"))
-                .toList();
+        return inboxStatements(store.dialect(), inbox);
     }
 
-    /** Creates the table of the given inbox, if it is not there yet. Several nodes may do so at the same time. */
+    private static List<String> inboxStatements(Dialect dialect, JdbcInbox inbox) {
+        Map<String, String> names = Map.of(
+                "inbox", inbox.table().value(),
+                "consume_log", inbox.table().value(),
+                "inbox_prefix", inbox.table().simpleName(),
+                "events", "outbox_events"); // appears only in a comment
+        return DdlFiles.statements(DdlFiles.script(inbox.layout().resource(dialect.schemaName()), names));
+    }
+
+    /** Creates the table of the given inbox if it does not exist. Several nodes may do this at the same time. */
     public static void createInbox(DataSource dataSource, JdbcInbox inbox) {
-        AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource);
-        synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
+        Dialect dialect = JdbcEventStores.dialect(dataSource);
+        synchronized (dialect instanceof H2Dialect ? OutboxSchema.class : new Object()) {
             withAutoCommit(
-                    dataSource, inbox.table(), connection -> createTables(connection, inboxStatements(store, inbox)));
+                    dataSource, inbox.table(), connection -> createTables(connection, inboxStatements(dialect, inbox)));
         }
     }
 
-    /** What the database has not got of the table of the given inbox, in words; empty if it has all. Changes nothing. */
+    /**
+     * Returns descriptions of the missing parts of the given inbox, or an empty list if nothing is missing.
+     * Changes nothing.
+     */
     public static List<String> missingInbox(DataSource dataSource, JdbcInbox inbox) {
         try (Connection connection = dataSource.getConnection()) {
-            TableShape shape = shape(connection, inbox.table().value());
-            return shape == TableShape.NONE
+            TableColumns shape = shape(connection, inbox.table().value());
+            return shape == TableColumns.NONE
                     ? List.of("table " + inbox.table())
                     : shape.missing(inbox.layout().columns()).stream()
                             .map(column -> "column " + column + " of table " + inbox.table())
@@ -156,25 +117,24 @@ public final class OutboxSchema {
         }
     }
 
-    /** Creates what is not there yet: the table, and what each capability needs. Several nodes may do so at the same time. */
+    /**
+     * Creates the table and the parts of each capability that do not exist. Several nodes may do this at the
+     * same time.
+     */
     public static void create(DataSource dataSource, AbstractJdbcEventStore store, Capability... capabilities) {
-        // H2 loses sight of a table while another session alters it; but those who use it share a process.
-        synchronized (store instanceof H2EventStore ? OutboxSchema.class : new Object()) {
+        // H2 does not find a table while another session alters it. All users of an H2 database are in one process.
+        synchronized (store.dialect() instanceof H2Dialect ? OutboxSchema.class : new Object()) {
             withAutoCommit(dataSource, store.table(), connection -> {
                 createTables(connection, statements(store));
-                TableShape.read(connection, store.table());
+                TableColumns.read(connection, store.table());
                 for (Capability capability : capabilities) {
                     String column = capability.column();
                     if (column == null) {
                         createTables(connection, statements(store, capability));
                     } else {
-                        List<String> first = script(store, capability.resource(store.name()));
-                        migrate(connection, first, () -> has(connection, store, column));
-                        addIndexes(connection, store, first);
-                        if (capability == Capability.CONTROL) {
-                            List<String> keys = script(store, capability.lastResource(store.name()));
-                            migrate(connection, keys, () -> hasKeys(connection, store));
-                        }
+                        List<String> statements = statements(store, capability);
+                        migrate(connection, statements, () -> isMade(connection, store, capability, column));
+                        addIndexes(connection, store, statements);
                     }
                 }
             });
@@ -182,24 +142,25 @@ public final class OutboxSchema {
     }
 
     /**
-     * What the database has not got of the table and of what each capability needs, in words such as {@code table outbox_event} or {@code column seq of table outbox_event}; empty if it has all.
+     * Returns descriptions of the missing parts of the table and the capabilities, such as
+     * {@code table outbox_event} or {@code column seq of table outbox_event}. Empty if nothing is missing.
      * Changes nothing.
      */
     public static List<String> missing(
             DataSource dataSource, AbstractJdbcEventStore store, Capability... capabilities) {
         List<String> missing = new ArrayList<>();
         try (Connection connection = dataSource.getConnection()) {
-            TableShape shape = shape(connection, store.table().value());
-            if (shape == TableShape.NONE) {
+            TableColumns shape = shape(connection, store.table().value());
+            if (shape == TableColumns.NONE) {
                 missing.add("table " + store.table());
                 return missing;
             }
-            shape.missing(TableShape.REQUIRED).forEach(column -> missing.add(column(column, store)));
+            shape.missing(TableColumns.REQUIRED).forEach(column -> missing.add(column(column, store)));
             for (Capability capability : capabilities) {
                 String column = capability.column();
                 if (column == null) {
                     for (TableName table : tables(store, capability)) {
-                        if (shape(connection, table.value()) == TableShape.NONE) {
+                        if (shape(connection, table.value()) == TableColumns.NONE) {
                             missing.add("table " + table);
                         }
                     }
@@ -207,8 +168,13 @@ public final class OutboxSchema {
                     if (!shape.has(column)) {
                         missing.add(column(column, store));
                     }
-                    if (capability == Capability.CONTROL && !hasKeys(connection, store)) {
-                        missing.add("table " + KeyStatements.table(store));
+                    if (capability == Capability.PRIORITY
+                            && !(store.dialect() instanceof PostgresDialect)
+                            && !shape.has("priority_slot")) {
+                        missing.add(column("priority_slot", store));
+                    }
+                    if (capability == Capability.KEYS && !hasKeys(connection, store)) {
+                        missing.add("table " + store.table().sibling(KeyStatements.TABLE));
                     }
                 }
             }
@@ -218,10 +184,13 @@ public final class OutboxSchema {
         }
     }
 
-    /** What statements find by this name; {@link TableShape#NONE} if nothing. By a query, because only that follows the search path. */
-    static TableShape shape(Connection connection, String table) throws SQLException {
+    /**
+     * Returns the columns of the table that a statement finds by this name, or {@link TableColumns#NONE}. It runs a
+     * query, because metadata does not follow the search path.
+     */
+    static TableColumns shape(Connection connection, String table) throws SQLException {
         try {
-            return TableShape.readAny(connection, table);
+            return TableColumns.readAny(connection, table);
         } catch (SQLException e) {
             if (!SqlStates.isTableMissing(e)) {
                 throw e;
@@ -229,7 +198,7 @@ public final class OutboxSchema {
             if (!connection.getAutoCommit()) {
                 connection.rollback();
             }
-            return TableShape.NONE;
+            return TableColumns.NONE;
         }
     }
 
@@ -239,33 +208,77 @@ public final class OutboxSchema {
 
     private static List<TableName> tables(AbstractJdbcEventStore store, Capability capability) {
         return switch (capability) {
-            case PAUSES -> List.of(PauseStatements.table(store));
-            case ATTEMPTS -> List.of(AttemptStatements.table(store));
+            case PAUSES -> List.of(store.table().sibling(PauseStatements.TABLE));
+            case ATTEMPTS -> List.of(store.table().sibling(AttemptStatements.TABLE));
             case INBOX -> List.of(store.table().sibling("outbox_inbox"));
-            case RECONCILE -> List.of(ReconcileStatements.runTable(store), ReconcileStatements.jobTable(store));
-            case ORDER, CONTROL -> List.of(); // columns, and of CONTROL a table that is asked for by hasKeys
+            case RECONCILE ->
+                List.of(
+                        store.table().sibling(ReconcileStatements.RUNS),
+                        store.table().sibling(ReconcileStatements.JOBS));
+            // columns only; hasKeys also checks for the table of keys
+            case ORDER, KEYS, PRIORITY, DEADLINES -> List.of();
         };
     }
 
-    /** Creates what a {@link JdbcLeadership} needs, if it is not there yet. */
+    /**
+     * Whether events with a priority or a deadline are in a second PostgreSQL table, which earlier versions created
+     * and which inherits from the table of the store.
+     */
+    public static boolean hasControlTable(DataSource dataSource, AbstractJdbcEventStore store) {
+        if (!(store.dialect() instanceof PostgresDialect)) {
+            return false;
+        }
+        try (Connection connection = dataSource.getConnection()) {
+            return PostgresDialect.hasControlTable(connection, store.table());
+        } catch (SQLException e) {
+            throw new EventStoreException("Cannot look at table " + store.table() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Returns the statements that move the events of such a second table to the table of the store and drop it. */
+    public static List<String> controlTableStatements(AbstractJdbcEventStore store) {
+        return store.dialect() instanceof PostgresDialect ? script(store, ONE_TABLE) : List.of();
+    }
+
+    /**
+     * Moves the events of such a second table to the table of the store, with ids, order numbers and claims, and
+     * drops it. Does nothing if there is none. Stop all nodes of the earlier version first, because their statements
+     * on the second table fail afterwards. Keys must be in their table before, see {@link Capability#KEYS}.
+     */
+    public static void mergeControlTable(DataSource dataSource, AbstractJdbcEventStore store) {
+        if (store.dialect() instanceof PostgresDialect) {
+            List<String> statements = new ArrayList<>();
+            statements.add("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+            statements.addAll(controlTableStatements(store));
+            withAutoCommit(
+                    dataSource,
+                    store.table(),
+                    connection -> migrate(
+                            connection, statements, () -> !PostgresDialect.hasControlTable(connection, store.table())));
+        }
+    }
+
+    /** Creates what a {@link JdbcLeadership} needs, if it does not exist. */
     public static void createLeader(DataSource dataSource, AbstractJdbcEventStore store) {
         withAutoCommit(dataSource, store.table(), connection -> createTables(connection, leaderStatements(store)));
     }
 
-    /** What the database has not got of what a {@link JdbcLeadership} needs, in words as of {@link #missing}. Changes nothing. */
+    /**
+     * Returns descriptions of the missing parts that a {@link JdbcLeadership} needs, in the form of
+     * {@link #missing}. Changes nothing.
+     */
     public static List<String> missingForLeader(DataSource dataSource, AbstractJdbcEventStore store) {
-        if (!(store instanceof H2EventStore)) {
+        if (!(store.dialect() instanceof H2Dialect)) {
             return List.of();
         }
         TableName table = H2LeaderLock.table(store.table());
         try (Connection connection = dataSource.getConnection()) {
-            return shape(connection, table.value()) == TableShape.NONE ? List.of("table " + table) : List.of();
+            return shape(connection, table.value()) == TableColumns.NONE ? List.of("table " + table) : List.of();
         } catch (SQLException e) {
             throw new EventStoreException("Cannot look at table " + table + ": " + e.getMessage(), e);
         }
     }
 
-    /** Some DDL. */
     private interface Ddl {
         void on(Connection connection) throws SQLException;
     }
@@ -293,33 +306,47 @@ public final class OutboxSchema {
     }
 
     private static boolean has(Connection connection, AbstractJdbcEventStore store, String column) throws SQLException {
-        return TableShape.read(connection, store.table()).has(column);
+        return TableColumns.read(connection, store.table()).has(column);
+    }
+
+    private static boolean isMade(
+            Connection connection, AbstractJdbcEventStore store, Capability capability, String column)
+            throws SQLException {
+        return has(connection, store, column)
+                && switch (capability) {
+                    case KEYS -> hasKeys(connection, store);
+                    case PRIORITY -> // on other databases a generated column has the index
+                        store.dialect() instanceof PostgresDialect || has(connection, store, "priority_slot");
+                    default -> true;
+                };
     }
 
     /**
-     * Where the table of events still has a column or an index of V3 for keys, the migration that moves its keys to
-     * their table has not ended. Another table of events may have created the table of keys.
+     * Whether the table of keys exists and contains the keys of this table of events. The migration is not finished
+     * as long as the table of events has a column or an index for keys of an earlier version. The table of keys may
+     * have been created for another table of events.
      */
     private static boolean hasKeys(Connection connection, AbstractJdbcEventStore store) throws SQLException {
-        return shape(connection, KeyStatements.table(store).value()) != TableShape.NONE
+        return shape(connection, store.table().sibling(KeyStatements.TABLE).value()) != TableColumns.NONE
                 && !has(connection, store, "dedup_slot")
                 && store.keys().isComplete(connection);
     }
 
-    /** Whether a migration has been made. */
+    /** Checks whether a migration has been done. */
     private interface Made {
         boolean isMade() throws SQLException;
     }
 
     /**
-     * Run only while it is not made: MySQL has no IF NOT EXISTS for columns, and PostgreSQL would lock the whole
-     * table to find out. In one transaction, so that where DDL takes part in it nobody sees a part of it.
+     * Runs a migration if it has not been done. The check comes first, because MySQL has no IF NOT EXISTS for
+     * columns, and PostgreSQL would lock the whole table for it. It runs in one transaction, so that with
+     * transactional DDL no session sees a partial migration.
      */
     private static void migrate(Connection connection, List<String> statements, Made made) throws SQLException {
         connection.setAutoCommit(false);
         try (Statement statement = connection.createStatement()) {
             for (int tries = 1; !made.isMade(); tries++) {
-                connection.commit(); // the look at the table must keep no lock
+                connection.commit(); // release the locks of the check
                 try {
                     for (String sql : statements) {
                         statement.execute(sql);
@@ -327,7 +354,7 @@ public final class OutboxSchema {
                     connection.commit();
                 } catch (SQLException e) {
                     connection.rollback();
-                    if (tries >= MAX_TRIES && !made.isMade()) { // else another node was faster
+                    if (tries >= MAX_TRIES && !made.isMade()) { // if the migration is done, another node was faster
                         throw e;
                     }
                 }
@@ -337,32 +364,30 @@ public final class OutboxSchema {
         }
     }
 
-    /** Those that came after the columns. Looked for by name, since PostgreSQL would lock the table to find out; elsewhere none came later. */
+    /**
+     * Adds indexes that later versions introduced, which exist only on PostgreSQL. They are searched by name,
+     * because CREATE INDEX IF NOT EXISTS would lock the table.
+     */
     private static void addIndexes(Connection connection, AbstractJdbcEventStore store, List<String> statements)
             throws SQLException {
-        if (!(store instanceof PostgresEventStore)) {
+        if (!(store.dialect() instanceof PostgresDialect)) {
             return;
         }
         for (String sql : statements) {
             Matcher index = INDEX.matcher(sql);
             if (index.lookingAt()
-                    && hasRelation(connection, new TableName(index.group(2)))
-                    && !hasRelation(connection, store.table().sibling(index.group(1)))) {
+                    && PostgresDialect.hasRelation(connection, index.group(2))
+                    && !PostgresDialect.hasRelation(
+                            connection, store.table().sibling(index.group(1)).value())) {
                 createTables(connection, List.of(sql));
             }
         }
     }
 
-    static boolean hasRelation(Connection connection, TableName name) throws SQLException {
-        try (PreparedStatement query = connection.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {
-            query.setString(1, name.value());
-            try (ResultSet row = query.executeQuery()) {
-                return row.next() && row.getBoolean(1);
-            }
-        }
-    }
-
-    /** PostgreSQL lets two sessions collide in CREATE … IF NOT EXISTS; the second try then finds what the other made. */
+    /**
+     * Executes a DDL statement and retries once. On PostgreSQL two sessions can conflict in CREATE … IF NOT EXISTS;
+     * the retry then finds what the other session created.
+     */
     private static void execute(Statement statement, String sql) throws SQLException {
         try {
             statement.execute(sql);
@@ -373,18 +398,6 @@ public final class OutboxSchema {
                 again.addSuppressed(e);
                 throw again;
             }
-        }
-    }
-
-    static String read(String resource) {
-        try (InputStream in = OutboxSchema.class.getClassLoader().getResourceAsStream(resource)) {
-            if (in == null) {
-                throw new IllegalArgumentException(
-                        "There is no DDL at " + resource + "; a store of your own brings its own");
-            }
-            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 }

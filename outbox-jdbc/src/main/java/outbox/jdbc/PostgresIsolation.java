@@ -9,18 +9,18 @@ import java.util.Map;
 import java.util.WeakHashMap;
 
 /**
- * Lets transactions of the framework run in READ COMMITTED. In another isolation, which a pool, a role or the server
- * may have set, claims and marks would fail for what other nodes commit meanwhile.
+ * Sets READ COMMITTED for transactions of the framework. A pool, a role or the server may have set another isolation
+ * level, in which claims and marks would fail when other nodes commit at the same time.
  *
- * <p>A session is asked once for its default. Only if that is another one, each transaction pays a round trip to change
- * it; the change ends with the transaction, so nothing is to be restored. Thread-safe.
+ * <p>The default of each session is queried once. If it is another level, each transaction needs one more round trip
+ * to change it. The change ends with the transaction, so nothing has to be restored. Thread-safe.
  */
 final class PostgresIsolation {
 
-    private final Map<Connection, Boolean> isReadCommitted = // of the driver's connections
+    private final Map<Connection, Boolean> isReadCommitted = // by physical connection
             Collections.synchronizedMap(new WeakHashMap<>());
 
-    /** To be called before the first statement of the transaction. */
+    /** Must be called before the first statement of the transaction. */
     void readCommitted(Connection conn) throws SQLException {
         Connection physical = conn.isWrapperFor(Connection.class) ? conn.unwrap(Connection.class) : conn;
         Boolean known = isReadCommitted.get(physical);
@@ -36,7 +36,7 @@ final class PostgresIsolation {
         }
     }
 
-    /** SHOW takes no snapshot, so the isolation can still be changed after it. */
+    /** SHOW takes no snapshot, so the isolation level can still be changed afterwards. */
     private static boolean isDefault(Statement statement) throws SQLException {
         try (ResultSet row = statement.executeQuery("SHOW default_transaction_isolation")) {
             return row.next() && row.getString(1).equals("read committed");

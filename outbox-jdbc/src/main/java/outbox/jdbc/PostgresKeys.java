@@ -4,8 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 
 /**
- * Keys on PostgreSQL. A transaction with a snapshot of its own can lock the row of a key only if it was not changed
- * since, and each write or replay that takes the key changes it.
+ * Keys on PostgreSQL. A transaction with a snapshot can lock the row of a key only if the row was not changed after
+ * the snapshot. Each write or replay that takes the key changes the row.
  */
 final class PostgresKeys extends KeyStatements {
 
@@ -13,11 +13,16 @@ final class PostgresKeys extends KeyStatements {
         super(store);
     }
 
-    /** The last step of the migration drops the index that V3 had for keys. */
+    /**
+     * Whether the migration is finished. Its last step drops the index for keys that tables of earlier
+     * versions have.
+     */
     @Override
     boolean isComplete(Connection conn) throws SQLException {
         TableName events = store().table();
-        return !OutboxSchema.hasRelation(conn, events.sibling(events.simpleName() + "_control_key"));
+        String index = events.simpleName() + "_control_key";
+        return index.length() > PostgresDialect.MAX_NAME // tables of earlier versions had shorter names
+                || !PostgresDialect.hasRelation(conn, events.sibling(index).value());
     }
 
     @Override

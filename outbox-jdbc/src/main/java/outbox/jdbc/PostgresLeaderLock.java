@@ -7,7 +7,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 
-/** A session-level advisory lock, whose key is the hash of {@code outbox:} and the name of the table. */
+/** A session-level advisory lock. Its key is the hash of {@code outbox:} and the table name. */
 final class PostgresLeaderLock implements LeaderLock {
 
     /** Binds: upper half of the key, lower half. A lock by one 64-bit key has objsubid 1. */
@@ -84,7 +84,10 @@ final class PostgresLeaderLock implements LeaderLock {
         }
     }
 
-    /** Older servers have no limit for idle sessions: there the lock of a frozen process is free when its connection breaks. */
+    /**
+     * Older servers have no timeout for idle sessions. There, the lock of a frozen process is released when its
+     * connection breaks.
+     */
     @Override
     public void limitSilence(Connection connection, Duration term) throws SQLException {
         if (connection.getMetaData().getDatabaseMajorVersion() >= FIRST_WITH_IDLE_LIMIT) {

@@ -8,23 +8,22 @@ import java.sql.SQLFeatureNotSupportedException;
 import java.util.List;
 
 /**
- * Time limits of the server for transactions of the framework. They travel with the statement, so they cost no round
- * trip, and end with the transaction, so that they suit any pool and PgBouncer.
+ * Server-side time limits for transactions of the framework. They are sent with the statement, so they need no round
+ * trip, and end with the transaction, so they work with any pool and with PgBouncer.
  *
- * <p>The server gives up before the driver does, which waits for as long as {@link Connection#getNetworkTimeout}
- * says: no session is left behind that still works, waits for a lock or
- * keeps a transaction open (ADR 48).
+ * <p>The limits are shorter than the time that the driver waits, {@link Connection#getNetworkTimeout}. So no server
+ * session remains that still works, waits for a lock or keeps a transaction open after the driver gave up (ADR 48).
  */
 final class PostgresLimits {
 
     private static final int LOCK_MILLIS = 250;
 
-    /** Text of a statement with its limits. */
+    /** The key of a statement with its limits. */
     private record Limited(String sql, int networkMillis) {}
 
     private PostgresLimits() {}
 
-    /** SQL of the settings, each with a semicolon behind it. */
+    /** Returns SQL for the settings, each followed by a semicolon. */
     static String settings(int networkMillis) {
         String lock = "SET LOCAL lock_timeout = " + LOCK_MILLIS + ";\n";
         if (networkMillis <= 0) {
@@ -34,7 +33,7 @@ final class PostgresLimits {
                 + ";\nSET LOCAL idle_in_transaction_session_timeout = " + networkMillis + ";\n";
     }
 
-    /** How long the driver waits for an answer on this connection; 0 if it waits for ever, or cannot tell. */
+    /** Returns the network timeout of the driver on this connection; 0 if it has none or does not support it. */
     static int networkMillis(Connection conn) throws SQLException {
         try {
             return conn.getNetworkTimeout();
@@ -47,7 +46,7 @@ final class PostgresLimits {
         try (PreparedStatement statements = prepare(table, conn, sql, binds)) {
             boolean answered = statements.execute();
             int count = statements.getUpdateCount();
-            while (!answered && count >= 0) { // the last one counts
+            while (!answered && count >= 0) { // the last result is that of the UPDATE
                 answered = statements.getMoreResults();
                 int next = statements.getUpdateCount();
                 if (next < 0) {
@@ -67,10 +66,10 @@ final class PostgresLimits {
         }
     }
 
-    /** Runs settings and a query behind them. */
+    /** Executes the settings and the query that follows them. */
     static <T> List<T> rows(PreparedStatement statements, JdbcTable.RowMapper<T> mapper) throws SQLException {
         boolean answered = statements.execute();
-        while (!answered && statements.getUpdateCount() >= 0) { // what a setting returns
+        while (!answered && statements.getUpdateCount() >= 0) { // skip the results of the settings
             answered = statements.getMoreResults();
         }
         try (ResultSet rows = statements.getResultSet()) {
@@ -78,11 +77,13 @@ final class PostgresLimits {
         }
     }
 
-    /** Planned for each execution: the plan that PostgreSQL would keep was made when the table was small. */
+    /**
+     * Plans the statement for each execution. PostgreSQL would keep a plan that was made when the table was small.
+     */
     private static PreparedStatement prepare(JdbcTable table, Connection conn, String sql, JdbcTable.Binds binds)
             throws SQLException {
         int millis = networkMillis(conn);
-        TableShape shape = table.shape(conn);
+        TableColumns shape = table.shape(conn);
         PreparedStatement statements =
                 conn.prepareStatement(shape.text(new Limited(sql, millis), () -> settings(millis) + sql));
         try {

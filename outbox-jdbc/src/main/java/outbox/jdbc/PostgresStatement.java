@@ -7,7 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.Optional;
 
-/** Reaches a setting of the driver's own statements, without depending on the driver. */
+/** Accesses a setting of the driver's statement class without a dependency on the driver. */
 final class PostgresStatement {
 
     private static final ClassValue<Optional<Method>> PREPARE_THRESHOLD = new ClassValue<>() {
@@ -24,7 +24,7 @@ final class PostgresStatement {
 
     private PostgresStatement() {}
 
-    /** Keeps the statement from becoming a prepared one of the server. Without effect on another driver. */
+    /** Prevents a server-side prepared statement. Has no effect with another driver. */
     static void planEachTime(PreparedStatement statement) throws SQLException {
         if (!statement.isWrapperFor(PreparedStatement.class)) {
             return;
@@ -35,12 +35,12 @@ final class PostgresStatement {
             try {
                 setter.get().invoke(physical, 0);
             } catch (ReflectiveOperationException e) {
-                return; // it only costs time
+                return; // the failure only affects performance
             }
         }
     }
 
-    /** The public interface: the class that implements it cannot be called from outside. */
+    /** Finds the public interface, because the implementing class is not accessible from outside. */
     private static @Nullable Class<?> find(Class<?> type, String name) {
         for (Class<?> level = type; level != null; level = level.getSuperclass()) {
             for (Class<?> candidate : level.getInterfaces()) {

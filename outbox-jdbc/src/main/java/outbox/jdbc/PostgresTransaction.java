@@ -6,12 +6,10 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Optional;
 
-/** Tells the state of a transaction from the driver's own memory, without depending on the driver. */
+/** Reads the state of a transaction from the driver, without a round trip and without a dependency on the driver. */
 final class PostgresTransaction {
 
     private static final String IN_FAILED_TRANSACTION = "25P02";
-    private static final String DRIVER = "org.postgresql.jdbc.PgConnection";
-    private static final String POOL = "com.zaxxer.hikari.pool.HikariProxyConnection";
 
     private static final ClassValue<Optional<Method>> STATE = new ClassValue<>() {
         @Override
@@ -27,8 +25,7 @@ final class PostgresTransaction {
     private PostgresTransaction() {}
 
     static boolean hasFailed(Connection connection) throws SQLException {
-        TxScope scope = TxScope.of(connection);
-        Connection physical = (scope == null ? connection : scope.physical()).unwrap(Connection.class);
+        Connection physical = connection.unwrap(Connection.class);
         Optional<Method> state = STATE.get(physical.getClass());
         if (state.isEmpty()) {
             return probe(connection);
@@ -40,16 +37,7 @@ final class PostgresTransaction {
         }
     }
 
-    /** Whether a COMMIT in the text of a statement is the same as a call of commit: nobody stands between here and PostgreSQL's own driver who might want to know, but HikariCP. */
-    static boolean commitsByText(Connection connection) throws SQLException {
-        return isOf(connection, DRIVER) || isOf(connection, POOL) && isOf(connection.unwrap(Connection.class), DRIVER);
-    }
-
-    private static boolean isOf(Connection connection, String className) {
-        return connection.getClass().getName().equals(className);
-    }
-
-    /** Another driver: a failed transaction refuses every statement. */
+    /** For other drivers: an aborted transaction refuses every statement. */
     private static boolean probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute("SELECT 1");

@@ -3,79 +3,44 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
-import outbox.spi.ReconcilingEventStore.Turn;
+import outbox.reconcile.ReconcilingEventStore.Turn;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Who runs which reconcile job, and what came of it, in two tables that all outbox tables of a schema share. The row of a job names the run that has it; every change of the row names that run in
- * its WHERE, and no row means that the job was lost to another.
+ * Which node runs which reconcile job, and the results, in two side tables that all outbox tables of a schema share.
+ * The row of a job names its current run. Every change of the row has that run in its WHERE clause; if it changes no
+ * row, another node has taken over the job.
  */
 final class ReconcileStatements {
 
     private static final String LOST = "The node was lost, or took longer than the lease of its run";
 
-    private final AbstractJdbcEventStore store;
-    private final BesideTable jobs;
-    private final BesideTable runs;
+    private static final String JOB_COLUMNS = "outbox_table, job, schedule, next_at, checkpoint, sweep_at, swept_at,"
+            + " run_id, lease_until, request_id, requested_at, requested_by, request_dry";
+    private static final String RUN_COLUMNS = "run_id, outbox_table, job, node, started_at, ended_at, found, fixed,"
+            + " checkpoint, error, dry_run, request_id";
+    private static final String NEEDED_FOR = "no reconcile job can write events";
 
-    ReconcileStatements(AbstractJdbcEventStore store) {
-        this.store = store;
-        this.jobs = new BesideTable(
-                store,
-                jobTable(store),
-                List.of(
-                        "outbox_table",
-                        "job",
-                        "schedule",
-                        "next_at",
-                        "checkpoint",
-                        "sweep_at",
-                        "swept_at",
-                        "run_id",
-                        "lease_until",
-                        "request_id",
-                        "requested_at",
-                        "requested_by",
-                        "request_dry"),
-                Capability.RECONCILE);
-        this.runs = new BesideTable(
-                store,
-                runTable(store),
-                List.of(
-                        "run_id",
-                        "outbox_table",
-                        "job",
-                        "node",
-                        "started_at",
-                        "ended_at",
-                        "found",
-                        "fixed",
-                        "checkpoint",
-                        "error",
-                        "dry_run",
-                        "request_id"),
-                Capability.RECONCILE);
+    static final String JOBS = "outbox_reconcile_job";
+    static final String RUNS = "outbox_reconcile";
+
+    private final SideTable jobs;
+    private final SideTable runs;
+
+    ReconcileStatements(JdbcTable store) {
+        this.jobs = new SideTable(store, JOBS, Capability.RECONCILE, NEEDED_FOR, List.of(JOB_COLUMNS.split(", ")));
+        this.runs = new SideTable(store, RUNS, Capability.RECONCILE, NEEDED_FOR, List.of(RUN_COLUMNS.split(", ")));
     }
 
-    static TableName jobTable(AbstractJdbcEventStore store) {
-        return store.table().sibling("outbox_reconcile_job");
-    }
-
-    static TableName runTable(AbstractJdbcEventStore store) {
-        return store.table().sibling("outbox_reconcile");
-    }
-
-    /** In one case everywhere, as databases do not tell names of tables apart by theirs. */
     private String owner() {
-        return store.table().simpleName().toLowerCase(Locale.ROOT);
+        return jobs.owner();
     }
 
     boolean exist(Connection conn) throws SQLException {
@@ -97,19 +62,10 @@ final class ReconcileStatements {
         if (changed > 0 || isKnown(conn, job)) {
             return;
         }
-        // Binds: outbox_table, job, schedule, next_at.
-        String insert = "INSERT INTO %s (outbox_table, job, schedule, next_at) VALUES (?, ?, ?, ?) %s"
-                .formatted(jobs.name(), store.passOverDuplicate());
-        try {
-            jobs.update(
-                    conn,
-                    insert,
-                    binder -> binder.text(owner()).text(job).text(schedule).time("next_at", nextAt));
-        } catch (SQLException e) {
-            if (!store.isDuplicateKey(e)) { // else another node was first
-                throw e;
-            }
-        }
+        jobs.insert( // does nothing if another node was first
+                conn,
+                "outbox_table, job, schedule, next_at",
+                binder -> binder.text(owner()).text(job).text(schedule).time("next_at", nextAt));
     }
 
     private boolean isKnown(Connection conn, String job) throws SQLException {
@@ -139,7 +95,7 @@ final class ReconcileStatements {
                         row.getString("request_id")));
     }
 
-    /** The row of a job, while this transaction holds it. */
+    /** The row of a job, which this transaction has locked. */
     private record Job(
             Instant nextAt,
             @Nullable String checkpoint,
@@ -184,7 +140,7 @@ final class ReconcileStatements {
         return Optional.of(new Turn(run, job.checkpoint, sweepAt, job.sweptAt));
     }
 
-    /** Waits for a transaction that writes a batch of this job, or begins a run. */
+    /** Locks the row of a job. Waits for a transaction that writes a batch of this job or begins a run. */
     private Optional<Job> lock(Connection conn, String job) throws SQLException {
         // Binds: outbox_table, job.
         String sql = """
@@ -291,8 +247,8 @@ final class ReconcileStatements {
     void end(Connection conn, ReconcileRun run, @Nullable Instant nextAt, boolean swept, boolean served, int keep)
             throws SQLException {
         release(conn, run, nextAt, swept, served && run.requestId() != null);
-        // Binds: ended_at, error, run_id. The numbers are there: what this node knows may be older than what it
-        // committed.
+        // Binds: ended_at, error, run_id. The counts are already stored. Those in memory may be older than the
+        // committed ones.
         String sql =
                 "UPDATE %s SET ended_at = ?, error = ? WHERE run_id = ? AND ended_at IS NULL".formatted(runs.name());
         runs.update(
@@ -305,7 +261,8 @@ final class ReconcileStatements {
 
     private void release(Connection conn, ReconcileRun run, @Nullable Instant nextAt, boolean swept, boolean served)
             throws SQLException {
-        // Binds: next_at if it is given, outbox_table, job, run_id. MySQL assigns from left to right.
+        // Binds: next_at if it is given, outbox_table, job, run_id. The order matters, because MySQL assigns from
+        // left to right.
         String sql = """
                 UPDATE %s
                    SET run_id = NULL, lease_until = NULL%s%s%s
@@ -404,7 +361,7 @@ final class ReconcileStatements {
                 """.formatted(runs.name(), condition);
     }
 
-    private static ReconcileRun run(ResultSet row, TableShape columns) throws SQLException {
+    private static ReconcileRun run(ResultSet row, TableColumns columns) throws SQLException {
         return new ReconcileRun(
                 row.getString("run_id"),
                 row.getString("job"),

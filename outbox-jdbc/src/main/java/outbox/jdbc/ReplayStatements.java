@@ -19,11 +19,11 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * The statements that make finished events pending again, and RETRY events that nobody has claimed due at once. The
- * keys of the events are taken first, because a writer has
- * locked its key when it looks at an event; an event whose key another one has is left as it is. Then the rows are
- * locked, which tells how many there are, and gives their headers, to which the marks of the replay are added. A
- * deadline is over, and says nothing about what an operator wants.
+ * The statements that make finished events pending again, and unclaimed RETRY events due at once. The keys of the
+ * events are taken first, in the same order as a writer, which locks its key before it checks an event. An event
+ * whose key belongs to another event is not changed. Then the rows are locked. This determines their number and
+ * returns their headers, to which the marks of the replay are added. An old deadline is removed, because the
+ * operator wants a delivery now.
  */
 final class ReplayStatements {
 
@@ -33,14 +33,14 @@ final class ReplayStatements {
         this.store = store;
     }
 
-    /** What a replay needs of an event. */
+    /** The values of an event that a replay needs. */
     private record Row(
             String eventId,
             @Nullable String headers,
             @Nullable String dedupKey) {}
 
     int replay(Connection conn, List<String> eventIds, Replay how) throws SQLException {
-        TableShape shape = store.shape(conn);
+        TableColumns shape = store.shape(conn);
         Set<String> refused = shape.has("dedup_ms") ? takeKeys(conn, shape, eventIds, how) : Set.of();
         Map<String, Row> rows = find(conn, shape, eventIds, how, "FOR UPDATE");
         int replayed = 0;
@@ -54,19 +54,19 @@ final class ReplayStatements {
                 }
             }
             if (replayed > 0) {
-                update.executeBatch(); // its counts are not asked for: not every driver knows them
+                update.executeBatch(); // the counts are not used, because not every driver reports them
             }
         }
         return replayed;
     }
 
     /**
-     * Takes the keys of the events, in the order of {@link KeyStatements#placeOf}. A key of several events goes to the
-     * first of them that may have it.
+     * Takes the keys of the events, in the order of {@link KeyStatements#placeOf}. If several events have the same
+     * key, the first one that can take the key gets it.
      *
      * @return the ids of the events that do not get their key
      */
-    private Set<String> takeKeys(Connection conn, TableShape shape, List<String> eventIds, Replay how)
+    private Set<String> takeKeys(Connection conn, TableColumns shape, List<String> eventIds, Replay how)
             throws SQLException {
         Map<String, Row> rows = find(conn, shape, eventIds, how, "");
         Map<String, List<String>> byKey =
@@ -83,7 +83,7 @@ final class ReplayStatements {
         Set<String> refused = new HashSet<>();
         for (Map.Entry<String, List<String>> one : byKey.entrySet()) {
             boolean taken = false;
-            for (String id : one.getValue()) { // the first may be refused because of the second, which keeps the key
+            for (String id : one.getValue()) { // the second event may have the key, so that the first one is refused
                 if (!taken && store.keys().takeAgain(conn, one.getKey(), id)) {
                     taken = true;
                 } else {
@@ -94,7 +94,7 @@ final class ReplayStatements {
         return refused;
     }
 
-    private Map<String, Row> find(Connection conn, TableShape shape, List<String> eventIds, Replay how, String lock)
+    private Map<String, Row> find(Connection conn, TableColumns shape, List<String> eventIds, Replay how, String lock)
             throws SQLException {
         boolean keys = shape.has("dedup_ms");
         Map<String, Row> rows = new HashMap<>();
@@ -127,8 +127,11 @@ final class ReplayStatements {
         return rows;
     }
 
-    /** Binds: available_at, headers, event_id. The error comes first: MySQL sets one column after the other, and it depends on the status. */
-    private String sql(TableShape shape, Replay how) {
+    /**
+     * Binds: available_at, headers, event_id. The error comes first, because it depends on the old status, and MySQL
+     * assigns columns from left to right.
+     */
+    private String sql(TableColumns shape, Replay how) {
         return """
                 UPDATE %s
                    SET last_error = CASE WHEN status = 1 THEN NULL ELSE last_error END,
@@ -138,7 +141,7 @@ final class ReplayStatements {
                    AND status IN (%s)
                 """.formatted(
                         store.table(),
-                        store.jsonParameter(shape.typeOf("headers")),
+                        store.dialect().jsonParameter(shape.typeOf("headers")),
                         shape.has("expires_at") ? ", expires_at = NULL" : "",
                         codes(how));
     }

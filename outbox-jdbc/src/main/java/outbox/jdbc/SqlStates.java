@@ -6,17 +6,17 @@ import java.sql.SQLTimeoutException;
 import java.util.List;
 import java.util.Set;
 
-/** Reads what a database said, by SQLState, never by the words of a message. */
+/** Classifies database errors by SQLState and error code, never by the text of the message. */
 final class SqlStates {
 
-    private static final Set<String> MISSING_TABLE =
-            Set.of("42P01", "42S02", "42S03", "42S04"); // the last two are H2's
+    // The last two are those of H2.
+    private static final Set<String> MISSING_TABLE = Set.of("42P01", "42S02", "42S03", "42S04");
 
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58", "HYT");
-    private static final Set<Integer> MYSQL_PASSING =
-            Set.of(1021, 1114, 1205, 1290, 1836); // disk or table full, lock wait timeout, read-only
-    private static final Set<Integer> MYSQL_LOST =
-            Set.of(1053, 2006, 2013); // the server went away; ProxySQL and MaxScale give a general SQLState
+    // disk or table full, lock wait timeout, read-only
+    private static final Set<Integer> MYSQL_PASSING = Set.of(1021, 1114, 1205, 1290, 1836);
+    // the server went away; ProxySQL and MaxScale report a general SQLState for these
+    private static final Set<Integer> MYSQL_LOST = Set.of(1053, 2006, 2013);
 
     private SqlStates() {}
 
@@ -24,12 +24,12 @@ final class SqlStates {
         return error.getSQLState() == null ? "" : error.getSQLState();
     }
 
-    /** Whether the statement named a table that is not there. */
+    /** Whether the statement named a table that does not exist. */
     static boolean isTableMissing(SQLException error) {
         return MISSING_TABLE.contains(of(error));
     }
 
-    /** Whether it may pass by itself: connection, conflict, resources, locks, intervention. */
+    /** Whether the error may be temporary: connection, conflict, resources, locks, intervention. */
     static boolean isPassing(SQLException error) {
         String state = of(error);
         return state.isEmpty()
@@ -38,13 +38,16 @@ final class SqlStates {
                 || MYSQL_LOST.contains(error.getErrorCode());
     }
 
-    /** Whether the connection broke, so that nobody knows whether the last statement took effect. An error without a state is no answer of a server either. */
+    /**
+     * Whether the connection broke, so that it is unknown whether the last statement took effect. An error without
+     * an SQLState does not come from the server either.
+     */
     static boolean isOutcomeUnknown(SQLException error) {
         String state = of(error);
         return state.isEmpty()
                 || state.startsWith("08")
                 || state.equals("40003") // statement completion unknown
-                || state.startsWith("57P") // PostgreSQL: the server is going down under the session
+                || state.startsWith("57P") // PostgreSQL: the server is shutting down
                 || MYSQL_LOST.contains(error.getErrorCode())
                 || error instanceof SQLRecoverableException
                 || error instanceof SQLTimeoutException;

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.Experimental;
 import outbox.model.EventStatus;
 
 import java.util.Collections;
@@ -13,11 +14,14 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Describes an outbox table that need not be ours: its name, which columns it has and how they are called, and how it tells the state of an event. Times in it are UTC.
+ * Describes an outbox table of any design: its name, its columns and their names, and how it stores the status of an
+ * event. Times in the table are in UTC.
  *
- * <p>Either it has a column for the status, with a value for each, or it tells by the time of delivery and the attempts: delivered if that time is set, dead if it is not and there were
- * {@link #maxAttempts} attempts. What it cannot do is told by {@link #has}.
+ * <p>The table may have a status column with one value per status. Otherwise the delivery time and the attempts
+ * determine the status: an event is delivered if the time is set, and dead if it is not set and there were
+ * {@link #maxAttempts} attempts. {@link #has} says which features the layout supports.
  */
+@Experimental
 public final class TableLayout {
 
     static final String MODULE = "module";
@@ -37,7 +41,7 @@ public final class TableLayout {
     private final TableName table;
     private final Map<LayoutColumn, String> columns;
     private final Set<LayoutColumn> optional;
-    private final @Nullable Map<EventStatus, String> statuses; // as literals of SQL
+    private final @Nullable Map<EventStatus, String> statuses; // as SQL literals
     private final boolean dueWhenNull;
     private final int maxAttempts;
 
@@ -51,7 +55,10 @@ public final class TableLayout {
         this.maxAttempts = builder.maxAttempts;
     }
 
-    /** The table of the specification, with its 15 columns. The stores of {@link JdbcEventStores} do more with it, and faster. */
+    /**
+     * The table of the specification with its 15 columns. The stores of {@link JdbcEventStores} are faster and
+     * support more features on it.
+     */
     public static TableLayout specification(String table) {
         return builder("specification", table)
                 .column(LayoutColumn.EVENT_ID, "event_id")
@@ -73,7 +80,10 @@ public final class TableLayout {
                 .build();
     }
 
-    /** The standard {@code <module>_outbox}: state by {@code published_at} and {@code attempts}, a sequence, claims by {@code locked_at}; trace columns if the table has them. */
+    /**
+     * The standard table {@code <module>_outbox}: status from {@code published_at} and {@code attempts}, a sequence,
+     * claims by {@code locked_at}, and trace columns if the table has them.
+     */
     public static TableLayout module(String table) {
         return builder(MODULE, table)
                 .column(LayoutColumn.EVENT_ID, "event_id")
@@ -92,7 +102,10 @@ public final class TableLayout {
                 .build();
     }
 
-    /** The {@code outbox_events} with texts for the status, {@code next_retry_time}, and no place for claims: it needs a leadership. */
+    /**
+     * The table {@code outbox_events} with a textual status, {@code next_retry_time} and no columns for claims. It
+     * needs a leadership.
+     */
     public static TableLayout textStatus(String table) {
         return builder(TEXT_STATUS, table)
                 .column(LayoutColumn.EVENT_ID, "event_id")
@@ -112,15 +125,15 @@ public final class TableLayout {
     }
 
     /**
-     * A layout of your own.
+     * Starts the description of a custom layout.
      *
-     * @param name how messages call it
+     * @param name the name of the layout in messages
      */
     public static Builder builder(String name, String table) {
         return new Builder(name, table);
     }
 
-    /** The same layout for tables that tell dead events by another number of attempts. */
+    /** Returns the same layout with another number of attempts after which an event is dead. */
     public TableLayout withMaxAttempts(int maxAttempts) {
         Builder copy = new Builder(name, table.value());
         copy.columns.putAll(columns);
@@ -138,21 +151,24 @@ public final class TableLayout {
         return table;
     }
 
-    /** With how many attempts an event is dead; default 25. */
+    /** Returns the number of attempts after which an event is dead; default 25. */
     public int maxAttempts() {
         return maxAttempts;
     }
 
-    /** Whether the layout has a feature; for {@link LayoutFeature#TRACE} of the module layout the table must have its columns too. */
+    /**
+     * Whether the layout has a feature. For {@link LayoutFeature#TRACE} of the module layout, the table must also
+     * have the columns.
+     */
     public boolean has(LayoutFeature feature) {
         return feature.isIn(columns.keySet());
     }
 
     /**
-     * Refuses what the layout lacks.
+     * Refuses an operation that needs a missing feature.
      *
-     * @param why what was asked for, as a half sentence
-     * @throws EventStoreException that names the feature
+     * @param why what was requested, as a clause for the message
+     * @throws EventStoreException if the layout lacks the feature; the message names it
      */
     public void require(LayoutFeature feature, String why) {
         if (!has(feature)) {
@@ -174,7 +190,7 @@ public final class TableLayout {
         return optional.contains(column);
     }
 
-    /** The name of a column. */
+    /** Returns the name of a column. */
     String column(LayoutColumn column) {
         return Objects.requireNonNull(columns.get(column), column.name());
     }
@@ -183,7 +199,7 @@ public final class TableLayout {
         return columns;
     }
 
-    /** What stands in the column for the status; null if there is no such column. */
+    /** Returns the values of the status column, or null if there is no such column. */
     @Nullable
     Map<EventStatus, String> statuses() {
         return statuses;
@@ -194,7 +210,7 @@ public final class TableLayout {
         return dueWhenNull;
     }
 
-    /** Collects the parts of a layout; every setter refuses a wrong value. Not thread-safe. */
+    /** Collects the parts of a layout. Every setter refuses an invalid value. Not thread-safe. */
     public static final class Builder {
 
         private final String name;
@@ -210,7 +226,7 @@ public final class TableLayout {
             this.table = new TableName(table);
         }
 
-        /** Says what a column is for. Letters, digits and underscores. */
+        /** Sets the name of a column. It may contain letters, digits and underscores. */
         public Builder column(LayoutColumn column, String columnName) {
             if (!COLUMN.matcher(columnName).matches()) {
                 throw new IllegalArgumentException("'" + columnName.replaceAll("[^ -~]", "?")
@@ -220,7 +236,7 @@ public final class TableLayout {
             return this;
         }
 
-        /** A column that is used where the table has it. Only for the trace columns. */
+        /** Sets the name of a column that is used if the table has it. Only for the trace columns. */
         public Builder optionalColumn(LayoutColumn column, String columnName) {
             if (column != LayoutColumn.TRACE_PARENT && column != LayoutColumn.TRACE_STATE) {
                 throw new IllegalArgumentException("Only the trace columns can be optional, not " + column);
@@ -229,7 +245,7 @@ public final class TableLayout {
             return column(column, columnName);
         }
 
-        /** The values of a status column of a number type. */
+        /** Sets the values of a numeric status column. */
         public Builder statusNumbers(int whenNew, int whenDone, int whenRetry, int whenDead) {
             return statuses(
                     Integer.toString(whenNew),
@@ -238,7 +254,7 @@ public final class TableLayout {
                     Integer.toString(whenDead));
         }
 
-        /** The values of a status column of a text type. */
+        /** Sets the values of a textual status column. */
         public Builder statusTexts(String whenNew, String whenDone, String whenRetry, String whenDead) {
             for (String value : List.of(whenNew, whenDone, whenRetry, whenDead)) {
                 if (!STATUS_VALUE.matcher(value).matches()) {
@@ -261,13 +277,16 @@ public final class TableLayout {
             return this;
         }
 
-        /** An event whose {@link LayoutColumn#AVAILABLE_AT} is null is due; default: that column is never null. */
+        /**
+         * Makes an event due if its {@link LayoutColumn#AVAILABLE_AT} is null. By default, that column is
+         * never null.
+         */
         public Builder dueWhenNull() {
             this.dueWhenNull = true;
             return this;
         }
 
-        /** With how many attempts an event is dead; at least 1, default 25. */
+        /** Sets the number of attempts after which an event is dead; at least 1, default 25. */
         public Builder maxAttempts(int maxAttempts) {
             if (maxAttempts < 1) {
                 throw new IllegalArgumentException("maxAttempts must be at least 1: " + maxAttempts);
@@ -277,9 +296,9 @@ public final class TableLayout {
         }
 
         /**
-         * Refuses a description that is not complete, or contradicts itself.
+         * Builds the layout. Refuses a description that is incomplete or contradictory.
          *
-         * @throws IllegalArgumentException that says what is wrong
+         * @throws IllegalArgumentException if the description is invalid; the message says why
          */
         public TableLayout build() {
             List<LayoutColumn> missing = REQUIRED.stream()

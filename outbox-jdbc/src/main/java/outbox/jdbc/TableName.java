@@ -8,9 +8,11 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * The checked name of a table, the only text besides our own that gets into SQL: letters, digits and underscores, with an optional schema.
+ * The checked name of a table: letters, digits and underscores, with an optional schema. It is the only external
+ * text that is inserted into SQL.
  *
- * <p>It is not quoted, so that it means the same as in the user's own SQL, whatever case the database folds names to.
+ * <p>It is not quoted, so that it means the same as in the user's own SQL, regardless of how the database
+ * folds case.
  */
 public record TableName(String value) {
 
@@ -19,20 +21,21 @@ public record TableName(String value) {
 
     public TableName {
         if (!VALID.matcher(value).matches()) {
-            throw new IllegalArgumentException(
-                    "'" + value.replaceAll("[^ -~]", "?")
-                            + "' is not a table name: use ASCII letters, digits and _, with an optional schema, as in billing.outbox_event");
+            throw new IllegalArgumentException("'" + value.replaceAll("[^ -~]", "?")
+                    + "' is not a table name: use ASCII letters, digits and _, with an optional schema, "
+                    + "as in billing.outbox_event");
         }
     }
 
-    /** The name without its schema. */
+    /** Returns the name without its schema. */
     public String simpleName() {
         return value.substring(value.indexOf('.') + 1);
     }
 
     /**
-     * The table with its schema or database, the same however it was spelled: what metrics call it. On PostgreSQL the
-     * search path finds the schema; on H2, where case does not matter, it is in lower case.
+     * Returns the name with its schema or database, independent of the spelling; metrics use this name. On
+     * PostgreSQL the schema comes from the search path. On H2, where names are not case-sensitive, the result is in
+     * lower case.
      */
     public String qualified(Connection connection) throws SQLException {
         String product = connection.getMetaData().getDatabaseProductName();
@@ -57,9 +60,14 @@ public record TableName(String value) {
         }
     }
 
-    /** The table with the given name in the same schema. */
+    /** Returns the schema followed by a dot, or an empty string if the name has none. */
+    String schemaPrefix() {
+        return value.substring(0, value.indexOf('.') + 1);
+    }
+
+    /** Returns the table with the given name in the same schema. */
     TableName sibling(String name) {
-        return new TableName(value.substring(0, value.indexOf('.') + 1) + name);
+        return new TableName(schemaPrefix() + name);
     }
 
     @Override

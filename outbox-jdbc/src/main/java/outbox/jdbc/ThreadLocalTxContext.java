@@ -11,14 +11,14 @@ import java.lang.System.Logger.Level;
 import java.sql.Connection;
 
 /**
- * The transaction that {@link JdbcTransactionManager} began on this thread. One begun while another is active suspends it: writes and callbacks belong to the inner one until it
- * ends.
+ * The transaction that {@link JdbcTransactionManager} began on this thread. A second transaction suspends the first
+ * one: writes and callbacks belong to the inner transaction until it ends.
  */
 public final class ThreadLocalTxContext implements TxContext {
 
     private static final Logger LOG = SafeLogger.of(ThreadLocalTxContext.class);
 
-    @SuppressWarnings("ThreadLocalUsage") // per context: another one has transactions of its own
+    @SuppressWarnings("ThreadLocalUsage") // not static, because each context has its own transactions
     private final ThreadLocal<@Nullable TxScope> innermost = new ThreadLocal<>();
 
     @Override
@@ -69,20 +69,21 @@ public final class ThreadLocalTxContext implements TxContext {
     }
 
     /**
-     * An interceptor for dispatchers whose listeners use transactions of this context: one that a listener began and left open is rolled back, with an error in the log, so that the
-     * next event on the same thread does not run inside it. Not for asynchronous listeners, which end on another thread.
+     * Returns an interceptor for dispatchers whose listeners use transactions of this context. A transaction that a
+     * listener left open is rolled back and logged as an error, so that the next event on the same thread does not
+     * run inside it. Not for asynchronous listeners, which end on another thread.
      */
     public EventInterceptor leakGuard() {
         return EventInterceptor.after((event, error) -> abandonLeft("The listener of event " + event.eventId()));
     }
 
-    /** Rolls back what is still open on this thread, and tells whose it is. */
+    /** Rolls back the transactions that are still open on this thread, and logs who left them open. */
     void abandonLeft(String whose) {
         while (isTransactionActive()) {
             LOG.log(Level.ERROR, whose + " left a transaction open; it is rolled back");
             TxScope leaked = current();
             leave();
-            JdbcTransactionManager.abandon(leaked.givenUp());
+            JdbcTransactionManager.abandon(leaked.physical());
             leaked.callbacks().rolledBack();
         }
     }
@@ -96,7 +97,7 @@ public final class ThreadLocalTxContext implements TxContext {
         return scope;
     }
 
-    /** The transaction that the next one suspends, if any. */
+    /** Returns the transaction that a new one would suspend, or null if there is none. */
     @Nullable
     TxScope innermost() {
         return innermost.get();
@@ -106,7 +107,7 @@ public final class ThreadLocalTxContext implements TxContext {
         innermost.set(scope);
     }
 
-    /** Refuses any transaction but the innermost of this thread. */
+    /** Refuses any transaction except the innermost one of this thread. */
     void requireCurrent(TxScope scope) {
         TxScope current = innermost.get();
         if (current == scope) {

@@ -5,14 +5,14 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** A count that may have to read a whole table, and is given up by the database when that takes too long. */
+/** A count that may have to read a whole table. The database cancels it if it takes too long. */
 final class TimedCount {
 
     private static final int SECONDS = 3;
 
     private TimedCount() {}
 
-    /** Counts the rows that meet the condition. Both texts are ours. */
+    /** Counts the rows that match the condition. Both texts are constants of this library. */
     static long of(Connection conn, String table, String condition) throws SQLException {
         try (Statement count = conn.createStatement()) {
             count.setQueryTimeout(SECONDS);

@@ -11,15 +11,19 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The condition that an event is not withheld, for the WHERE of a claim. There is none while nothing is, so the usual claim has its usual text. Names are bound in numbers that are
- * powers of two, filled up by repetition, so that few texts are ever made.
+ * The condition that an event is not withheld, for the WHERE clause of a claim. It is empty while nothing is
+ * withheld, so the normal claim keeps its text. The number of bound names is padded to a power of two by repetition,
+ * so that there are only few different texts.
  */
 final class WithheldSql {
 
-    /** What the text of a statement depends on. */
+    /** The values that the text of a statement depends on. */
     record Text(Object statement, int types, int routes, int tenants, int known) {}
 
-    /** The pair of an event as it is written in a {@link Withheld}. Formatted with: the alias, the aggregate type of those that have none. */
+    /**
+     * The route of an event, as written in a {@link Withheld}. Formatted with: the alias, the aggregate type for
+     * events that have none.
+     */
     private static final String ROUTE = "CONCAT(COALESCE(%1$saggregate_type, '%2$s'), ':', %1$sevent_type)";
 
     private final Withheld withheld;
@@ -46,14 +50,14 @@ final class WithheldSql {
         return filled;
     }
 
-    /** The key of a statement with this condition. */
+    /** Returns the cache key of a statement with this condition. */
     Object text(Object statement) {
         return withheld.isNothing()
                 ? statement
                 : new Text(statement, types.size(), routes.size(), tenants.size(), known == null ? -1 : known.size());
     }
 
-    /** Begins with AND, or is empty. Binds: see {@link #bind}. */
+    /** Returns the condition, beginning with AND, or an empty string. Binds: see {@link #bind}. */
     String condition(String alias) {
         StringBuilder condition = new StringBuilder();
         if (!types.isEmpty()) {

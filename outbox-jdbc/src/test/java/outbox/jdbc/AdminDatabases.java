@@ -5,7 +5,10 @@ import com.zaxxer.hikari.HikariDataSource;
 
 import java.util.UUID;
 
-/** Pools for the contracts of administration and purge. Without auto-commit, as many applications have them: nothing may depend on it. */
+/**
+ * Connection pools for the admin and purge contracts. Auto-commit is off, as in many applications, because nothing
+ * may depend on it.
+ */
 final class AdminDatabases {
 
     private AdminDatabases() {}

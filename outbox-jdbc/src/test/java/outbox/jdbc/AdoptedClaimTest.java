@@ -24,7 +24,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A hot event that was born without a claim, because the hot queue was full at that moment, and is then found by the poller of the same node as well. */
+/**
+ * A hot event is inserted without a claim, because the hot queue is full at that moment. The poller of the same node
+ * then finds it too.
+ */
 class AdoptedClaimTest {
 
     private final JdbcConnectionPool database = JdbcConnectionPool.create("jdbc:h2:mem:adopted", "", "");
@@ -62,7 +65,8 @@ class AdoptedClaimTest {
     void a_claim_that_comes_while_the_worker_finds_the_event_taken_is_not_forgotten() {
         EventEnvelope event = EventEnvelope.ofJson("OrderPlaced", "{}");
         write(event);
-        beforeClaimOne.set(poller::poll); // takes the event, and hands its claim to the run that is about to give up
+        // claims the event and hands the claim to the run that is about to give up
+        beforeClaimOne.set(poller::poll);
 
         dispatcher.enqueueHot(new QueuedEvent(event, QueuedEvent.Source.HOT, 0));
 
@@ -81,7 +85,7 @@ class AdoptedClaimTest {
         }
     }
 
-    /** The store, with a stop on the way to claimOne. */
+    /** A store that pauses before claimOne. */
     private LeasingEventStore observedStore() {
         return (LeasingEventStore) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {

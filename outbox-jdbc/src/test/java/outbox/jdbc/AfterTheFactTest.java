@@ -1,10 +1,12 @@
 package outbox.jdbc;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import outbox.admin.Attempt;
@@ -16,7 +18,6 @@ import outbox.order.Ordering;
 import outbox.purge.OutboxPurge;
 import outbox.purge.PurgeResult;
 import outbox.registry.DefaultListenerRegistry;
-import outbox.spi.Replay;
 import outbox.testing.FaultyDataSource;
 import outbox.testing.StoreFixture;
 
@@ -32,8 +33,10 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What is left of a delivery, and what can be done about it afterwards, with real stores. */
+/** Tests on real stores for actions after a delivery: history, unknown types, replay. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("mysql")
 class AfterTheFactTest {
 
     private static final Duration SECONDS = Duration.ofSeconds(30);
@@ -182,7 +185,7 @@ class AfterTheFactTest {
         assertThat(brought).as("nothing is claimed again and again").hasValueLessThanOrEqualTo(4);
     }
 
-    /** Counts what pollers bring. */
+    /** Counts the events that pollers bring. */
     private static final class Brought extends Node.Counts {
         private final AtomicInteger cold;
 
@@ -231,7 +234,7 @@ class AfterTheFactTest {
             assertThat(ids(node.delivered, aggregate)).isEqualTo(ids(events, aggregate));
         }
         assertThat(node.delivered)
-                .allSatisfy(event -> assertThat(event.headers()).containsEntry(Replay.HEADER, "r1"));
+                .allSatisfy(event -> assertThat(event.headers()).containsEntry(EventHeaders.REPLAY, "r1"));
     }
 
     private static List<String> ids(List<EventEnvelope> events, String aggregateId) {

@@ -18,7 +18,7 @@ import java.util.UUID;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** The limit of attempts of a module's table is in the database. */
+/** The database stores the limit of attempts of a module's table. */
 @Timeout(60)
 class AttemptLimitsTest {
 
@@ -28,7 +28,7 @@ class AttemptLimitsTest {
         return AttemptLimits.recorded(db.dataSource, TableLayout.module(db.table));
     }
 
-    /** What a relay does at its start, and later. */
+    /** Claims events, as a relay does at its start and later. */
     private static int claim(ModuleTable db, LayoutEventStore store) throws SQLException {
         try (Connection connection = db.dataSource.getConnection()) {
             connection.setAutoCommit(false);
@@ -107,7 +107,7 @@ class AttemptLimitsTest {
 
     @Test
     void a_change_lets_the_dead_be_dead_and_the_pending_be_pending() throws Exception {
-        claim(db, db.store); // 3
+        claim(db, db.store); // stores the limit 3
         UUID fresh = insert(0);
         UUID tried = insert(2);
         UUID dead = insert(3);
@@ -144,7 +144,7 @@ class AttemptLimitsTest {
         assertThatThrownBy(() -> AttemptLimits.change(db.dataSource, db.store.layout()))
                 .hasMessageContaining("outbox schema apply --table public.org_outbox");
 
-        LayoutSchema.create(db.dataSource, db.store); // what that does
+        LayoutSchema.create(db.dataSource, db.store); // does the same as that command
         claim(db, db.store(3));
         assertThat(recorded()).hasValue(3);
     }
@@ -152,7 +152,8 @@ class AttemptLimitsTest {
     @Test
     void a_user_who_may_not_read_the_limits_relays_as_before() throws Exception {
         insert(0);
-        String role = "relay_" + UUID.randomUUID().toString().replace("-", ""); // roles belong to the whole server
+        // unique, because roles belong to the whole server
+        String role = "relay_" + UUID.randomUUID().toString().replace("-", "");
         db.execute("CREATE ROLE " + role);
         db.execute("GRANT ALL ON org_outbox TO " + role);
         try (Connection connection = db.dataSource.getConnection()) {

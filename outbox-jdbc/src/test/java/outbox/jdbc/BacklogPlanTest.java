@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -13,11 +14,13 @@ import java.util.stream.Collectors;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The backlog is asked for every few seconds, so it must not cost more with each event that was ever delivered. */
+/** The backlog query runs every few seconds, so its cost must not grow with the number of delivered events. */
 @Timeout(120)
+@Tag("mariadb")
+@Tag("mysql")
 class BacklogPlanTest {
 
-    private static final int EVENTS = 20_000; // one in a hundred is pending
+    private static final int EVENTS = 20_000; // 1 % of them are pending
 
     @ParameterizedTest
     @EnumSource(
@@ -35,14 +38,12 @@ class BacklogPlanTest {
                     .collect(Collectors.joining("\n"));
         });
 
-        assertThat(plan)
-                .contains("outbox_event_due")
-                .doesNotContain("Seq Scan on outbox_event ", "| ALL |"); // that of control is empty
+        assertThat(plan).contains("outbox_event_due").doesNotContain("Seq Scan", "| ALL |");
     }
 
     private static StoreFixture givenEvents(Databases database) throws SQLException {
         StoreFixture db = database.fixture(
-                database == Databases.MYSQL ? "rewriteBatchedStatements=true" : ""); // only to be quick
+                database == Databases.MYSQL ? "rewriteBatchedStatements=true" : ""); // only to make the test faster
         String now = database == Databases.POSTGRES ? "now()" : "UTC_TIMESTAMP(6)";
         try (Connection connection = db.open();
                 PreparedStatement insert = connection.prepareStatement("""

@@ -21,14 +21,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The main program of a node with four workers whose events are slow, and may end the process. What an event does is
- * its type: {@link #SLOW} takes {@link #RUN}, {@link #HALT} ends the process in the middle of that time, and
- * {@link #OUT_OF_MEMORY} fills the heap. It tells on standard output which runs start and end.
- * Arguments: JDBC URL, name of the database, kind of the listener.
+ * The main program of a node with four workers and slow events, some of which end the process. The event type
+ * selects the behaviour: {@link #SLOW} takes {@link #RUN}, {@link #HALT} ends the process after half of that time,
+ * and {@link #OUT_OF_MEMORY} fills the heap. The node prints the start and the end of each run. Arguments: JDBC URL,
+ * name of the database, kind of the listener.
  */
 final class BombNode {
 
-    /** How the events are delivered. */
+    /** The kind of the listener. */
     enum Kind {
         PLAIN,
         BATCH,
@@ -54,7 +54,7 @@ final class BombNode {
     public static void main(String[] args) throws Exception {
         Databases database = Databases.valueOf(args[1]);
         start(args[0], database.store(), listener(Kind.valueOf(args[2])));
-        new CountDownLatch(1).await(); // the test ends this process, if no event does
+        new CountDownLatch(1).await(); // the test ends this process unless an event does
     }
 
     private static void start(String url, LeasingEventStore store, EventListener listener) {
@@ -110,7 +110,7 @@ final class BombNode {
         return BatchOutcome.allDelivered();
     }
 
-    /** A bomb does not end before its process does, however slow the machine is. */
+    /** Returns the duration of a run. A bomb never ends before its process, however slow the machine is. */
     private static Duration timeOf(EventEnvelope event) {
         return event.eventType().equals(SLOW) ? RUN : Duration.ofHours(1);
     }

@@ -19,8 +19,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Transactions that write far more events than the hot queue has room for, without a fault: all are delivered long before
- * a lease ends, none twice, none as a suspect. {@code -Doutbox.bulk.events=40000} for the full size.
+ * Transactions write far more events than the hot queue can hold, and nothing fails. All events are delivered long
+ * before a lease expires, each once and none as a suspect. Use {@code -Doutbox.bulk.events=40000} for the full size.
  */
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class BulkWriteContract {
@@ -76,7 +76,10 @@ abstract class BulkWriteContract {
         assertThat(leased).isEqualTo(10);
     }
 
-    /** Each transaction sees the same room. What finds none after the commit is more than the marker takes at a time. */
+    /**
+     * All transactions see the same free capacity. After the commit, more events find no room than the outcome
+     * writer writes in one batch.
+     */
     @Test
     void transactions_that_commit_together_release_what_finds_no_room() throws Exception {
         int room = 6000;
@@ -115,7 +118,7 @@ abstract class BulkWriteContract {
         return node;
     }
 
-    /** Something that a transaction does. */
+    /** The writes of a transaction. */
     private interface Writes {
         void run() throws Exception;
     }

@@ -27,7 +27,10 @@ import java.util.concurrent.locks.LockSupport;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Cancellation against delivery on two nodes: exactly one of the two happens, and the caller was told which. More races with {@code -Doutbox.races=20000}. */
+/**
+ * Cancellation and delivery compete on two nodes. Exactly one of them succeeds, and the caller learns which one. Use
+ * {@code -Doutbox.races=20000} for more races.
+ */
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class CancelRaceContract {
 
@@ -90,14 +93,17 @@ abstract class CancelRaceContract {
         assertThat(delivered.values()).allMatch(count -> count.get() == 1);
         assertThat(db.count("status = 1")).isEqualTo(RACES - cancelled.size());
         assertThat(db.count("1 = 1")).isEqualTo(RACES - cancelled.size());
-        assertThat(answers.keySet()) // there were races of both ends, and the caller was told of both
+        assertThat(answers.keySet()) // both outcomes occurred, and both were reported
                 .contains(Change.MADE)
                 .containsAnyOf(Change.TOO_LATE, Change.NOT_FOUND);
         assertThat(cancelled).isNotEmpty();
         assertThat(delivered).isNotEmpty();
     }
 
-    /** By id, by key, hot and cold; the pause lets the poller be first as often as not. */
+    /**
+     * Cancels by id or by key, on the hot or the cold path. The random pause lets the poller win about half of
+     * the races.
+     */
     private static void race(Node node, int race, Set<String> cancelled, Map<Change, AtomicInteger> answers) {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         EventEnvelope.Builder builder = EventEnvelope.builder("T").payloadJson("{}");
@@ -116,7 +122,8 @@ abstract class CancelRaceContract {
         try (Transaction tx = node.transactions.begin()) {
             change = node.writer.cancel(ref);
             if (random.nextInt(8) == 0) {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5)); // delivery must wait for the decision
+                // the delivery must wait for this transaction
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
             }
             if (change == Change.MADE && random.nextInt(10) == 0) {
                 tx.rollback();

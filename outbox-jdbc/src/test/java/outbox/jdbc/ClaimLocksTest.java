@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -23,8 +24,13 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** A claim that is not committed, because its node stands still, say, locks what it takes and nothing that others hold. */
+/**
+ * An uncommitted claim, for example of a node that is frozen, locks only the events that it takes and none that
+ * others hold.
+ */
 @Timeout(60)
+@Tag("mariadb")
+@Tag("mysql")
 class ClaimLocksTest {
 
     private static final Duration LEASE = Duration.ofMinutes(5);
@@ -86,7 +92,7 @@ class ClaimLocksTest {
         }
     }
 
-    /** Each of an aggregate of its own. */
+    /** Writes events, each with its own aggregate. */
     private static List<String> written(StoreFixture db, int count) {
         List<EventEnvelope> events = IntStream.range(0, count)
                 .mapToObj(i -> EventEnvelope.builder("T")

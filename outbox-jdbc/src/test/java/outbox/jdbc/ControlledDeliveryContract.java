@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** Time, identity and priority through writer, dispatcher and poller, on a real database. */
+/** Due times, keys and priorities, tested through writer, dispatcher and poller on a real database. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class ControlledDeliveryContract {
 
@@ -60,7 +60,7 @@ abstract class ControlledDeliveryContract {
         nodes.forEach(Node::close);
     }
 
-    /** A node whose poller, once started, looks once and then when something tells it to. */
+    /** Creates a node whose poller runs one cycle after its start, and further cycles only when it is woken. */
     private Node node() {
         Node node = new Node(db.dataSource(), db.store(), dispatcher -> {}, poller -> poller.intervalMs(AN_HOUR));
         nodes.add(node);
@@ -122,7 +122,7 @@ abstract class ControlledDeliveryContract {
         Instant written;
 
         try (Transaction tx = node.transactions.begin()) {
-            node.coldWriter.write(event().build()); // the transaction has begun
+            node.coldWriter.write(event().build()); // this write begins the transaction
             Instant begin = db.now();
             await().until(() -> db.now().isAfter(begin.plusMillis(300)));
             written = db.now();
@@ -145,7 +145,7 @@ abstract class ControlledDeliveryContract {
         EventEnvelope event = event().deliverAfter(Duration.ofMillis(500)).build();
         writing.write(writing.coldWriter, event);
 
-        other.poller.start(); // finds nothing, and learns when there will be something
+        other.poller.start(); // finds nothing and learns the next due time
 
         awaitStatus(event, EventStatus.DONE);
         assertThat(other.deliveredIds()).containsExactly(event.eventId());
@@ -188,8 +188,8 @@ abstract class ControlledDeliveryContract {
         node.poller.start();
 
         await().atMost(Duration.ofSeconds(30)).until(() -> db.count("status = 1") == 20);
-        // A look is a claim, at most four statements, and the question for the next due time; a mark is one. MySQL and
-        // MariaDB also set the isolation each time.
+        // A poll cycle is one claim (at most four statements) and the query for the next due time. A mark is one
+        // statement. MySQL and MariaDB also set the isolation level each time.
         assertThat(counted.statements()).isLessThan(25 * 6 + 20 * 3);
     }
 
@@ -429,7 +429,7 @@ abstract class ControlledDeliveryContract {
     @Test
     void a_suspect_that_was_given_back_unstarted_cannot_be_cancelled_and_is_delivered() {
         EventEnvelope event = event().build();
-        givenLeaseThatRanOut(event); // by a node that stands still, and may still deliver it
+        givenLeaseThatRanOut(event); // of a frozen node, which may still deliver the event
         Node full = new Node(
                 db.dataSource(),
                 db.store(),
@@ -444,7 +444,7 @@ abstract class ControlledDeliveryContract {
                 .isEqualTo(Change.TOO_LATE);
         node.poller.poll();
         awaitStatus(event, EventStatus.DONE);
-        assertThat(db.row(event.eventId()).attempts()).isEqualTo(1); // recorded before it ran
+        assertThat(db.row(event.eventId()).attempts()).isEqualTo(1); // the attempt is recorded before the run
     }
 
     private void givenLeaseThatRanOut(EventEnvelope event) {
@@ -567,7 +567,7 @@ abstract class ControlledDeliveryContract {
                 .isInstanceOf(OutboxException.class)
                 .hasMessageContaining(other.eventId());
 
-        assertThat(db.row(first.eventId()).status()).isEqualTo(EventStatus.NEW); // it was rolled back
+        assertThat(db.row(first.eventId()).status()).isEqualTo(EventStatus.NEW); // the change was rolled back
         assertThat(db.count("1 = 1")).isEqualTo(2);
     }
 }

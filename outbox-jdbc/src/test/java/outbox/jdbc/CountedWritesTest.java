@@ -15,10 +15,10 @@ import javax.sql.DataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What a writer counts is what its transaction committed, however it was written. */
+/** A writer counts exactly the events that its transaction committed, for every way to write them. */
 class CountedWritesTest {
 
-    /** Keeps the types that it is told. */
+    /** Keeps the event types that are reported. */
     private static final class Enqueued extends Node.Counts {
 
         private final List<String> types = new ArrayList<>();

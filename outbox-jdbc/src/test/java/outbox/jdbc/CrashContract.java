@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,8 +22,12 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A node dies between any two lines, really: a process of its own, killed with SIGKILL. Nothing is lost, nothing is made up, and only the run that was cut is repeated. */
+/**
+ * A node dies at any step. It runs in its own process and is killed with SIGKILL. No event is lost or invented, and
+ * only the interrupted run is repeated.
+ */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 abstract class CrashContract {
 
     private static final List<String> NEIGHBOURS = List.of("neighbour-0", "neighbour-1", "neighbour-2");
@@ -72,7 +77,8 @@ abstract class CrashContract {
         assertThat(started).contains("first").doesNotHaveDuplicates();
         assertThat(recovered).doesNotHaveDuplicates().containsAll(notIn(started));
         assertThat(db.row("first"))
-                .isEqualTo(new Row(EventStatus.DONE, 1, null, null)); // the run that repeats it is counted
+                // the repeated run is counted
+                .isEqualTo(new Row(EventStatus.DONE, 1, null, null));
     }
 
     @Test
@@ -108,7 +114,7 @@ abstract class CrashContract {
                 .eventId("bomb")
                 .payloadJson("\"bomb\"")
                 .build());
-        db.makeDue("bomb", db.now().minus(Duration.ofHours(1))); // the first of every claim
+        db.makeDue("bomb", db.now().minus(Duration.ofHours(1))); // makes it the first event of every claim
         int runs = 0;
 
         while (db.row("bomb").status() != EventStatus.DEAD && runs < 10) {
@@ -122,7 +128,8 @@ abstract class CrashContract {
             }
         }
 
-        assertThat(runs).isEqualTo(DoomedNode.MAX_ATTEMPTS + 1); // the first run of all was not under suspicion yet
+        // the very first run was not a suspect yet, so it was not counted
+        assertThat(runs).isEqualTo(DoomedNode.MAX_ATTEMPTS + 1);
         assertThat(db.row("bomb").attempts()).isEqualTo(DoomedNode.MAX_ATTEMPTS);
         assertThat(db.row("bomb").lastError()).contains(DoomedNode.MAX_ATTEMPTS + " recorded runs");
         recover(4);
@@ -140,7 +147,8 @@ abstract class CrashContract {
             assertThat(recover(4)).hasSize(4);
             child.resume();
 
-            child.awaitLine("lost", Duration.ofSeconds(30)); // it notices, and changes nothing
+            // the node notices that its lease is lost, and changes nothing
+            child.awaitLine("lost", Duration.ofSeconds(30));
         }
         assertThat(db.count("status = 1 AND locked_by IS NULL")).isEqualTo(4);
         assertThat(db.count("attempts > 1")).isZero();
@@ -159,7 +167,7 @@ abstract class CrashContract {
         return ChildJvm.start(DoomedNode.class, url, database.name(), step.name());
     }
 
-    /** Answers the events whose run had started. */
+    /** Kills the node at this step. Returns the events whose run had started. */
     private List<String> killAt(Step step) {
         try (ChildJvm child = start(step)) {
             child.awaitLine("AT " + step, Duration.ofSeconds(30));
@@ -171,7 +179,7 @@ abstract class CrashContract {
         }
     }
 
-    /** A healthy node takes over; answers what it delivered until the given number of events is done. */
+    /** Starts a healthy node. Returns the events that it delivered until the given number of events is done. */
     private List<String> recover(int done) {
         try (Node node = Node.withLease(db.dataSource(), db.store(), DoomedNode.LEASE)) {
             node.poller.start();

@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,10 +23,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Processes that end again and again while slow events run on four workers. Only an event that ends the process ends
- * DEAD. The number of crashes of a full run is set with {@code -Doutbox.trials.crashes=50}.
+ * Processes end repeatedly while slow events run on four workers. Only an event that ends the process becomes DEAD.
+ * Set the number of crashes with {@code -Doutbox.trials.crashes=50} for a full run.
  */
 @Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 abstract class CrashLoopContract {
 
     private static final int CRASHES = Integer.getInteger("outbox.trials.crashes", 5);
@@ -46,10 +48,10 @@ abstract class CrashLoopContract {
         db = database.fixture();
     }
 
-    /** What is delivered how, and what ends the process. */
+    /** A trial: the kind of the listener, and the event that ends the process. */
     record Trial(Kind kind, String bomb) {}
 
-    /** All kinds of listeners, and as many loops as have the given number of crashes. */
+    /** Returns all kinds of listeners, repeated until the given number of crashes is reached. */
     static Stream<Trial> trials() {
         List<Trial> all = List.of(
                 new Trial(Kind.PLAIN, BombNode.HALT),
@@ -77,7 +79,7 @@ abstract class CrashLoopContract {
         assertThat(db.row("bomb").status()).isEqualTo(EventStatus.DEAD);
         assertThat(crashes).isBetween(BombNode.MAX_ATTEMPTS, BombNode.MAX_ATTEMPTS + 1);
         assertThat(db.row("bomb").lastError()).contains("recorded runs");
-        assertThat(db.count("status = 1 AND attempts > 1")).isZero(); // no neighbour was charged for the bomb
+        assertThat(db.count("status = 1 AND attempts > 1")).isZero(); // no other event was charged for a crash
     }
 
     @Test
@@ -89,7 +91,7 @@ abstract class CrashLoopContract {
             if (bombs < BOMBS) {
                 String bomb = "bomb-" + bombs++;
                 given(bomb, BombNode.HALT);
-                db.makeDue(bomb, db.now().minus(Duration.ofHours(1))); // so that it runs next to the others
+                db.makeDue(bomb, db.now().minus(Duration.ofHours(1))); // so that the bomb runs next to the others
             }
             int due = bombs;
             live(Kind.PLAIN, () -> db.count("status = 1") == 4 && db.count("status = 3") == due);
@@ -114,7 +116,7 @@ abstract class CrashLoopContract {
             Kind kind = KINDS.get(crashes % KINDS.size());
             try (ChildJvm child = start(kind)) {
                 child.awaitLine("START ", PATIENCE);
-                // Longer than two runs: one that was there before, and one of the event that was charged last.
+                // longer than two runs: one that was already running, and one of the event that was charged last
                 awaitTime(BombNode.RUN.multipliedBy(3).plusMillis(random.nextInt((int) BombNode.RUN.toMillis() * 3)));
                 child.kill();
                 crashes++;
@@ -139,7 +141,7 @@ abstract class CrashLoopContract {
         db.insert(EventEnvelope.builder(type).eventId(id).payloadJson("{}").build());
     }
 
-    /** The life of a node, until an event ends it or there is nothing more to do. */
+    /** Runs a node until an event ends it or no work is left. */
     private void live(Kind kind, Callable<Boolean> over) {
         try (ChildJvm child = start(kind)) {
             await().atMost(PATIENCE).until(() -> !child.isAlive() || over.call());
@@ -161,7 +163,7 @@ abstract class CrashLoopContract {
                 .start();
     }
 
-    /** The node that died cannot have renewed them since. */
+    /** Waits for one lease duration. The dead node cannot have renewed its leases in the meantime. */
     private static void awaitEndOfLeases() {
         awaitTime(BombNode.LEASE);
     }

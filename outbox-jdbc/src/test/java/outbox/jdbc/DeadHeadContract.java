@@ -7,10 +7,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
-import outbox.admin.BlockedAggregate;
 import outbox.admin.EventFilter;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
+import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
 
@@ -24,7 +24,7 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What becomes of an aggregate when one of its events is dead, and what an operator can do about it. */
+/** Tests for an aggregate with a dead event: what happens to its other events, and what an operator can do. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class DeadHeadContract extends OrderFixture {
 
@@ -145,7 +145,8 @@ abstract class DeadHeadContract extends OrderFixture {
         Node node = node(
                 Ordering.perAggregate().whenDead(WhenDead.PARK),
                 dispatcher -> {},
-                poller -> poller.intervalMs(60_000)); // with a pause for each event it would take minutes
+                // a poll interval per event would take minutes
+                poller -> poller.intervalMs(60_000));
 
         node.poller.start();
 
@@ -210,7 +211,10 @@ abstract class DeadHeadContract extends OrderFixture {
 
     // ---- helpers ----
 
-    /** A node, and an aggregate a with five events: the first one is dead, the others were written before and after its death, hot and cold. */
+    /**
+     * Creates a node and an aggregate with five events. The first one is dead. The others were written before and
+     * after its death, on the hot and the cold path.
+     */
     private Node givenDeadHead(WhenDead policy) {
         Node node =
                 node(Ordering.perAggregate().whenDead(policy), dispatcher -> dispatcher.maxAttempts(1), poller -> {});

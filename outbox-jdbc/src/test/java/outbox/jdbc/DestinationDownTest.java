@@ -20,13 +20,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A destination is down for an hour of simulated time. The breaker has a clock that the test moves; in the table, time passes by moving the due times of its rows the other way.
+ * A destination is down for one hour of simulated time. The test moves the clock of the breaker. For the table, it
+ * simulates time by moving the due times of the rows back.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DestinationDownTest {
 
     private static final Duration WAIT = Duration.ofSeconds(5);
-    private static final Duration TAKES = Duration.ofMillis(20); // so that calls overlap if they may
+    private static final Duration TAKES = Duration.ofMillis(20); // long enough for calls to overlap if they may
     private static final int EVENTS = 300;
 
     private final StoreFixture db = Databases.H2.fixture();
@@ -34,14 +35,15 @@ class DestinationDownTest {
     private final AtomicBoolean down = new AtomicBoolean();
     private final AtomicInteger failedCalls = new AtomicInteger();
     private final AtomicInteger inside = new AtomicInteger();
-    private final List<Integer> concurrency = new CopyOnWriteArrayList<>(); // of the calls after its return
+    // concurrent calls after the destination is up again
+    private final List<Integer> concurrency = new CopyOnWriteArrayList<>();
 
     @Test
     void an_hour_costs_no_attempt_and_kills_nothing_and_after_it_the_events_flow_within_seconds() {
         CircuitBreaker breaker = CircuitBreaker.named("crm")
                 .minimumCalls(5)
                 .wait(WAIT)
-                .openOn(IOException.class) // from the first call on no attempt is burned
+                .openOn(IOException.class) // the first such failure opens the breaker, so no attempt is counted
                 .clock(nanos::get)
                 .build();
         try (Node node = new Node(
@@ -81,7 +83,8 @@ class DestinationDownTest {
             assertThat(db.count("event_type = 'Crm' AND status IN (0, 2)")).isEqualTo(EVENTS);
 
             down.set(false);
-            for (int i = 0; i < 3; i++) { // simulated seconds: the current wait, and the waits of what was tried last
+            // simulated seconds: the current wait, and the waits of the events that were attempted last
+            for (int i = 0; i < 3; i++) {
                 pass(WAIT);
                 await().pollDelay(Duration.ofMillis(100)).until(() -> true);
             }
@@ -90,7 +93,7 @@ class DestinationDownTest {
             assertThat(concurrency.get(0)).isEqualTo(1);
             assertThat(concurrency.subList(1, 3)).allMatch(beside -> beside <= 2);
             assertThat(concurrency.subList(3, 7)).allMatch(beside -> beside <= 4);
-            assertThat(concurrency).contains(8); // and at last as many as there are workers
+            assertThat(concurrency).contains(8); // finally as many as there are workers
             assertThat(node.counts.dead).hasValue(0);
         }
     }

@@ -20,12 +20,13 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * The main program of a node that is to die: it writes an event, or takes one that is there, and stands still at the given step until it is killed. It tells on standard output
- * which runs start and end. Arguments: JDBC URL, name of the database, step.
+ * The main program of a node that will be killed. It writes an event, or takes one from the table, and stops at the
+ * given step until it is killed. It prints the start and the end of each run. Arguments: JDBC URL, name of the
+ * database, step.
  */
 final class DoomedNode {
 
-    /** Between which two lines the node dies. */
+    /** The step at which the node dies. */
     enum Step {
         AFTER_INSERT,
         AFTER_COMMIT,
@@ -38,10 +39,10 @@ final class DoomedNode {
         AFTER_CLAIM,
         AFTER_CLAIM_COMMIT,
         IN_LISTENER_OF_COLD_EVENT,
-        /** The listener of an event that says so ends the process by itself. */
+        /** The listener ends the process itself, if the event says so. */
         BOMB;
 
-        /** Whether the event comes from the table instead of being written by the node. */
+        /** Whether the event comes from the table and is not written by this node. */
         boolean isCold() {
             return this == AFTER_CLAIM
                     || this == AFTER_CLAIM_COMMIT
@@ -144,22 +145,9 @@ final class DoomedNode {
     }
 
     private OutboxPollerHandler handler(OutboxPollerHandler handler) {
-        return new OutboxPollerHandler() {
-            @Override
-            public boolean handle(EventEnvelope event, int attempts) {
-                reach(Step.AFTER_CLAIM_COMMIT);
-                return handler.handle(event, attempts);
-            }
-
-            @Override
-            public int room() {
-                return handler.room();
-            }
-
-            @Override
-            public void attached(OutboxPoller poller) {
-                handler.attached(poller);
-            }
+        return (event, attempts) -> {
+            reach(Step.AFTER_CLAIM_COMMIT);
+            return handler.handle(event, attempts);
         };
     }
 

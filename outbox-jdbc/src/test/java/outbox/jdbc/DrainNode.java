@@ -10,8 +10,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The main program of a node that drains a table with the default settings. It tells its used heap, right after a collection, at each tenth of the way. Arguments: JDBC URL, name
- * of the database, number of events, whether delivered events are deleted.
+ * The main program of a node that drains a table with the default settings. After each tenth of the events it runs a
+ * garbage collection and prints its used heap. Arguments: JDBC URL, name of the database, number of events, whether
+ * delivered events are deleted.
  */
 final class DrainNode {
 
@@ -49,7 +50,7 @@ final class DrainNode {
                 "DRAINED " + delivered + " in " + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) + " ms");
     }
 
-    @SuppressWarnings("SystemGc") // what is left after a collection is what is held
+    @SuppressWarnings("SystemGc") // only a collection shows how much memory is really in use
     private static void tellUsedHeap(int delivered) {
         System.gc();
         Runtime runtime = Runtime.getRuntime();

@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** What writer, dispatcher and poller promise together, on a real database. */
+/** Contract tests for writer, dispatcher and poller together, on a real database. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class EngineContract {
 
@@ -69,7 +69,7 @@ abstract class EngineContract {
         nodes.forEach(Node::close);
     }
 
-    // ---- the way of an event ----
+    // ---- the path of an event ----
 
     @Test
     void a_committed_event_is_delivered_at_once_without_a_poller() {
@@ -222,7 +222,7 @@ abstract class EngineContract {
         assertThat(node.counts.lostClaims).hasValue(0);
     }
 
-    // ---- what is refused ----
+    // ---- rejected calls ----
 
     @Test
     void a_write_without_a_transaction_is_refused_before_any_sql() {
@@ -239,7 +239,7 @@ abstract class EngineContract {
 
         try (JdbcTransactionManager.Transaction tx = node.transactions.begin()) {
             tx.connection().setReadOnly(true);
-            if (tx.connection().isReadOnly()) { // H2 ignores the hint, and then really may write
+            if (tx.connection().isReadOnly()) { // H2 ignores the hint and allows the write
                 assertThatThrownBy(() -> node.writer.write("T", "{}"))
                         .isInstanceOf(TransactionStateException.class)
                         .hasMessageContaining("read-only");
@@ -406,7 +406,7 @@ abstract class EngineContract {
         assertThat(node.delivered).hasSize(4);
     }
 
-    // ---- queues and room ----
+    // ---- queues and capacity ----
 
     @Test
     void a_full_hot_queue_never_blocks_the_committer_and_leaves_events_free_at_once() {
@@ -442,7 +442,7 @@ abstract class EngineContract {
 
         for (int i = 0; i < 20; i++) {
             node.poller.poll();
-            reading.poll(); // this one claims nothing
+            reading.poll(); // this poller makes no claims
         }
         go.countDown();
         await().until(() -> db.count("status = 1") == events.size());
@@ -550,7 +550,7 @@ abstract class EngineContract {
         node.listener = event -> go.await(30, TimeUnit.SECONDS);
         EventEnvelope event = node.write("{}");
         await().until(() -> node.delivered.size() == 1);
-        Instant until = db.now().plus(lease.multipliedBy(3));
+        Instant until = db.now().plus(lease.multipliedBy(2));
 
         other.poller.start();
         await().atMost(30, TimeUnit.SECONDS).until(() -> db.now().isAfter(until));
@@ -579,7 +579,7 @@ abstract class EngineContract {
         EventEnvelope event = frozen.write("{}");
         await().until(() -> frozen.delivered.size() == 1);
 
-        frozen.down = true; // it can no longer renew
+        frozen.down = true; // it can no longer renew its leases
         assertThat(interrupted.await(30, TimeUnit.SECONDS)).isTrue();
         await().until(() -> {
             other.poller.poll();
@@ -589,14 +589,16 @@ abstract class EngineContract {
         frozen.down = false;
 
         await().untilAsserted(() -> assertThat(frozen.counts.lostClaims).hasValueGreaterThan(0));
-        EventEnvelope next = frozen.writeCold("{}"); // when this is done, what it had to write before is written
+        // when this event is done, all earlier writes of the node are done too
+        EventEnvelope next = frozen.writeCold("{}");
         frozen.listener = e -> {};
         await().atMost(30, TimeUnit.SECONDS).until(() -> {
-            frozen.poller.poll(); // more than once: its leases are short
+            frozen.poller.poll(); // repeated, because the leases are short
             return db.row(next.eventId()).status() == EventStatus.DONE;
         });
         assertThat(db.row(event.eventId()))
-                .isEqualTo(new Row(EventStatus.DONE, 1, null, null)); // the recorded run of the other
+                // the recorded run of the other node
+                .isEqualTo(new Row(EventStatus.DONE, 1, null, null));
     }
 
     @Test
@@ -616,7 +618,7 @@ abstract class EngineContract {
             }
         });
         node.listener = event -> {
-            assertThat(db.row(event.eventId()).attempts()).isEqualTo(4); // recorded before it started
+            assertThat(db.row(event.eventId()).attempts()).isEqualTo(4); // the attempt is recorded before the run
             throw new IllegalStateException("fails");
         };
 
@@ -643,7 +645,7 @@ abstract class EngineContract {
 
         close.start();
         other.poller.start();
-        Instant until = db.now().plus(lease.multipliedBy(3));
+        Instant until = db.now().plus(lease.multipliedBy(2));
         await().atMost(30, TimeUnit.SECONDS).until(() -> db.now().isAfter(until));
         go.countDown();
         close.join(30_000);
@@ -667,7 +669,7 @@ abstract class EngineContract {
         assertThat(token).startsWith("node-1/");
         assertThat(db.row(event.eventId()).lockedBy()).isEqualTo(token);
         assertThat(restarted.delivered).isEmpty();
-        former.close(); // gives it back
+        former.close(); // releases the event
         restarted.poller.poll();
         awaitRow(event, DONE);
     }
@@ -677,7 +679,8 @@ abstract class EngineContract {
         Duration lease = Duration.ofSeconds(1);
         Node node = started(Node.withLease(db.dataSource(), db.store(), lease));
         CountDownLatch go = new CountDownLatch(1);
-        node.listener = event -> OrderedNodesContract.passUninterruptibly(go); // so that the event stays with the node
+        // the node keeps the event even when the listener is interrupted
+        node.listener = event -> OrderedNodesContract.passUninterruptibly(go);
         node.write("{}");
         await().until(() -> node.delivered.size() == 1);
 
@@ -700,7 +703,7 @@ abstract class EngineContract {
 
         try (JdbcTransactionManager.Transaction tx = node.transactions.begin()) {
             node.txContext.afterCommit(
-                    () -> { // before the hook hears of the commit
+                    () -> { // runs before the hook is notified of the commit
                         Instant expired = db.now().plus(lease).plusMillis(100);
                         await().atMost(30, TimeUnit.SECONDS)
                                 .until(() -> db.now().isAfter(expired));
@@ -742,7 +745,7 @@ abstract class EngineContract {
         String token = Objects.requireNonNull(db.row(anyEvent()).lockedBy());
         int before = node.connections.get();
 
-        Instant renewed = db.now().plus(lease.multipliedBy(2));
+        Instant renewed = db.now().plus(lease); // the lease is renewed after each third
         await().atMost(30, TimeUnit.SECONDS).until(() -> db.now().isAfter(renewed));
 
         assertThat(db.lockedBy(token)).hasSize(200);
@@ -782,7 +785,10 @@ abstract class EngineContract {
         node.down = false;
 
         awaitRow(event, new Row(EventStatus.NEW, 0, null, null));
-        node.poller.poll();
+        await().atMost(30, TimeUnit.SECONDS).until(() -> {
+            node.poller.poll(); // repeated, because the leases are short
+            return db.row(event.eventId()).status() == EventStatus.DONE;
+        });
         awaitRow(event, DONE);
     }
 

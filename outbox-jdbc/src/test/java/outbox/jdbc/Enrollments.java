@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.sql.DataSource;
 
-/** Enrolments as facts, and notifications as the effect of their events: what a reconcile job compares. */
+/** Enrolments are the facts, and notifications are the effects of their events. A reconcile job compares the two. */
 final class Enrollments {
 
     static final String JOB = "enrollment";
@@ -31,11 +31,12 @@ final class Enrollments {
 
     void create() {
         execute("CREATE TABLE enrollment (id INT PRIMARY KEY, created_ms BIGINT NOT NULL)");
-        execute("CREATE TABLE notification (enrollment_id INT NOT NULL)"); // not unique: a second one shall be seen
+        // not unique, so that a duplicate is visible
+        execute("CREATE TABLE notification (enrollment_id INT NOT NULL)");
         execute("CREATE INDEX notification_enrollment ON notification (enrollment_id)");
     }
 
-    /** Facts with these ids, an hour old. */
+    /** Adds facts with these ids. They are one hour old. */
     void add(int from, int to, Instant now) {
         for (int id = from; id <= to; id++) {
             add(id, now.minus(Duration.ofHours(1)));
@@ -46,7 +47,7 @@ final class Enrollments {
         execute("INSERT INTO enrollment VALUES (" + id + ", " + createdAt.toEpochMilli() + ")");
     }
 
-    /** A job over them, by their ids; a minute is their minimum age, ten events a batch. */
+    /** Returns a job that reads the facts by id. The minimum age is one minute, and a batch has ten events. */
     ReconcileJob.Builder job() {
         return ReconcileJob.builder(JOB)
                 .every(Duration.ofSeconds(1))
@@ -105,7 +106,8 @@ final class Enrollments {
     private record Row(String eventId, String enrollmentId) {}
 
     /**
-     * Delivers up to so many events as one would who keeps nothing of them: the effect comes, and the row goes, in one transaction. Nothing is delivered if that loses against another one.
+     * Delivers up to {@code limit} events and deletes them. The effect and the deletion are in one transaction.
+     * Nothing is delivered if the transaction loses a conflict with another one.
      */
     void deliver(int limit) throws SQLException {
         try (Connection connection = pool.getConnection()) {
@@ -140,7 +142,7 @@ final class Enrollments {
         return found;
     }
 
-    /** Lets the lease of whoever runs a job end, as time would. */
+    /** Ends the lease of a running job, as if time had passed. */
     void endLeases() {
         execute(
                 "UPDATE outbox_reconcile_job SET lease_until = TIMESTAMP '2000-01-01 00:00:00' WHERE run_id IS NOT NULL");

@@ -16,7 +16,7 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A claim that fails behind its statement holds nothing, also where claims are kept in memory. */
+/** A claim that fails after its statement holds no events, even if the store keeps claims in memory. */
 class FailedClaimTest {
 
     @ParameterizedTest
@@ -34,7 +34,7 @@ class FailedClaimTest {
         assertThat(failing).hasValue(0);
     }
 
-    /** The first commits of a claim fail, and what they were to commit is rolled back. */
+    /** Makes the first commits of a claim fail and rolls their transactions back. */
     private static DataSource failing(DataSource pool, AtomicInteger commits) {
         return proxy(DataSource.class, pool, commits);
     }

@@ -3,6 +3,7 @@ package outbox.jdbc;
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
@@ -29,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** The network or the database fails in ways that only a real server shows. */
+/** Failures of the network or the database that only a real server shows. */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class FaultContract {
 
@@ -102,7 +103,7 @@ abstract class FaultContract {
         try (Node node = new Node(proxied, db.store())) {
             EventEnvelope warmUp = node.write("{}");
             await().until(() -> db.count("status = 1") == 1);
-            node.listener = event -> proxy.swallowReplyAfter("COMMIT"); // springs on the commit of the mark
+            node.listener = event -> proxy.swallowReplyAfter("COMMIT"); // takes effect at the commit of the mark
 
             EventEnvelope event = node.write("{}");
 
@@ -146,7 +147,7 @@ abstract class FaultContract {
             EventEnvelope event = node.writeCold("{}");
             proxy.blackhole(FaultProxy.Direction.TO_CLIENT);
 
-            node.poller.poll(); // returns when its network time limit is over
+            node.poller.poll(); // returns after its network timeout
             proxy.heal();
             proxy.cutAll();
 
@@ -159,7 +160,8 @@ abstract class FaultContract {
 
     @Test
     void outcomes_that_the_network_swallowed_are_written_on_another_connection_within_seconds() {
-        proxied.getHikariConfigMXBean().setValidationTimeout(500); // else the pool waits 5 s for each dead connection
+        // otherwise the pool waits 5 s for each dead connection
+        proxied.getHikariConfigMXBean().setValidationTimeout(500);
         try (Node node = new Node(proxied, db.store())) {
             node.write("{}");
             await().until(() -> db.count("status = 1") == 1);
@@ -169,15 +171,16 @@ abstract class FaultContract {
 
             proxy.heal();
 
-            await().atMost(40, TimeUnit.SECONDS) // the pool may be opening a connection that the network swallowed too
-                    .until(() -> db.count("status = 1 AND attempts = 0") == 2);
+            // the pool may be opening another connection whose bytes were lost
+            await().atMost(40, TimeUnit.SECONDS).until(() -> db.count("status = 1 AND attempts = 0") == 2);
             assertThat(node.deliveredIds()).hasSize(2).contains(event.eventId());
         }
     }
 
     @Test
     void outcomes_whose_answers_the_network_swallowed_are_known_within_seconds() {
-        proxied.getHikariConfigMXBean().setValidationTimeout(500); // else the pool waits 5 s for each dead connection
+        // otherwise the pool waits 5 s for each dead connection
+        proxied.getHikariConfigMXBean().setValidationTimeout(500);
         try (Node node = new Node(proxied, db.store())) {
             node.write("{}");
             await().until(() -> db.count("status = 1") == 1);
@@ -230,7 +233,7 @@ abstract class FaultContract {
         }
     }
 
-    /** Some databases accept the clause and take no lock; the UPDATE alone must decide. */
+    /** Some databases accept the clause but take no lock. Then the UPDATE alone must decide. */
     @Test
     void claims_stay_exclusive_where_the_lock_clause_does_nothing() throws Exception {
         db.insert(IntStream.range(0, 1000)
@@ -255,7 +258,8 @@ abstract class FaultContract {
                         List<ClaimedEvent> some = lockless.call(connection -> claim(connection, token));
                         some.forEach(event -> claimed.add(event.event().eventId()));
                     } catch (RuntimeException e) {
-                        assertThat(e).hasStackTraceContaining("SQL"); // a deadlock: the engine would try again
+                        // a deadlock, after which the engine would retry
+                        assertThat(e).hasStackTraceContaining("SQL");
                     }
                 }
             });
@@ -277,6 +281,7 @@ abstract class FaultContract {
     }
 
     @Test
+    @Tag("process")
     void payloads_many_times_larger_than_the_heap_are_delivered_by_a_small_process() {
         String large = "\"" + "x".repeat(1_000_000) + "\"";
         for (int i = 0; i < 30; i++) {
@@ -294,7 +299,9 @@ abstract class FaultContract {
         await().until(() -> db.count("status = 1") == 300);
     }
 
-    /** The driver of PostgreSQL would send the text only once per connection, and the proxy looks for it. */
+    /**
+     * Otherwise the PostgreSQL driver sends the text only once per connection, and the proxy searches for that text.
+     */
     private static String withCommitsAsText(String url) {
         return url.startsWith("jdbc:postgresql:") ? url + (url.contains("?") ? "&" : "?") + "prepareThreshold=0" : url;
     }

@@ -6,7 +6,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The vectors are those of the draft that defines the hash. */
+/** The test vectors come from the draft that defines the hash. */
 class Fnv1aTest {
 
     @ParameterizedTest

@@ -13,7 +13,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 class ForeignHookTest {
 
     private final StoreFixture db = Databases.H2.fixture();
-    private final Node node = new Node(db.dataSource(), db.store()); // of table outbox_event
+    private final Node node = new Node(db.dataSource(), db.store()); // for the table outbox_event
     private final AfterCommitHook hook = new DispatcherCommitHook(node.dispatcher);
 
     @AfterEach

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -18,8 +19,13 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** A transaction of the framework is READ COMMITTED, whatever the pool begins; those of the application are not changed. */
+/**
+ * Transactions of the framework use READ COMMITTED, whatever the default of the pool is. Transactions of the
+ * application are not changed.
+ */
 @Timeout(60)
+@Tag("mariadb")
+@Tag("mysql")
 class FrameworkIsolationTest {
 
     static Stream<Arguments> pools() {
@@ -34,7 +40,7 @@ class FrameworkIsolationTest {
         StoreFixture db = database.fixtureAt(isolation);
         StoreAccess access = new StoreAccess(db.dataSource()::getConnection, db.store());
 
-        for (long round = 0; round < 3; round++) { // on a connection that is new, and on one that was used before
+        for (long round = 0; round < 3; round++) { // on a new connection and on a reused one
             List<Long> counts = access.inTransaction("count twice", connection -> {
                 long before = count(connection);
                 db.insert(EventEnvelope.ofJson("T", "{}"));

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,8 +30,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** Runs the statements of {@code docs/guide/migrating.md}, as they stand there, on tables of other libraries, and delivers what they moved. */
+/**
+ * Runs the statements of {@code docs/guide/migrating.md} unchanged on tables of other libraries, and delivers the
+ * migrated events.
+ */
 @Timeout(120)
+@Tag("mariadb")
 class GuideMigrationTest {
 
     private static final Duration SECONDS = Duration.ofSeconds(30);
@@ -53,7 +58,7 @@ class GuideMigrationTest {
             )
             """;
 
-    /** The table that the migrations of gruelbox 4.2.268 make. */
+    /** The table that the migrations of gruelbox 4.2.268 create. */
     private static final String TXNO_OUTBOX = """
             CREATE TABLE TXNO_OUTBOX (
                 id              VARCHAR(36) PRIMARY KEY,
@@ -219,7 +224,7 @@ class GuideMigrationTest {
 
     // ---- the page ----
 
-    /** The statements under the heading that begins so, in one transaction, in UTC. */
+    /** Runs the statements under the heading that starts with this text, in one transaction, in UTC. */
     private static void move(DataSource pool, String heading) throws SQLException, IOException {
         try (Connection connection = pool.getConnection();
                 Statement statement = connection.createStatement()) {
@@ -280,7 +285,7 @@ class GuideMigrationTest {
         return texts;
     }
 
-    /** Delivers until so many events are done, and nothing is pending. */
+    /** Delivers until this number of events is done and none is pending. */
     private void deliver(Databases database, DataSource pool, int expected) {
         AbstractJdbcEventStore store = database.store();
         try (var dispatcher = OutboxDispatcher.builder()

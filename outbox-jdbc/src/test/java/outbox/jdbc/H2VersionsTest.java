@@ -22,8 +22,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The newest H2 and those that the lines of Spring Boot bring, copied to {@code target} by the build. There is no
- * pool: each use has a connection of its own, so the one that created the table is closed before the first insert.
+ * Tests with the newest H2 version and the versions that Spring Boot uses. The build copies them to {@code target}.
+ * There is no pool: each use opens its own connection, so the connection that created the table is closed before the
+ * first insert.
  */
 class H2VersionsTest {
 
@@ -47,7 +48,7 @@ class H2VersionsTest {
         }
     }
 
-    /** As those of tables of earlier versions of the library. */
+    /** Tables of earlier library versions have such constraints. */
     @ParameterizedTest
     @MethodSource("jars")
     void a_table_that_has_constraints_loses_them(Path jar) throws Exception {

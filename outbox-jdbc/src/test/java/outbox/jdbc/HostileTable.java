@@ -19,7 +19,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 
-/** An outbox table of some layout, filled by SQL with whatever its columns can hold. */
+/** An outbox table with some layout, filled by SQL with arbitrary values that its columns allow. */
 final class HostileTable {
 
     /** A layout on a database. */
@@ -57,7 +57,7 @@ final class HostileTable {
             return database == Databases.MARIADB || database == Databases.MYSQL;
         }
 
-        /** A store on a table that is there. */
+        /** Returns a store for an existing table. */
         LeasingEventStore store(DataSource pool) {
             if (isModule()) {
                 return LayoutEventStore.of(pool, TableLayout.module("public.org_outbox"));
@@ -93,7 +93,8 @@ final class HostileTable {
             LayoutSchema.create(pool, (LayoutEventStore) kind.store(pool));
         } else {
             this.table = AbstractJdbcEventStore.DEFAULT_TABLE;
-            OutboxSchema.create(pool, kind.database.store(), Capability.CONTROL);
+            OutboxSchema.create(
+                    pool, kind.database.store(), Capability.KEYS, Capability.PRIORITY, Capability.DEADLINES);
         }
         readTypes();
     }
@@ -105,7 +106,10 @@ final class HostileTable {
                 for (int i = 1; i <= none.getMetaData().getColumnCount(); i++) {
                     types.put(
                             none.getMetaData().getColumnLabel(i).toLowerCase(Locale.ROOT),
-                            none.getMetaData().getColumnTypeName(i).toLowerCase(Locale.ROOT));
+                            none.getMetaData()
+                                    .getColumnTypeName(i)
+                                    .toLowerCase(Locale.ROOT)
+                                    .replace("serial", "int")); // a column default, not a type of values
                 }
             }
             return true;
@@ -113,7 +117,7 @@ final class HostileTable {
         types.remove("priority_slot"); // generated
     }
 
-    /** A row that can be delivered: what stands in which column. Everything else has its default. */
+    /** Returns a row that can be delivered, as values by column. All other columns have their default. */
     Map<String, @Nullable String> goodRow() {
         Map<String, @Nullable String> row = new HashMap<>();
         row.put(id, UUID.randomUUID().toString());
@@ -135,7 +139,7 @@ final class HostileTable {
         return row;
     }
 
-    /** What the layout calls a column of ours. */
+    /** Returns the name that the layout uses for one of our columns. */
     String column(String ours) {
         return switch (ours) {
             case "event_type" -> kind.isModule() ? "topic" : ours;
@@ -150,7 +154,7 @@ final class HostileTable {
         return types.containsKey(column);
     }
 
-    /** Inserts rows, many with a statement; rows with the same columns are sent together. */
+    /** Inserts rows, many per statement. Rows with the same columns are sent together. */
     void insert(List<Map<String, @Nullable String>> rows) {
         Map<List<String>, List<Map<String, @Nullable String>>> byColumns = rows.stream()
                 .collect(Collectors.groupingBy(
@@ -158,7 +162,7 @@ final class HostileTable {
         call(connection -> {
             connection.setAutoCommit(false);
             if (kind.isMySql()) {
-                execute(connection, "SET SESSION sql_mode = ''"); // dates that are none
+                execute(connection, "SET SESSION sql_mode = ''"); // allows invalid dates
             }
             for (Map.Entry<List<String>, List<Map<String, @Nullable String>>> group : byColumns.entrySet()) {
                 insert(connection, group.getKey(), group.getValue());
@@ -225,14 +229,14 @@ final class HostileTable {
                 : kind.isTextStatus() ? "status IN ('NEW', 'RETRY')" : "status IN (0, 2)";
     }
 
-    /** The delivered events. */
+    /** Returns the delivered events. */
     Map<String, @Nullable String> done() {
         return ids(
                 kind.isModule() ? "published_at IS NOT NULL" : kind.isTextStatus() ? "status = 'SENT'" : "status = 1",
                 "NULL");
     }
 
-    /** The dead events, and why they are. */
+    /** Returns the dead events with their errors. */
     Map<String, @Nullable String> dead() {
         return ids(
                 kind.isModule()
@@ -267,7 +271,7 @@ final class HostileTable {
         return table;
     }
 
-    /** Copies of a row, each with an id of its own. */
+    /** Returns copies of a row, each with a new id. */
     List<Map<String, @Nullable String>> goodRows(int count) {
         List<Map<String, @Nullable String>> rows = new ArrayList<>();
         for (int i = 0; i < count; i++) {

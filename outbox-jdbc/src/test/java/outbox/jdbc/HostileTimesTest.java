@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.jdbc.HostileTable.Kind;
@@ -15,7 +16,8 @@ import java.util.function.Consumer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Times that no span can count, or that never come: infinities, and the first and last ones that a column can hold. */
+/** Times that no duration can express or that never come: infinities, and the first and last values of a column. */
+@Tag("mariadb")
 class HostileTimesTest {
 
     @ParameterizedTest
@@ -53,7 +55,7 @@ class HostileTimesTest {
         for (String ours : List.of("created_at", "available_at", "locked_at", "occurred_at", "expires_at")) {
             String column = table.column(ours);
             if (!table.has(column) || !table.kind.isOutbox() && column.matches("occurred_at|expires_at")) {
-                continue; // the layout of the specification does not know the last two
+                continue; // the layout of the specification does not have the last two
             }
             for (String value : values(table.kind, ours)) {
                 Map<String, @Nullable String> row = table.goodRow();
@@ -72,7 +74,7 @@ class HostileTimesTest {
             return switch (column) {
                 case "created_at" -> List.of("0000-00-00 00:00:00", "0000-01-01 00:00:00", "9999-12-31 23:59:59");
                 case "available_at", "locked_at" -> List.of("0000-01-01 00:00:00", "9999-12-31 23:59:59");
-                default -> List.of("0000-01-01 00:00:00"); // the last day is a time for these
+                default -> List.of("0000-01-01 00:00:00"); // for these, the last day is a valid time
             };
         }
         return kind.database == Databases.H2

@@ -22,7 +22,9 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** Listeners that run once per key on an inbox in the database, with their effect in the same transaction. */
+/**
+ * Listeners that run once per key. They use an inbox in the database, and their effect is in the same transaction.
+ */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class IdempotentListenerTest {
 
@@ -89,7 +91,7 @@ class IdempotentListenerTest {
         assertThat(notifications()).isEqualTo(1);
     }
 
-    /** As a dispatcher does with what is to come again. */
+    /** Retries an event, as a dispatcher does. */
     private void deliver(EventEnvelope event) throws Exception {
         for (int tries = 1; ; tries++) {
             try {

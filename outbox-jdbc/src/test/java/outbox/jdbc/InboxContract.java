@@ -43,7 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** What an inbox promises, on every database. */
+/** Contract tests for an inbox, on every database. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class InboxContract {
 
@@ -60,10 +60,14 @@ abstract class InboxContract {
 
     @BeforeEach
     void createTables() throws SQLException {
-        db = database.fixture();
+        db = database.fixtureWith("inbox", pool -> {
+            OutboxSchema.createInbox(pool, inboxOn(pool).build());
+            try (Connection connection = pool.getConnection();
+                    Statement statement = connection.createStatement()) {
+                statement.execute("CREATE TABLE effect (event_id VARCHAR(64) NOT NULL)");
+            }
+        });
         inbox = inboxOn(db.dataSource()).build();
-        OutboxSchema.createInbox(db.dataSource(), inbox);
-        execute("CREATE TABLE effect (event_id VARCHAR(64) NOT NULL)");
     }
 
     JdbcInbox.Builder inboxOn(DataSource dataSource) {
@@ -222,7 +226,8 @@ abstract class InboxContract {
         try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
             assertThat(inbox.handle("billing", "e1", effect("e1"))).isTrue();
             assertThat(inbox.handle("billing", "e1", effect("e1"))).isFalse();
-            effect("e1").run(tx.connection()); // a duplicate does not spoil the transaction
+            // the transaction is still usable after a duplicate
+            effect("e1").run(tx.connection());
             tx.commit();
         }
 
@@ -314,7 +319,7 @@ abstract class InboxContract {
         assertThat(inbox.handle("billing", "e1", effect("e1"))).isTrue();
     }
 
-    /** As a failure does which the action swallows: any on PostgreSQL, a deadlock elsewhere. */
+    /** Aborts the transaction, like a swallowed failure: any failure on PostgreSQL, a deadlock elsewhere. */
     private void loseTransaction(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             if (database == Databases.POSTGRES) {
@@ -534,7 +539,7 @@ abstract class InboxContract {
                 .toList();
     }
 
-    /** As a broker does: what the inbox could not handle comes again. */
+    /** Redelivers messages that the inbox could not handle, as a broker does. */
     static void untilAnswered(Callable<Boolean> handling) throws Exception {
         for (int tries = 1; ; tries++) {
             try {

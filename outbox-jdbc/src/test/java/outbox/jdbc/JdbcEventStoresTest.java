@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -13,20 +14,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+@Tag("mariadb")
+@Tag("mysql")
 class JdbcEventStoresTest {
 
     @Test
-    void the_stores_of_three_databases_are_known() {
+    void the_stores_of_three_databases_and_of_registered_dialects_are_known() {
         assertThat(JdbcEventStores.all())
                 .extracting(AbstractJdbcEventStore::name)
-                .containsExactlyInAnyOrder("h2", "mysql", "postgresql");
+                .containsExactlyInAnyOrder("acme", "h2", "mysql", "postgresql");
     }
 
     @Test
     void a_store_is_found_by_its_name_in_any_case_and_locale() {
         Locale before = Locale.getDefault();
         try {
-            Locale.setDefault(Locale.forLanguageTag("tr")); // where the lower case of I has no dot
+            Locale.setDefault(Locale.forLanguageTag("tr")); // in Turkish, the lower case of I has no dot
 
             assertThat(JdbcEventStores.get("POSTGRESQL")).isInstanceOf(PostgresEventStore.class);
             assertThat(JdbcEventStores.get("MySql")).isInstanceOf(MySqlEventStore.class);

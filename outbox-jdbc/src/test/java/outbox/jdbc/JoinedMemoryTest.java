@@ -20,7 +20,7 @@ import java.sql.Statement;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** Events in memory that belong to the transactions of a database. */
+/** Events in memory that take part in the transactions of a database. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JoinedMemoryTest {
 

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -40,11 +41,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Business transactions that write events with the same few keys, without retries, at READ COMMITTED and at
- * REPEATABLE READ, the default of MySQL and MariaDB: no deadlock, and no wait for transactions that use no key or
- * another one.
+ * Business transactions write events with the same few keys, without retries, at READ COMMITTED and at REPEATABLE
+ * READ, the default of MySQL and MariaDB. There must be no deadlock, and no transaction waits for one that uses no
+ * key or another key.
  */
 @Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("mysql")
 class KeyContentionTest {
 
     private static final int TRIALS = Integer.getInteger("outbox.trials.keys", 30);
@@ -77,7 +80,8 @@ class KeyContentionTest {
         StoreFixture db = database.fixture();
         AtomicBoolean ended = new AtomicBoolean();
         List<String> killed = new ArrayList<>();
-        int refused = 0; // by REPEATABLE READ of PostgreSQL, which keys do not change
+        // refused by REPEATABLE READ of PostgreSQL; keys do not change this
+        int refused = 0;
         AtomicInteger written = new AtomicInteger();
         Future<?> plain = threads.submit(() -> writePlainEvents(db, isolation, ended));
         Future<?> marks = threads.submit(() -> markEvents(db, ended));
@@ -119,7 +123,7 @@ class KeyContentionTest {
         assertThat(written.get()).isPositive();
     }
 
-    /** Reads, writes one to three keys in one call, and commits or, one time of five, rolls back. */
+    /** Reads, writes one to three keys in one call, and commits. One transaction in five is rolled back instead. */
     private int business(StoreFixture db, int isolation, Random random) throws SQLException {
         OutboxWriter writer = new OutboxWriter(context, db.store());
         List<EventEnvelope> events = new ArrayList<>();
@@ -152,7 +156,7 @@ class KeyContentionTest {
         }
     }
 
-    /** Half of the groups are marked, half are removed as with deleteDone. */
+    /** Half of the groups are marked, and half are removed as with deleteDone. */
     private static void markEvents(StoreFixture db, AtomicBoolean ended) {
         AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
         for (int group = 0; !ended.get(); group++) {
@@ -172,7 +176,7 @@ class KeyContentionTest {
         }
     }
 
-    /** False if a business transaction has locked one of the events: the engine tries again too. */
+    /** Returns false if a business transaction has locked one of the events. The engine also retries then. */
     private static boolean write(StoreFixture db, List<Mark> done, boolean removes) {
         AbstractJdbcEventStore store = (AbstractJdbcEventStore) db.store();
         try {
@@ -204,7 +208,7 @@ class KeyContentionTest {
                         .orElse(0));
     }
 
-    // ---- who waits for whom ----
+    // ---- which transaction waits for which ----
 
     @ParameterizedTest
     @MethodSource("ways")
@@ -253,7 +257,7 @@ class KeyContentionTest {
 
         try (Transaction open = begin(db, isolation)) {
             look(open.connection());
-            if (database != Databases.POSTGRES) { // there it could not be serialized
+            if (database != Databases.POSTGRES) { // PostgreSQL would report a serialization failure
                 deliver(db, removed, true);
             }
             for (String key : List.of("marked", "removed")) {
@@ -267,7 +271,7 @@ class KeyContentionTest {
         }
     }
 
-    /** On another thread, since a context belongs to one. */
+    /** Runs on another thread, because a transaction context belongs to one thread. */
     private void assertOthersGoOn(StoreFixture db, Databases database, int isolation) throws Exception {
         threads.submit(() -> {
                     OutboxWriter writer = new OutboxWriter(context, db.store());
@@ -466,7 +470,7 @@ class KeyContentionTest {
                 .begin();
     }
 
-    /** The read that makes a snapshot, as business code does. */
+    /** Reads a row, as business code does, so that the transaction has a snapshot. */
     private static void look(Connection connection) throws SQLException {
         try (Statement select = connection.createStatement();
                 ResultSet row = select.executeQuery("SELECT COUNT(*) FROM outbox_audit")) {

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -26,8 +27,10 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** What goes from the table of keys: by the purge, and when a write is refused. */
+/** Tests which rows are deleted from the key table, by the purge and after a rejected write. */
 @Timeout(60)
+@Tag("mariadb")
+@Tag("mysql")
 class KeyPurgeTest {
 
     private static final Duration LEASE = Duration.ofMinutes(5);

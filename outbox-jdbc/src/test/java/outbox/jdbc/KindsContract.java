@@ -34,7 +34,7 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What the kinds of listeners, deletion and a backlog mean for leases and rows, on a real database. */
+/** How the kinds of listeners, deletion and a backlog affect leases and rows, on a real database. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class KindsContract {
 
@@ -144,7 +144,7 @@ abstract class KindsContract {
         node.close();
 
         assertThat(runs).hasValue(2);
-        assertThat(done.attempts()).isEqualTo(1); // the run that was given up
+        assertThat(done.attempts()).isEqualTo(1); // the run that was abandoned
         assertThat(db.row(event.eventId())).isEqualTo(done);
         assertThat(node.counts.stuck).hasValue(1);
     }
@@ -155,7 +155,7 @@ abstract class KindsContract {
                 gate.await();
                 return;
             } catch (InterruptedException e) {
-                // ignored: it is stuck
+                // ignored: the listener is stuck
             }
         }
     }
@@ -184,12 +184,13 @@ abstract class KindsContract {
         EventEnvelope event = node.write("{}");
         await().until(() -> stages.size() == 1);
 
-        node.down = true; // it can no longer renew
+        node.down = true; // it can no longer renew its leases
         await().atMost(30, TimeUnit.SECONDS).until(() -> stages.get(0).isCancelled());
         node.down = false;
 
         assertThat(db.row(event.eventId()).attempts()).isZero();
-        assertThat(db.row(event.eventId()).lockedBy()).isNotNull(); // the stage may go on, so it is a suspect
+        // the stage may still be running, so the event is a suspect
+        assertThat(db.row(event.eventId()).lockedBy()).isNotNull();
         node.poller.start();
         await().atMost(30, TimeUnit.SECONDS).until(() -> {
             stages.forEach(stage -> stage.complete(null));
@@ -343,7 +344,7 @@ abstract class KindsContract {
         }
     }
 
-    /** Another node claims the event. */
+    /** Claims the event for another node. */
     private void steal(EventEnvelope event) {
         db.inTransaction(connection -> {
             try (var update =

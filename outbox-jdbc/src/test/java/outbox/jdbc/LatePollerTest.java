@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -24,8 +25,13 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A dispatcher takes events before it has a poller, with leases far longer than those that its poller and other nodes know. */
+/**
+ * A dispatcher accepts events before it has a poller. Its leases are much longer than the leases that its poller and
+ * other nodes use.
+ */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("mysql")
 class LatePollerTest {
 
     private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(2);
@@ -84,12 +90,14 @@ class LatePollerTest {
 
         try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
             txContext.afterCommit(
-                    () -> { // the lease is over: another node takes the event before the hook hears of it
+                    // the lease has expired: another node takes the event before the hook is notified
+                    () -> {
                         other.poller.poll();
                         await().until(() -> other.delivered.size() == 1);
                     });
             writer.write("T", "{\"late\":true}");
-            tx.connection().createStatement().close(); // an insert that waits for the next statement is made now
+            // executes an insert that is deferred until the next statement
+            tx.connection().createStatement().close();
             Instant over = db.now().plus(LOCK_TIMEOUT).plusMillis(200);
             await().atMost(30, TimeUnit.SECONDS).until(() -> db.now().isAfter(over));
             attachPoller(db, dispatcher);
@@ -100,12 +108,13 @@ class LatePollerTest {
             tx.commit();
         }
 
-        await().atMost(30, TimeUnit.SECONDS).until(() -> delivered.contains(later.eventId())); // by its only worker
+        // by its only worker
+        await().atMost(30, TimeUnit.SECONDS).until(() -> delivered.contains(later.eventId()));
         assertThat(delivered).containsExactly(later.eventId());
         assertThat(other.delivered).hasSize(1);
     }
 
-    /** With one worker, which waits for the test to go on. */
+    /** Creates a dispatcher with one worker, which waits for the test. */
     private OutboxDispatcher dispatcher(StoreFixture db) {
         return opened(OutboxDispatcher.builder()
                 .connectionProvider(db.dataSource()::getConnection)

@@ -19,7 +19,7 @@ import java.util.UUID;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** An operator before a table that is not ours. */
+/** Admin operations on a table with another layout. */
 @Timeout(60)
 class LayoutAdminTest {
 
@@ -81,7 +81,7 @@ class LayoutAdminTest {
         assertThat(backlog.unpublished()).isEqualTo(db.count("published_at IS NULL"));
         assertThat(backlog.pending()).isEqualTo(2);
         assertThat(backlog.locked()).isEqualTo(1);
-        assertThat(backlog.oldestPendingAge()).isLessThan(Duration.ofHours(1)); // the dead one does not wait
+        assertThat(backlog.oldestPendingAge()).isLessThan(Duration.ofHours(1)); // the dead event does not count
     }
 
     @Test
@@ -93,10 +93,29 @@ class LayoutAdminTest {
     void a_dead_event_is_replayed_with_no_attempt_made_and_a_record_of_who_did_it() {
         long affected = admin.replay(request(dead, done)).affected();
 
-        assertThat(affected).isEqualTo(1); // the delivered one is not dead
+        assertThat(affected).isEqualTo(1); // the delivered event is not dead
         assertThat(db.row(dead)).isEqualTo(new ModuleTable.Row(false, 0, false, null));
         assertThat(db.row(done).published()).isTrue();
         assertThat(db.number("SELECT affected FROM outbox_audit")).isEqualTo(1);
+    }
+
+    @Test
+    void a_delivered_event_is_reset_by_its_id_if_the_filter_says_so() {
+        EventFilter delivered = EventFilter.builder()
+                .status(EventStatus.DONE)
+                .eventIds(List.of(done.toString()))
+                .build();
+
+        long affected = admin.replay(AdminRequest.builder()
+                        .filter(delivered)
+                        .actor("op")
+                        .reason("test")
+                        .confirmed(true)
+                        .build())
+                .affected();
+
+        assertThat(affected).isEqualTo(1);
+        assertThat(db.row(done)).isEqualTo(new ModuleTable.Row(false, 0, false, null));
     }
 
     @Test

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Set;
 import javax.sql.DataSource;
 
-/** Tables of other layouts, and how the contract sees their rows. */
+/** Tables with other layouts, and how the contract reads their rows. */
 final class LayoutFixture implements StoreFixture.Rows {
 
     private static final List<String> TOKENS = List.of("ours/1", "theirs/1", "ours/2");
@@ -30,16 +30,17 @@ final class LayoutFixture implements StoreFixture.Rows {
     }
 
     static StoreFixture textStatus(Databases database) {
-        DataSource pool = Databases.newPool(database.url(), 10, true);
         TestLead lead = new TestLead();
         lead.offered = true;
         lead.lead();
-        LayoutEventStore store = LayoutEventStore.of(pool, TableLayout.textStatus("outbox_events"), lead);
-        LayoutSchema.create(pool, store);
+        TableLayout layout = TableLayout.textStatus("outbox_events");
+        DataSource pool = database.pool(
+                "text status", created -> LayoutSchema.create(created, LayoutEventStore.of(created, layout, lead)));
+        LayoutEventStore store = LayoutEventStore.of(pool, layout, lead);
         return new StoreFixture(pool, store, "outbox_events", false, new LayoutFixture(store));
     }
 
-    /** The specification's table, but by its description. */
+    /** The specification's table, accessed through a layout description. */
     static StoreFixture specification(Databases database) {
         StoreFixture shipped = database.fixture();
         LayoutEventStore store = LayoutEventStore.of(shipped.dataSource(), TableLayout.specification(shipped.table()));

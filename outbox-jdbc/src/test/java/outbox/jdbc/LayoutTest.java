@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.entry;
 import static org.awaitility.Awaitility.await;
 
-/** What a description of a table says, and what it refuses. */
+/** Tests what a layout description accepts and rejects. */
 @Timeout(60)
 class LayoutTest {
 
@@ -162,11 +162,12 @@ class LayoutTest {
 
     @Test
     void names_that_need_quotes_are_in_quotes() {
-        ModuleTable db = new ModuleTable("public.Order", 25); // a word of SQL, and not in lower case
+        // an SQL keyword, and not in lower case
+        ModuleTable db = new ModuleTable("public.Order", 25);
 
         assertThat(LayoutSchema.script(db.store)).contains("CREATE TABLE \"public\".\"Order\" (");
         assertThat(db.number("SELECT COUNT(*) FROM public.\"Order\"")).isZero();
-        LayoutSchema.create(db.dataSource, db.store); // it is there
+        LayoutSchema.create(db.dataSource, db.store); // the table already exists
     }
 
     @Test
@@ -183,7 +184,7 @@ class LayoutTest {
 
     @Test
     void the_shipped_ddl_of_a_module_is_its_standard_to_the_byte() throws Exception {
-        byte[] shipped = OutboxSchema.read("META-INF/outbox/schema-module/postgresql/V1__module_outbox.sql")
+        byte[] shipped = DdlFiles.read("META-INF/outbox/schema-module/postgresql/V1__module_outbox.sql")
                 .getBytes(StandardCharsets.UTF_8);
 
         assertThat(HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(shipped)))

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,8 +18,10 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A leader that hears nothing from its database any more, though no connection was closed. */
+/** A leader that no longer hears from its database although no connection was closed. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("mysql")
 class LeaderCutOffTest {
 
     private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
@@ -35,7 +38,8 @@ class LeaderCutOffTest {
                 HikariDataSource cut = Databases.newPool(network.through(url), 2, true);
                 HikariDataSource direct = Databases.newPool(url, 2, true);
                 JdbcLeadership leader = JdbcLeadership.of(cut, TABLE, TERM)) {
-            JdbcLeadership standby = JdbcLeadership.of(direct, TABLE, TERM); // ends with its pool, if not before
+            // closed with its pool at the latest
+            JdbcLeadership standby = JdbcLeadership.of(direct, TABLE, TERM);
             cut.getHikariConfigMXBean().setConnectionTimeout(500);
             assertThat(leader.lead()).isTrue();
             assertThat(standby.lead()).isFalse();
@@ -45,7 +49,8 @@ class LeaderCutOffTest {
             network.blackhole(Direction.TO_CLIENT);
 
             await().atMost(TERM.plusSeconds(2)).until(() -> !leader.isLeader());
-            await().atMost(10, TimeUnit.SECONDS).until(standby::lead); // the server ended the silent session
+            // the server has ended the silent session
+            await().atMost(10, TimeUnit.SECONDS).until(standby::lead);
             assertThat(Duration.ofNanos(System.nanoTime() - cutOff))
                     .isLessThan(POLL_INTERVAL.multipliedBy(2).plusSeconds(1)); // slow machines
             assertThat(leader.isLeader()).isFalse();

@@ -10,7 +10,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The locks of leaders as the database shows them, for the table of the tests. */
+/** Reads the locks of leaders from the database, for the table of the tests. */
 final class LeaderLocks {
 
     private static final String TABLE = AbstractJdbcEventStore.DEFAULT_TABLE;
@@ -23,7 +23,10 @@ final class LeaderLocks {
         this.db = db;
     }
 
-    /** The sessions that have the lock, each as often as the database shows it; on H2 those who have the lease. */
+    /**
+     * Returns the sessions that hold the lock, as often as the database lists them. On H2, returns the
+     * lease holders.
+     */
     List<String> holders() {
         return db.call(connection -> query(
                 connection,
@@ -40,12 +43,12 @@ final class LeaderLocks {
         return MySqlLeaderLock.name(new TableName(TABLE), connection.getCatalog());
     }
 
-    /** Ends the session, or the lease, of the leader, as an administrator or a failover does. */
+    /** Ends the session or the lease of the leader, as an administrator or a failover does. */
     void terminate() {
         terminate(holders().get(0));
     }
 
-    /** Like the other, if there is a leader at the moment: one that is too slow loses its session by itself. */
+    /** Does the same if there is a leader at the moment. A leader that is too slow loses its session by itself. */
     boolean terminateIfAny() {
         List<String> holders = holders();
         holders.forEach(this::terminate);
@@ -58,7 +61,7 @@ final class LeaderLocks {
                 switch (database) {
                     case POSTGRES -> "SELECT pg_terminate_backend(" + holder + ")";
                     case MARIADB, MYSQL -> "KILL " + holder;
-                    default -> "DELETE FROM outbox_leader"; // a lease is nobody's session
+                    default -> "DELETE FROM outbox_leader"; // a lease does not belong to a session
                 }));
     }
 

@@ -29,20 +29,20 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What the receiver sees when leadership moves while the leader has many events in hand. */
+/** Tests what the receiver sees when leadership moves while the leader has many events in progress. */
 @Timeout(value = 60, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class LeaderMoveContract {
 
     private static final int MOVES = Integer.getInteger("outbox.trials.moves", 4);
-    private static final int EVENTS = 60; // of each move
+    private static final int EVENTS = 60; // per move
     private static final List<String> AGGREGATES = List.of("a", "b", "c");
     private static final Duration TERM = Duration.ofMillis(100);
     private static final Duration POLL_INTERVAL = Duration.ofMillis(200);
     private static final Duration SOON = Duration.ofSeconds(30);
 
     private final Databases database;
-    private final List<Integer> numbers = new CopyOnWriteArrayList<>(); // in the order of their delivery
-    private final List<String> eventIds = new ArrayList<>(); // as they were written
+    private final List<Integer> numbers = new CopyOnWriteArrayList<>(); // in delivery order
+    private final List<String> eventIds = new ArrayList<>(); // in the order of writing
     private final OrderLog log = new OrderLog();
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
     private int written;
@@ -152,7 +152,7 @@ abstract class LeaderMoveContract {
         assertThat(log.started("a")).containsExactly(1, 2, 3, 4, 5);
     }
 
-    /** Locks the first events, and nothing else, as a release does before its commit. */
+    /** Locks only the first events, as a release does before its commit. */
     private void lock(Connection connection, int events) throws SQLException {
         String sql = "SELECT event_id FROM outbox_event WHERE event_id = ? FOR UPDATE";
         try (PreparedStatement select = connection.prepareStatement(sql)) {
@@ -209,7 +209,8 @@ abstract class LeaderMoveContract {
     }
 
     private static void pauseBriefly() throws InterruptedException {
-        new CountDownLatch(1).await(2, TimeUnit.MILLISECONDS); // so that there is work in hand when leadership moves
+        // so that events are in progress when leadership moves
+        new CountDownLatch(1).await(2, TimeUnit.MILLISECONDS);
     }
 
     private void orderedNode() {

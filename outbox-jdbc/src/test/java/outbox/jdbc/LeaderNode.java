@@ -15,14 +15,16 @@ import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 
 /**
- * The main program of a node that delivers only while it leads. It publishes into the table {@code published}, where the database numbers what arrives. Arguments: JDBC URL, name of
- * the database, name of the node.
+ * The main program of a node that delivers only while it leads. It publishes into the table {@code published}, where
+ * the database numbers the rows. Arguments: JDBC URL, name of the database, name of the node.
  */
 final class LeaderNode {
 
     static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
-    static final String HOLD = "hold"; // type of an event whose listener takes its time after it has published
-    private static final Duration LEASE = Duration.ofMinutes(5); // a leader does not wait for the one before it
+    // type of an event whose listener waits after it has published
+    static final String HOLD = "hold";
+    // a new leader does not wait for the leases of the previous one
+    private static final Duration LEASE = Duration.ofMinutes(5);
 
     private LeaderNode() {}
 

@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.ChildJvm;
@@ -24,11 +25,14 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Two processes on one table, of which one at a time delivers, whatever is done to the one that leads. */
+/**
+ * Two processes on one table. Only one of them delivers at a time, even if the leader is frozen, killed or cut off.
+ */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 abstract class LeaderProcessContract {
 
-    /** What arrived outside. */
+    /** A published event. */
     private record Published(String node, String aggregate, int number) {}
 
     private static final Duration START = Duration.ofSeconds(30);
@@ -80,7 +84,7 @@ abstract class LeaderProcessContract {
         String other = otherThan(frozen);
         write(LeaderNode.HOLD, 1);
         AGGREGATES.forEach(each -> node(frozen).awaitLine("HOLDS", START)); // all three have published
-        write("T", 5); // waits behind what the frozen one has
+        write("T", 5); // waits behind the events of the frozen node
         node(frozen).freeze();
         awaitPublishedBy(other);
         awaitAllPublished();
@@ -96,7 +100,8 @@ abstract class LeaderProcessContract {
         assertThat(leader()).isEqualTo(frozen);
 
         assertInOrderOfFirstAppearance();
-        assertThat(handOvers()).isBetween(2L, 3L); // the one that lost its session may have got the lock again
+        // the node that lost its session may have got the lock again
+        assertThat(handOvers()).isBetween(2L, 3L);
         node(frozen).terminate();
         node(frozen).waitFor(START);
         assertThat(node(frozen).lines()).contains("CLOSED");
@@ -139,7 +144,7 @@ abstract class LeaderProcessContract {
         await().atMost(TAKE_OVER).until(() -> leader().equals(node));
     }
 
-    /** Who published last. */
+    /** Returns the node that published last. */
     private String leader() {
         List<Published> all = published();
         return all.get(all.size() - 1).node();
@@ -165,7 +170,7 @@ abstract class LeaderProcessContract {
         }
     }
 
-    /** How often one node published after another. */
+    /** Returns how often the publishing node changed. */
     private long handOvers() {
         List<Published> all = published();
         return IntStream.range(1, all.size())

@@ -28,18 +28,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** What a leadership promises, on every database. */
+/** Contract tests for a leadership, on every database. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class LeadershipContract {
 
-    private static final Duration TERM = Duration.ofMillis(200);
-    private static final Duration POLL_INTERVAL = Duration.ofSeconds(1); // for the longest term that goes with it
-    private static final Duration SLOW_MACHINE = Duration.ofMillis(900); // less than another poll
+    private static final Duration TERM = Duration.ofMillis(500); // longer than a busy machine pauses a process
+    // for the longest term that is allowed with it
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
+    private static final Duration SLOW_MACHINE = Duration.ofMillis(900); // less than another poll interval
     private static final String TABLE = AbstractJdbcEventStore.DEFAULT_TABLE;
 
     private final Databases database;
     private final List<JdbcLeadership> open = new ArrayList<>();
-    private final AtomicLong ahead = new AtomicLong(); // of our clock, in nanoseconds
+    private final AtomicLong ahead = new AtomicLong(); // offset of our clock in nanoseconds
     private StoreFixture db;
     private HikariDataSource pool;
     private LeaderLocks locks;
@@ -99,7 +100,7 @@ abstract class LeadershipContract {
 
         await().pollDelay(TERM.multipliedBy(2)).until(() -> true);
 
-        await().until(leader::isLeader); // a beat may have been late
+        await().until(leader::isLeader); // a heartbeat may have been late
         assertThat(node().lead()).isFalse();
     }
 
@@ -115,7 +116,7 @@ abstract class LeadershipContract {
         assertThat(leader.isLeader()).isFalse();
         assertThat(leader.lead()).isFalse();
         assertThat(standby.lead()).isTrue();
-        leader.close(); // once more does no harm
+        leader.close(); // a second call is harmless
         assertThat(standby.isLeader()).isTrue();
     }
 
@@ -133,7 +134,7 @@ abstract class LeadershipContract {
         JdbcLeadership leader = node(POLL_INTERVAL.dividedBy(2));
         JdbcLeadership standby = node(POLL_INTERVAL.dividedBy(2));
         assertThat(leader.lead()).isTrue();
-        assertThat(standby.lead()).isFalse(); // just before: so it waits as long as it can
+        assertThat(standby.lead()).isFalse(); // just before the loss, so that it waits as long as possible
         long lost = System.nanoTime();
         loss.accept(leader);
 
@@ -192,7 +193,7 @@ abstract class LeadershipContract {
 
         assertThat(node().lead()).isFalse();
 
-        assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1); // the leader's
+        assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1); // the connection of the leader
     }
 
     @Test
@@ -237,7 +238,7 @@ abstract class LeadershipContract {
         ahead.addAndGet(term.toNanos());
 
         assertThat(leader.isLeader()).isFalse();
-        assertThat(leader.lead()).isTrue(); // nobody else can have had it
+        assertThat(leader.lead()).isTrue(); // no other node can have led meanwhile
         assertThat(leader.isLeader()).isTrue();
     }
 
@@ -279,7 +280,10 @@ abstract class LeadershipContract {
         }
     }
 
-    /** Counts those who lead at one moment: before all of them were asked, and still after that. */
+    /**
+     * Counts the nodes that lead at the same moment: each led before all of them were asked and still
+     * led afterwards.
+     */
     private static long leaders(List<JdbcLeadership> nodes) {
         List<JdbcLeadership> before =
                 nodes.stream().filter(JdbcLeadership::isLeader).toList();
@@ -328,7 +332,7 @@ abstract class LeadershipContract {
             open.add(node);
 
             if (database == Databases.H2) {
-                assertThat(node.lead()).isTrue(); // a lease is nobody's session
+                assertThat(node.lead()).isTrue(); // a lease does not belong to a session
             } else {
                 assertThatThrownBy(node::lead)
                         .isInstanceOf(LeadershipRefusedException.class)

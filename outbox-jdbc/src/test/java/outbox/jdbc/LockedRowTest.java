@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -24,14 +25,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A session that is not ours has locked the row of an event that a node holds, and forgot it. Only that event may
- * wait.
+ * A foreign session has locked the row of an event that a node holds, and keeps the lock. Only that event may wait.
  */
 @Timeout(value = 1800, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("mysql")
 class LockedRowTest {
 
     private static final int TRIALS = Integer.getInteger("outbox.trials.locks", 1);
-    private static final Duration LEASE = Duration.ofSeconds(3); // renewed when a third of it is over
+    private static final Duration LEASE = Duration.ofSeconds(3); // renewed after a third of it
     private static final Duration LOCKED_FOR = Duration.ofMillis(1500);
     private static final Duration SOON = Duration.ofSeconds(1);
 
@@ -81,7 +83,7 @@ class LockedRowTest {
         }
     }
 
-    /** The events 1 and 2 run all the while, so their leases must be renewed. */
+    /** The events 1 and 2 run during the whole trial, so their leases must be renewed. */
     private static void trial(Databases database, StoreFixture db, @Nullable Node second) throws Exception {
         long before = db.count("status = 1");
         List<EventEnvelope> events = events(db, 20);
@@ -116,7 +118,8 @@ class LockedRowTest {
                 if (second == null) {
                     db.insert(events(db, 1));
                 } else {
-                    node.write(node.writer, events(db, 1).get(0)); // born leased, so the second node does not want it
+                    // inserted with a lease, so the second node does not claim it
+                    node.write(node.writer, events(db, 1).get(0));
                 }
                 awaitDone(db, ++done, "one written while the row was locked");
                 assertThat(sessions(database, db)).isLessThanOrEqualTo(10); // the size of the pool
@@ -183,7 +186,8 @@ class LockedRowTest {
         return IntStream.range(0, count)
                 .mapToObj(i -> EventEnvelope.builder("org.tested.v1")
                         .eventId(UUID.randomUUID().toString())
-                        .aggregateId(db.table().equals("outbox_events") ? "1" : null) // it must have one
+                        // this table requires an aggregate id
+                        .aggregateId(db.table().equals("outbox_events") ? "1" : null)
                         .tenantId(isModule(db) ? ModuleTable.TENANT.toString() : null)
                         .payloadJson("{}")
                         .build())
@@ -194,10 +198,11 @@ class LockedRowTest {
         return db.table().endsWith("org_outbox");
     }
 
-    /** By its key, so that no other row is locked. */
+    /** Locks the row by its primary key, so that no other row is locked. */
     private static void lock(Connection stranger, StoreFixture db, String eventId) throws SQLException {
         String id = isModule(db) ? "CAST(? AS uuid)" : "?";
-        stranger.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED); // no gap, which would stop inserts
+        // no gap locks, which would block inserts
+        stranger.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
         try (PreparedStatement select =
                 stranger.prepareStatement("SELECT 1 FROM " + db.table() + " WHERE event_id = " + id + " FOR UPDATE")) {
             select.setString(1, eventId);
@@ -207,7 +212,7 @@ class LockedRowTest {
         }
     }
 
-    /** How many sessions of this database the server has, ours and any that nobody uses any more. */
+    /** Returns the number of sessions of this database, including sessions that are no longer used. */
     private static int sessions(Databases database, StoreFixture db) {
         String sql = database == Databases.POSTGRES
                 ? "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"

@@ -6,11 +6,12 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** What a logger of the library gets while this is open; it is kept from the console. */
+/** Captures the records of a logger of the library while this is open, and hides them from the console. */
 final class LogLines extends Handler implements AutoCloseable {
 
     private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final Logger logger; // held, since the log manager does not
+    // strong reference, because the log manager keeps only a weak one
+    private final Logger logger;
 
     private LogLines(Logger logger) {
         this.logger = logger;

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,8 +19,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** A proxy in front of the database stays connected while it loses its server during a COMMIT that took effect. */
+/**
+ * A proxy in front of the database loses its server during a COMMIT that took effect, but stays connected to
+ * the client.
+ */
 @Timeout(60)
+@Tag("mariadb")
+@Tag("mysql")
 class LostCommitTest {
 
     @ParameterizedTest

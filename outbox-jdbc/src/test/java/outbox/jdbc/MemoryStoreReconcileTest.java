@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** Events in memory, facts and effects in a database: what reconciliation is for. */
+/** Events in memory, with facts and effects in a database: the use case of reconciliation. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class MemoryStoreReconcileTest {
 
@@ -151,7 +151,7 @@ class MemoryStoreReconcileTest {
         assertThat(notifications()).isEqualTo(25);
     }
 
-    /** As a dispatcher that keeps nothing. */
+    /** Delivers all events, like a dispatcher whose store keeps no delivered events. */
     private void deliverAll(MemoryEventStore store) {
         try (Connection connection = store.connections().getConnection()) {
             store.pollPending(connection, Instant.now().plusSeconds(1), Duration.ZERO, 100)
@@ -164,7 +164,10 @@ class MemoryStoreReconcileTest {
         }
     }
 
-    /** Delivered events are forgotten at once here, and no minimum age keeps the job from those on their way: the key, the effect and the inbox do. */
+    /**
+     * Delivered events are deleted at once, and the job has no minimum age that protects events in delivery. The
+     * key, the effect and the inbox prevent duplicates.
+     */
     @Test
     void while_events_are_delivered_and_forgotten_none_takes_effect_twice() {
         AtomicInteger failures = new AtomicInteger();
@@ -211,7 +214,7 @@ class MemoryStoreReconcileTest {
         assertThat(notifications()).isEqualTo(facts);
     }
 
-    /** One that does not write its event has lost it. */
+    /** Adds a fact. If {@code writes} is false, its event is lost. */
     private void enrol(MemoryOutbox outbox, int id, boolean writes) {
         try (Transaction enrolling = new JdbcTransactionManager(pool::getConnection, tx).begin();
                 var insert = enrolling.connection().createStatement()) {
@@ -242,7 +245,7 @@ class MemoryStoreReconcileTest {
                 .finder(search -> {
                     Found found = enrollments.find(search);
                     if (looks.incrementAndGet() == 2) {
-                        deliverAll(store); // between this look and the write
+                        deliverAll(store); // between this search and the write
                     }
                     return found;
                 })

@@ -6,7 +6,7 @@ import outbox.testing.StoreFixture;
 
 import java.util.UUID;
 
-/** The contract on the module layout, whose claims are known by the time of their lock. */
+/** The store contract on the module layout, which identifies claims by their lock time. */
 class ModuleLayoutTest extends EventStoreContract {
 
     @Override
@@ -33,7 +33,7 @@ class ModuleLayoutTest extends EventStoreContract {
 
     @Override
     protected boolean keepsTextVerbatim() {
-        return false; // jsonb
+        return false; // jsonb does not keep the text
     }
 
     @Override
@@ -53,7 +53,7 @@ class ModuleLayoutTest extends EventStoreContract {
 
     @Override
     protected boolean keepsTenants() {
-        return false; // only UUIDs
+        return false; // only UUIDs are valid
     }
 
     @Override
@@ -73,6 +73,6 @@ class ModuleLayoutTest extends EventStoreContract {
 
     @Override
     protected int attemptsOfDead(int attempts) {
-        return 25; // that is how the table tells
+        return 25; // the table represents a dead event by the maximum of attempts
     }
 }

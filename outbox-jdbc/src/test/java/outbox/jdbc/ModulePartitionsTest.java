@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** A module's outbox in partitions by day. */
+/** A module's outbox, partitioned by day. */
 @Timeout(60)
 class ModulePartitionsTest {
 
@@ -50,7 +50,7 @@ class ModulePartitionsTest {
         db.insert("{}");
 
         assertThat(db.number("SELECT COUNT(*) FROM billing.org_outbox_rest")).isEqualTo(1);
-        assertThat(partitions.createAhead(1)).isEqualTo(1); // tomorrow; today keeps to the rest
+        assertThat(partitions.createAhead(1)).isEqualTo(1); // tomorrow only; today stays in the rest partition
     }
 
     @Test
@@ -111,9 +111,11 @@ class ModulePartitionsTest {
         LocalDate delivered = givenDay(10, "published_at = now() - interval '8 days'");
         LocalDate today = givenDay(0, "published_at = NULL");
         LocalDate kept = givenDay(8, "published_at = NULL, available_at = now() + interval '1 day'");
-        givenEvent(kept, "published_at = now() - interval '7 days 12 hours'"); // its day may go soon
+        // the partition of its day will be dropped soon
+        givenEvent(kept, "published_at = now() - interval '7 days 12 hours'");
         LocalDate mixed = givenDay(12, "published_at = NULL, available_at = now() + interval '1 day'");
-        givenEvent(mixed, "published_at = now() - interval '11 days'"); // its day should have gone long ago
+        // the partition of its day should have been dropped long ago
+        givenEvent(mixed, "published_at = now() - interval '11 days'");
 
         try (Relay relay = relay()) {
             relay.start();
@@ -165,7 +167,7 @@ class ModulePartitionsTest {
     @Test
     void without_the_right_to_make_partitions_rows_are_purged_all_the_same() {
         LocalDate day = givenDay(10, "published_at = now() - interval '7 days 12 hours'");
-        db.execute("GRANT USAGE ON SCHEMA billing TO pg_monitor"); // a role that every server has
+        db.execute("GRANT USAGE ON SCHEMA billing TO pg_monitor"); // a role that exists on every server
         db.execute("GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA billing TO pg_monitor");
 
         OutboxPurge purge = OutboxPurge.builder()
@@ -213,7 +215,7 @@ class ModulePartitionsTest {
         assertThatThrownBy(() -> partitions.createAhead(-1)).hasMessageContaining("days");
     }
 
-    /** A partition of so many days ago with one event. */
+    /** Creates a partition for a day this long ago, with one event. */
     private LocalDate givenDay(int daysAgo, String set) {
         LocalDate day = today().minusDays(daysAgo);
         db.execute("CREATE TABLE billing." + name(day) + " PARTITION OF billing.org_outbox FOR VALUES FROM ('" + day

@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.util.UUID;
 import javax.sql.DataSource;
 
-/** A fresh {@code org_outbox} on PostgreSQL, and plain SQL to write and see its rows as any program would. */
+/** A new {@code org_outbox} on PostgreSQL, and plain SQL to write and read its rows like any other program. */
 final class ModuleTable {
 
     static final UUID TENANT = UUID.fromString("7f000000-0000-4000-8000-000000000001");
@@ -24,32 +24,38 @@ final class ModuleTable {
     }
 
     ModuleTable(String table, int maxAttempts) {
-        this(table, maxAttempts, false);
+        this(
+                table,
+                maxAttempts,
+                Databases.POSTGRES.pool(
+                        "module " + table + " " + maxAttempts,
+                        pool -> LayoutSchema.create(pool, store(pool, table, maxAttempts))));
     }
 
-    private ModuleTable(String table, int maxAttempts, boolean partitioned) {
+    private ModuleTable(String table, int maxAttempts, DataSource dataSource) {
         this.table = table;
-        this.dataSource = Databases.newPool(Databases.POSTGRES.url(), 10, true);
+        this.dataSource = dataSource;
         this.store = store(maxAttempts);
-        if (partitioned) {
-            execute("CREATE SCHEMA " + table.substring(0, table.indexOf('.')));
-            LayoutSchema.createPartitioned(dataSource, store);
-        } else {
-            LayoutSchema.create(dataSource, store);
-        }
     }
 
-    /** In partitions, and in a schema of its own. */
+    /** Creates a partitioned table in a separate schema. */
     static ModuleTable partitioned(String table) {
-        return new ModuleTable(table, 25, true);
+        ModuleTable created = new ModuleTable(table, 25, Databases.newPool(Databases.POSTGRES.url(), 10, true));
+        created.execute("CREATE SCHEMA " + table.substring(0, table.indexOf('.')));
+        LayoutSchema.createPartitioned(created.dataSource, created.store);
+        return created;
     }
 
-    /** Another node's store on the same table. */
+    /** Returns the store of another node on the same table. */
     LayoutEventStore store(int maxAttempts) {
+        return store(dataSource, table, maxAttempts);
+    }
+
+    private static LayoutEventStore store(DataSource dataSource, String table, int maxAttempts) {
         return LayoutEventStore.of(dataSource, TableLayout.module(table).withMaxAttempts(maxAttempts));
     }
 
-    /** What matters of a row. */
+    /** The columns of a row that the tests compare. */
     record Row(
             boolean published,
             int attempts,
@@ -82,7 +88,7 @@ final class ModuleTable {
         return number("SELECT COUNT(*) FROM " + table + " WHERE " + condition);
     }
 
-    /** Makes a value of the only row. */
+    /** Maps the only row of a result. */
     interface Mapper<T> {
         T map(ResultSet row) throws SQLException;
     }

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,8 +18,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** A table that cannot hold every error text: the text is given up, the outcome is not, and no other event suffers. */
+/**
+ * A table that cannot hold every error text. The text is dropped, but the outcome is written, and no other event
+ * is affected.
+ */
 @Timeout(60)
+@Tag("mariadb")
+@Tag("mysql")
 class NarrowTableTest {
 
     @ParameterizedTest

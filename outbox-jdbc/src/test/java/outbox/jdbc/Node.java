@@ -19,10 +19,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import javax.sql.DataSource;
 
-/** An application with an outbox, as a user would wire it: every event goes to one listener, which keeps what it received. */
+/** An application with an outbox, configured as a user would do it. One listener receives and keeps all events. */
 final class Node implements AutoCloseable {
 
-    /** Counts what the engine reports beyond the specification. */
+    /** Counts the metrics of the engine that the specification does not define. */
     static class Counts implements MetricsExporter {
         final AtomicInteger lostClaims = new AtomicInteger();
         final AtomicInteger stuck = new AtomicInteger();
@@ -80,7 +80,7 @@ final class Node implements AutoCloseable {
         }
     }
 
-    /** Does something to a connection, or refuses it. */
+    /** Changes or rejects a connection. */
     @FunctionalInterface
     interface Lending {
         void to(Connection connection) throws SQLException;
@@ -94,9 +94,10 @@ final class Node implements AutoCloseable {
     final OutboxPoller poller;
     final OutboxWriter writer; // with the hot path
     final OutboxWriter coldWriter; // leaves everything to pollers
-    final AtomicInteger connections = new AtomicInteger(); // that the engine asked for
-    volatile boolean down; // the database cannot be reached by the engine
-    volatile Lending lending = connection -> {}; // what happens to a connection before the engine gets it
+    final AtomicInteger connections = new AtomicInteger(); // connections that the engine requested
+    volatile boolean down; // the engine cannot reach the database
+    // applied to a connection before the engine gets it
+    volatile Lending lending = connection -> {};
     volatile EventListener listener = event -> {};
 
     Node(DataSource dataSource, LeasingEventStore store) {

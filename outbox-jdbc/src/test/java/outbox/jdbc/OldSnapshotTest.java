@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -22,8 +23,13 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** A business transaction at REPEATABLE READ, the default of MySQL and MariaDB, that reads before it writes an event with a key: who has the key is decided by what is, not by what it sees. */
+/**
+ * A business transaction at REPEATABLE READ, the default of MySQL and MariaDB, reads before it writes an event with
+ * a key. The current state of the table decides who holds the key, not the snapshot of the transaction.
+ */
 @Timeout(60)
+@Tag("mariadb")
+@Tag("mysql")
 class OldSnapshotTest {
 
     private final ThreadLocalTxContext context = new ThreadLocalTxContext();

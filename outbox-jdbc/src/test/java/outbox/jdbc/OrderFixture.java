@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
 
 import static org.awaitility.Awaitility.await;
 
-/** Nodes that deliver in order, on a fresh table, with one log for all of them. */
+/** Nodes that deliver in order from a new table. They share one log. */
 abstract class OrderFixture {
 
     static final Duration LONG = Duration.ofSeconds(60);
@@ -77,7 +77,7 @@ abstract class OrderFixture {
         return node;
     }
 
-    /** Opens at the end of the test at the latest. */
+    /** Returns a latch that opens at the end of the test at the latest. */
     CountDownLatch latch() {
         CountDownLatch latch = new CountDownLatch(1);
         latches.add(latch);
@@ -90,7 +90,7 @@ abstract class OrderFixture {
         }
     }
 
-    /** Writes the events, each in a transaction of its own. */
+    /** Writes the events, each in its own transaction. */
     static void write(Node node, OutboxWriter writer, EventEnvelope... events) {
         for (EventEnvelope event : events) {
             node.write(writer, event);
@@ -103,7 +103,7 @@ abstract class OrderFixture {
                 .toArray(EventEnvelope[]::new);
     }
 
-    /** Waits until so many events are DONE and nothing is unfinished or held. */
+    /** Waits until this number of events is DONE and no event is unfinished or claimed. */
     void awaitAllDone(int events) {
         await().atMost(LONG)
                 .until(() ->

@@ -13,10 +13,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Writes down which runs start and succeed, on however many nodes, in one sequence. The events of an aggregate are numbered from 1 by their payload. */
+/**
+ * Records in one sequence which runs start and succeed, on any number of nodes. The payload numbers the events of an
+ * aggregate from 1.
+ */
 final class OrderLog implements EventListener {
 
-    /** Something that happened to a run. */
+    /** The start or the success of a run. */
     record Step(String aggregate, int number, boolean isStart) {}
 
     final List<Step> steps = new CopyOnWriteArrayList<>();
@@ -61,12 +64,12 @@ final class OrderLog implements EventListener {
         steps.add(new Step(aggregate(event), number(event), false));
     }
 
-    /** The numbers of the runs of an aggregate, in the order of their start. */
+    /** Returns the event numbers of the runs of an aggregate, in the order of their start. */
     List<Integer> started(String aggregate) {
         return numbers(aggregate, true);
     }
 
-    /** The numbers of the runs of an aggregate that succeeded, in the order of their end. */
+    /** Returns the event numbers of the successful runs of an aggregate, in the order of their end. */
     List<Integer> succeeded(String aggregate) {
         return numbers(aggregate, false);
     }
@@ -78,7 +81,7 @@ final class OrderLog implements EventListener {
                 .toList();
     }
 
-    /** No run started before the first success of the event before it. */
+    /** Asserts that no run started before the first success of the previous event. */
     void assertInOrder() {
         Map<String, Set<Integer>> succeeded = new HashMap<>();
         for (Step step : steps) {

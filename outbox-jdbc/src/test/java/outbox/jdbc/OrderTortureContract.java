@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,10 +33,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Three processes write and deliver in order while they are stopped, killed and restarted all the time. Afterwards every event has been delivered, in order, and only those were
- * delivered twice that a fault explains. {@code -Doutbox.torture.seconds} sets for how long (20 by default), {@code -Doutbox.torture.seed} repeats the choices of a run.
+ * Three processes write and deliver in order while they are continuously frozen, killed and restarted. Afterwards
+ * every event has been delivered in order, and every duplicate is explained by a fault.
+ * {@code -Doutbox.torture.seconds} sets the duration (default 20), {@code -Doutbox.torture.seed} repeats the random
+ * choices of a run.
  */
 @Timeout(value = 60, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 abstract class OrderTortureContract {
 
     private static final int NODES = 3;
@@ -70,7 +74,8 @@ abstract class OrderTortureContract {
         }
         await().atMost(length.plusSeconds(10)).until(() -> System.nanoTime() > end || isAnyOver(nodes));
         Files.createFile(directory.resolve("end"));
-        // What was leased to a node that died has to wait for its lease, and each aggregate goes on one by one.
+        // Events of a dead node wait until its lease expires, and the events of an aggregate are delivered one
+        // by one.
         await().atMost(Duration.ofMinutes(2)).until(() -> db.count("status IN (0, 2)") == 0 || isAnyOver(nodes));
         Files.createFile(directory.resolve("quiet"));
         for (CompletableFuture<Void> node : nodes) {
@@ -80,7 +85,7 @@ abstract class OrderTortureContract {
         check(db);
     }
 
-    /** Whether a node has failed: none ends by itself. */
+    /** Returns whether a node has failed. No node ends by itself. */
     private static boolean isAnyOver(List<CompletableFuture<Void>> nodes) {
         return nodes.stream().anyMatch(CompletableFuture::isDone);
     }
@@ -104,7 +109,8 @@ abstract class OrderTortureContract {
         assertThat(db.count("status = 1")).isEqualTo(committed);
         assertThat(db.count("locked_by IS NOT NULL OR locked_at IS NOT NULL")).isZero();
         assertThat(committed).isGreaterThan(100);
-        // A fault may fall between the record of a suspect's run and that run; nothing else counts what never ran.
+        // A fault may happen after the attempt of a suspect is recorded and before its run starts. Only then is an
+        // attempt counted without a run.
         assertThat(attemptsWithoutRun(db, runs)).isLessThanOrEqualTo(faults.size());
     }
 
@@ -151,7 +157,7 @@ abstract class OrderTortureContract {
         return ((HikariDataSource) db.dataSource()).getJdbcUrl();
     }
 
-    /** The fate of one node: boots that follow each other. One thread. */
+    /** The life of one node, as a sequence of boots. For one thread only. */
     private final class NodeLife {
 
         private final String url;
@@ -196,7 +202,7 @@ abstract class OrderTortureContract {
                     Long.toString(random.nextLong()));
         }
 
-        /** Stops the child now and then, until it is ended; true if that was for good. */
+        /** Freezes the child now and then until it ends. Returns true if it ended permanently. */
         private boolean torment(ChildJvm child, String id) {
             while (true) {
                 pause(500, 3000);
@@ -226,7 +232,7 @@ abstract class OrderTortureContract {
             long lease = TortureNode.LEASE.toMillis();
             long before = System.nanoTime();
             child.freeze();
-            pause(lease * 3 / 4, 2 * lease); // long enough to be an excuse for a duplicate
+            pause(lease * 3 / 4, 2 * lease); // long enough to explain a duplicate
             child.resume();
             faults.add(new Fault("stop", id, before, System.nanoTime()));
         }

@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** What ordered delivery promises on one node, whichever path brings an event. */
+/** Contract tests for ordered delivery on one node, on both the hot and the cold path. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class OrderedDeliveryContract extends OrderFixture {
 
@@ -178,7 +178,7 @@ abstract class OrderedDeliveryContract extends OrderFixture {
         };
         write(node, node.writer, events("a", 1, 2));
         write(node, node.writer, events("b", 1, 1));
-        awaitDone("b", 1); // so the second one waits by now
+        awaitDone("b", 1); // so the second event is waiting now
 
         hold.countDown();
         await().until(() -> node.counts.markFailures.get() >= 3);
@@ -240,7 +240,7 @@ abstract class OrderedDeliveryContract extends OrderFixture {
         write(node, node.writer, events("a", 1, 2));
         write(node, node.writer, OrderLog.event("Free", "a", 101));
         write(node, node.coldWriter, OrderLog.event("Free", "a", 102));
-        awaitDone("a", 2); // the free ones, while the ordered ones wait
+        awaitDone("a", 2); // the unordered events, while the ordered ones wait
         assertThat(log.started("a")).doesNotContain(2);
         hold.countDown();
 
@@ -373,7 +373,7 @@ abstract class OrderedDeliveryContract extends OrderFixture {
         log.assertInOrder();
     }
 
-    // ---- what is refused ----
+    // ---- rejected settings ----
 
     @Test
     void a_table_without_numbers_is_refused_with_the_name_of_what_it_needs() throws Exception {

@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What ordered delivery promises across nodes and while others hold locks, which one node alone cannot show. */
+/** Contract tests for ordered delivery across nodes and while others hold locks. One node alone cannot show this. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class OrderedNodesContract extends OrderFixture {
 
@@ -148,13 +148,13 @@ abstract class OrderedNodesContract extends OrderFixture {
 
         write(cutOff, cutOff.writer, events("a", 2, 2));
         write(cutOff, cutOff.writer, events("b", 1, 1));
-        awaitDone("b", 1); // so the second one waits by now
+        awaitDone("b", 1); // so the second event is waiting now
         int lost = cutOff.counts.lostClaims.get();
         late.countDown();
         await().until(() -> cutOff.counts.lostClaims.get() > lost);
         write(cutOff, cutOff.writer, events("c", 1, 1));
         awaitDone("c", 1);
-        assertThat(log.started("a")).containsExactly(1, 1); // the other node has not finished it
+        assertThat(log.started("a")).containsExactly(1, 1); // the other node has not finished the event
         hold.countDown();
 
         awaitAllDone(4);
@@ -171,7 +171,7 @@ abstract class OrderedNodesContract extends OrderFixture {
                 pass(latch);
                 return;
             } catch (InterruptedException e) {
-                // ignored: that is the point
+                // ignored on purpose
             }
         }
     }

@@ -1,8 +1,10 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import outbox.EventEnvelope;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
@@ -15,6 +17,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -33,7 +36,13 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+@Tag("mariadb")
+@Tag("mysql")
 class OutboxSchemaTest {
+
+    private static final Capability[] ALL = {
+        Capability.ORDER, Capability.KEYS, Capability.PRIORITY, Capability.DEADLINES
+    };
 
     @ParameterizedTest
     @EnumSource(value = Databases.class, mode = EnumSource.Mode.EXCLUDE, names = "H2_AS_MYSQL")
@@ -92,11 +101,10 @@ class OutboxSchemaTest {
                 .hasMessageContainingAll("outbox_event", "V2__outbox_order.sql");
         assertThatThrownBy(() -> positions(db, before)).isInstanceOf(EventStoreException.class);
 
-        inParallel(
-                4, () -> OutboxSchema.create(db.dataSource(), database.store(), Capability.ORDER, Capability.CONTROL));
-        OutboxSchema.create(db.dataSource(), database.store(), Capability.ORDER, Capability.CONTROL);
+        inParallel(4, () -> OutboxSchema.create(db.dataSource(), database.store(), ALL));
+        OutboxSchema.create(db.dataSource(), database.store(), ALL);
 
-        db.inTransaction(store::requireOrder); // the store that refused before
+        db.inTransaction(store::requireOrder); // the same store that refused before
         EventEnvelope after = ofAggregate();
         db.insert(after);
         Map<String, Position> positions = positions(db, before, after);
@@ -104,11 +112,7 @@ class OutboxSchemaTest {
                 .isEqualTo(
                         Objects.requireNonNull(positions.get(before.eventId())).number())
                 .isPositive();
-        assertThat(indexes(db))
-                .contains(
-                        "outbox_event_order",
-                        controlIndex(database, "outbox_event", "priority"),
-                        controlIndex(database, "outbox_event", "expiry"));
+        assertThat(indexes(db)).contains("outbox_event_order", "outbox_event_priority", "outbox_event_expiry");
     }
 
     @ParameterizedTest
@@ -124,18 +128,14 @@ class OutboxSchemaTest {
         AbstractJdbcEventStore store = database == Databases.H2
                 ? new H2EventStore("billing.invoices_outbox")
                 : new PostgresEventStore("billing.invoices_outbox");
-        OutboxSchema.create(pool, database.store(), Capability.ORDER, Capability.CONTROL);
-        OutboxSchema.create(pool, store, Capability.ORDER, Capability.CONTROL);
+        OutboxSchema.create(pool, database.store(), ALL);
+        OutboxSchema.create(pool, store, ALL);
         StoreFixture db = new StoreFixture(pool, store, "billing.invoices_outbox", false);
         EventEnvelope event = ofAggregate();
         db.insert(event);
 
         assertThat(positions(db, event)).containsOnlyKeys(event.eventId());
-        assertThat(indexes(db))
-                .contains(
-                        "outbox_event_order",
-                        "invoices_outbox_order",
-                        controlIndex(database, "invoices_outbox", "priority"));
+        assertThat(indexes(db)).contains("outbox_event_order", "invoices_outbox_order", "invoices_outbox_priority");
     }
 
     @ParameterizedTest
@@ -144,7 +144,8 @@ class OutboxSchemaTest {
             names = {"H2", "POSTGRES", "MARIADB"})
     void a_table_in_a_schema_of_its_own_has_its_own_pauses(Databases database) throws SQLException {
         DataSource pool = Databases.newPool(database.url(), 2, true);
-        String schema = "billing" + System.nanoTime(); // on MariaDB it is a database, which other tests see
+        // unique, because on MariaDB a schema is a database that other tests can see
+        String schema = "billing" + System.nanoTime();
         try (Connection connection = pool.getConnection();
                 Statement statement = connection.createStatement()) {
             statement.execute("CREATE SCHEMA " + schema);
@@ -186,28 +187,23 @@ class OutboxSchemaTest {
     void an_index_that_came_later_is_added_under_the_name_of_its_table() throws SQLException {
         StoreFixture db = Databases.POSTGRES.fixture();
         AbstractJdbcEventStore invoices = new PostgresEventStore("invoices_outbox");
-        OutboxSchema.create(db.dataSource(), invoices, Capability.CONTROL);
-        assertThat(indexes(db)).contains("outbox_event_control_priority", "invoices_outbox_control_priority");
+        OutboxSchema.create(db.dataSource(), invoices, Capability.PRIORITY);
+        assertThat(indexes(db)).contains("outbox_event_priority", "invoices_outbox_priority");
         try (Connection connection = db.dataSource().getConnection();
                 Statement statement = connection.createStatement()) {
-            statement.execute("DROP INDEX invoices_outbox_control_priority"); // as it was in earlier versions
+            statement.execute("DROP INDEX invoices_outbox_priority"); // as in earlier versions
         }
 
-        OutboxSchema.create(db.dataSource(), invoices, Capability.CONTROL);
+        OutboxSchema.create(db.dataSource(), invoices, Capability.PRIORITY);
 
-        assertThat(indexes(db)).contains("invoices_outbox_control_priority");
-    }
-
-    private static String controlIndex(Databases database, String table, String what) {
-        return table + (database == Databases.POSTGRES ? "_control_" : "_") + what;
+        assertThat(indexes(db)).contains("invoices_outbox_priority");
     }
 
     private static Set<String> indexes(StoreFixture db) throws SQLException {
         Set<String> names = new HashSet<>();
         try (Connection connection = db.dataSource().getConnection()) {
             boolean upper = connection.getMetaData().storesUpperCaseIdentifiers();
-            for (String table :
-                    List.of("outbox_event", "outbox_event_control", "invoices_outbox", "invoices_outbox_control")) {
+            for (String table : List.of("outbox_event", "invoices_outbox")) {
                 try (ResultSet rows = connection
                         .getMetaData()
                         .getIndexInfo(
@@ -225,7 +221,10 @@ class OutboxSchemaTest {
         return names;
     }
 
-    /** On PostgreSQL the tests add what the shipped table leaves out. MySQL before 8.0.16 refuses nothing. */
+    /**
+     * On PostgreSQL the tests add the constraints that the shipped table omits. MySQL before 8.0.16
+     * ignores CHECK constraints.
+     */
     @ParameterizedTest
     @EnumSource(names = {"H2", "POSTGRES", "MARIADB"})
     void the_table_refuses_what_no_event_can_be(Databases database) {
@@ -247,6 +246,24 @@ class OutboxSchemaTest {
                 Statement statement = connection.createStatement()) {
             statement.execute("UPDATE outbox_event SET " + change);
         }
+    }
+
+    @Test
+    void a_name_too_long_for_what_is_named_after_it_is_refused() {
+        DataSource pool = Databases.newPool(Databases.POSTGRES.url(), 4, true);
+        AbstractJdbcEventStore fits = new PostgresEventStore("a".repeat(54));
+        AbstractJdbcEventStore tooLong = new PostgresEventStore("b".repeat(63));
+        AbstractJdbcEventStore tooLongForPriority = new PostgresEventStore("c".repeat(55));
+
+        OutboxSchema.create(pool, fits, ALL);
+        OutboxSchema.create(pool, tooLongForPriority);
+
+        StoreFixture db = new StoreFixture(pool, tooLongForPriority, "c".repeat(55), true);
+        db.insert(EventEnvelope.ofJson("T", "{}"));
+        assertThat(db.count("1 = 1")).isEqualTo(1);
+        assertThatThrownBy(() -> OutboxSchema.create(pool, tooLongForPriority, Capability.PRIORITY))
+                .hasMessageContaining("too long");
+        assertThatThrownBy(() -> OutboxSchema.create(pool, tooLong)).hasMessageContaining("too long");
     }
 
     @Test
@@ -272,5 +289,22 @@ class OutboxSchemaTest {
         assertThatThrownBy(() -> db.insert(EventEnvelope.ofJson("T", "{}")))
                 .isInstanceOf(EventStoreException.class)
                 .hasMessageContaining("billing_outbox");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "mysql", "postgresql"})
+    void migration_tools_find_the_same_ddl_with_the_default_names(String database) {
+        Map<String, String> names = DdlFiles.names(new TableName(AbstractJdbcEventStore.DEFAULT_TABLE));
+        List<String> resources = new ArrayList<>(List.of(OutboxSchema.TABLE.formatted(database)));
+        for (Capability capability : Capability.values()) {
+            resources.add(capability.resource(database));
+        }
+
+        for (String resource : resources) {
+            assertThat(DdlFiles.read(resource))
+                    .as(resource)
+                    .isEqualTo(DdlFiles.script(resource, names))
+                    .doesNotContain("${");
+        }
     }
 }

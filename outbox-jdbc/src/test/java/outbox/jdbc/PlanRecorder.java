@@ -11,7 +11,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A connection that asks for the plan of each statement, with the values bound to it, right before it runs. */
+/** A connection that records the plan of each statement, with its bound values, directly before it runs. */
 final class PlanRecorder {
 
     private final Connection real;
@@ -35,7 +35,7 @@ final class PlanRecorder {
 
     private PreparedStatement statement(String sql) throws SQLException {
         PreparedStatement statement = real.prepareStatement(sql);
-        int start = sql.lastIndexOf(';') + 1; // behind settings for the statement
+        int start = sql.lastIndexOf(';') + 1; // after the settings for the statement
         PreparedStatement explain = real.prepareStatement(sql.substring(0, start) + "EXPLAIN " + sql.substring(start));
         return proxy(PreparedStatement.class, (proxy, method, args) -> {
             String name = method.getName();

@@ -22,7 +22,10 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The claim goes along its index and then straight to the places of the events, whatever the planner takes the table for. */
+/**
+ * A claim uses its index and then reads the rows by their physical location, even if the planner misjudges the size
+ * of the table.
+ */
 @Timeout(60)
 class PostgresClaimTest {
 
@@ -41,7 +44,7 @@ class PostgresClaimTest {
                 """.formatted(onePendingOf, EVENTS), "ANALYZE outbox_event"));
 
         String plan = db.call(connection -> {
-            Instant now = store.now(connection); // asked on a connection that records no plans
+            Instant now = store.now(connection); // on a connection that does not record plans
             PlanRecorder recorder = new PlanRecorder(connection);
             assertThat(claim(store, recorder.connection(), now, limit)).hasSize(limit);
             return recorder.plans().get(recorder.plans().size() - 1);

@@ -27,8 +27,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Two nodes that share a table by claims while the clock of their database jumps. A function that is found before the
- * built-in one is the clock.
+ * Two nodes share a table by claims while the clock of their database jumps. A function that PostgreSQL finds before
+ * the built-in one simulates the clock.
  */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PostgresClockJumpTest {
@@ -53,7 +53,8 @@ class PostgresClockJumpTest {
                 plain,
                 "CREATE SCHEMA faked",
                 "CREATE TABLE faked.clock (ahead INTERVAL, answers_after DOUBLE PRECISION)",
-                "INSERT INTO faked.clock VALUES ('0', 0.3)", // slow, so that it is asked often
+                // the function is slow, so that the clock is read often
+                "INSERT INTO faked.clock VALUES ('0', 0.3)",
                 """
                 CREATE FUNCTION faked.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE plpgsql AS $$
                 BEGIN
@@ -79,7 +80,7 @@ class PostgresClockJumpTest {
     void an_event_at_work_is_not_taken_over_when_the_clock_jumps_ahead() throws InterruptedException {
         OutboxPoller first = node("first");
         OutboxPoller second = node("second");
-        second.poll(); // knows the time
+        second.poll(); // reads the time
         db.insert(OrderLog.event("a", 1));
         first.poll();
         running.await();
@@ -134,7 +135,7 @@ class PostgresClockJumpTest {
         }
     }
 
-    /** What the clock of a node logs. */
+    /** Captures the log of a node's database clock. */
     private static final class Messages extends Handler {
 
         private final List<String> all = new CopyOnWriteArrayList<>();

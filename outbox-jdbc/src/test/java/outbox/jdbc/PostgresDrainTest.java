@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -15,8 +16,12 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** A long backlog is drained by a small process whose memory does not grow on the way. The number of events can be set: {@code -Doutbox.drain.events=1000000}. */
+/**
+ * A small process drains a long backlog, and its memory use does not grow. Set the number of events
+ * with {@code -Doutbox.drain.events=1000000}.
+ */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 class PostgresDrainTest {
 
     private static final int EVENTS = Integer.getInteger("outbox.drain.events", 100_000);

@@ -24,15 +24,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * How close to their due time events start on two nodes with default settings. Prints the figures. No event is early, none comes twice, and the nodes look at the table for what is due, not more
- * often; 99 of 100 are late by no more than a bound that a busy machine keeps too. The full size, with the bound that is promised: {@code -Doutbox.due.events=1000 -Doutbox.due.seconds=30}.
+ * Measures and prints the delay between due time and start of events on two nodes with default settings.
+ * No event is early, and none runs twice. The nodes poll only when events are due. 99 % of the events are
+ * late by no more than a limit that a busy machine meets too. For the full size with the promised limit,
+ * use {@code -Doutbox.due.events=1000 -Doutbox.due.seconds=30}.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PostgresDueTimeTest {
 
     private static final int EVENTS = Integer.getInteger("outbox.due.events", 200);
     private static final int SECONDS = Integer.getInteger("outbox.due.seconds", 6);
-    private static final Duration LATEST = Duration.ofMillis(EVENTS < 1000 ? 500 : 50); // of 99 in 100
+    private static final Duration LATEST = Duration.ofMillis(EVENTS < 1000 ? 500 : 50); // for 99 % of the events
 
     private final StoreFixture db = Databases.POSTGRES.fixture();
     private final FaultyDataSource counted = new FaultyDataSource(db.dataSource());
@@ -66,8 +68,8 @@ class PostgresDueTimeTest {
             assertThat(twice).isEmpty();
             assertThat(micros.values()).allMatch(late -> late >= 0);
             assertThat(Duration.ofNanos(percentile(99) * 1000)).isLessThanOrEqualTo(LATEST);
-            // Per event at most one look by each node and one mark; a look is two parts of the claim and the question
-            // what comes next.
+            // At most one poll cycle per event and node, and one mark per event. A cycle is the two statements of
+            // the claim and the query for the next due time.
             assertThat(statements).isLessThan(EVENTS * 7L + SECONDS * 20L);
         }
     }

@@ -16,7 +16,7 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** A purge reads those parts of the table that can hold something to delete. */
+/** A purge reads only the parts of the table that can contain rows to delete. */
 @Timeout(120)
 class PostgresPurgeReadsTest {
 
@@ -26,7 +26,7 @@ class PostgresPurgeReadsTest {
     private PostgresEventStore store;
     private Instant hourAgo;
 
-    /** All delivered within the last hour; the earlier their place in the table, the longer ago. */
+    /** Inserts events that were delivered within the last hour. The first rows of the table are the oldest. */
     @BeforeEach
     void givenDeliveredEvents() throws SQLException {
         db = Databases.POSTGRES.fixture();
@@ -77,7 +77,7 @@ class PostgresPurgeReadsTest {
         db.insert(plain);
         db.insert(controlled);
         purge(db.now());
-        looks(hourAgo.plus(Duration.ofMinutes(59))); // nothing is left but the two
+        looks(hourAgo.plus(Duration.ofMinutes(59))); // only the two are left
         execute("UPDATE outbox_event SET status = 1, done_at = clock_timestamp() WHERE status = 0");
 
         assertThat(purge(db.now().plusSeconds(1))).isPositive();
@@ -114,7 +114,7 @@ class PostgresPurgeReadsTest {
         return db.call(connection -> store.purge(connection, EventStatus.DONE, doneBefore, 10_000));
     }
 
-    /** The plans of the looks of a purge. */
+    /** Returns the plans of the queries of a purge. */
     private List<String> looks(Instant doneBefore) {
         return db.call(connection -> {
             PlanRecorder recorder = new PlanRecorder(connection);

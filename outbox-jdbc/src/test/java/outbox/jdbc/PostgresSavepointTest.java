@@ -17,7 +17,7 @@ import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** An INSERT tells whether a savepoint is set, so that nobody has to look again before the commit. */
+/** The INSERT also returns whether a savepoint is set, so no further query is needed before the commit. */
 class PostgresSavepointTest {
 
     private StoreFixture db;
@@ -101,7 +101,7 @@ class PostgresSavepointTest {
         }
     }
 
-    /** PostgreSQL returns the writer of a row from a plain table only. */
+    /** PostgreSQL returns the inserting transaction of a row only for a plain table. */
     @Test
     void a_partitioned_table_takes_events_and_does_not_tell() throws SQLException {
         try (Connection business = db.open();

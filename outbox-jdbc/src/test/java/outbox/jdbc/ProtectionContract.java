@@ -34,14 +34,14 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Pauses, breakers and limits with real stores, on several nodes. */
+/** Pauses, breakers and limits on several nodes, with real stores. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class ProtectionContract {
 
     private static final Row UNTOUCHED = new Row(EventStatus.NEW, 0, null, null);
     private static final Duration SECONDS = Duration.ofSeconds(30);
 
-    /** Counts what pollers bring. */
+    /** Counts the events that pollers bring. */
     private static final class Brought extends Node.Counts {
         final AtomicInteger cold = new AtomicInteger();
 
@@ -85,7 +85,7 @@ abstract class ProtectionContract {
         awaitPaused(two);
         List<EventEnvelope> paused = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
-            paused.add(one.write(one.writer, event("Paid"))); // by the hot path
+            paused.add(one.write(one.writer, event("Paid"))); // on the hot path
             paused.add(two.write(two.coldWriter, event("Paid")));
         }
         List<EventEnvelope> others = IntStream.range(0, 100)
@@ -96,7 +96,7 @@ abstract class ProtectionContract {
         await().atMost(SECONDS).untilAsserted(() -> assertRows(paused, UNTOUCHED));
         int before = brought.cold.get();
         EventEnvelope late = two.write(two.coldWriter, event("Sent"));
-        awaitDone(List.of(late)); // pollers have looked meanwhile
+        awaitDone(List.of(late)); // pollers have run in the meantime
         assertThat(brought.cold.get() - before)
                 .as("what is paused is not claimed again and again")
                 .isEqualTo(1);
@@ -215,7 +215,7 @@ abstract class ProtectionContract {
                 .mapToObj(i -> node.write(i % 2 == 0 ? node.writer : node.coldWriter, event("T" + i)))
                 .toList();
 
-        assertRows(events, UNTOUCHED); // they are not even born leased
+        assertRows(events, UNTOUCHED); // they are inserted without a lease
         resume(PauseRequest.outbox());
         awaitDone(events);
     }
@@ -259,7 +259,8 @@ abstract class ProtectionContract {
                 .toList();
         awaitDone(others);
         int callsBefore = crm.calls.get();
-        await().pollDelay(Duration.ofSeconds(3)).atMost(SECONDS).until(() -> true); // down for a while
+        // stays down for a while
+        await().pollDelay(Duration.ofSeconds(3)).atMost(SECONDS).until(() -> true);
         assertThat(crm.calls.get() - callsBefore).as("a probe now and then").isLessThan(40);
         assertThat(db.count("status = 3")).isZero();
         assertThat(db.count("attempts > 1")).isZero();
@@ -333,7 +334,7 @@ abstract class ProtectionContract {
         assertThat(node.deliveredIds()).hasSize(500).doesNotHaveDuplicates();
     }
 
-    // ---- the listener's word ----
+    // ---- results and exceptions of the listener ----
 
     @Test
     void a_wait_that_is_not_counted_leaves_the_attempts_as_they_were() {
@@ -352,12 +353,13 @@ abstract class ProtectionContract {
         assertThat(db.row(event.eventId()).lastError()).contains("busy");
     }
 
-    /** Somewhere events go to, which may be down. */
+    /** A destination of events that may be down. */
     private static final class Destination implements EventListener {
         final AtomicInteger calls = new AtomicInteger();
         final AtomicInteger inside = new AtomicInteger();
         final AtomicInteger mostInside = new AtomicInteger();
-        final List<Integer> firstCalls = new ArrayList<>(); // guarded by itself: of the first after its return
+        // guarded by itself; concurrency of the first calls after the destination is up again
+        final List<Integer> firstCalls = new ArrayList<>();
         volatile boolean down;
 
         @Override
@@ -395,9 +397,7 @@ abstract class ProtectionContract {
     }
 
     private boolean isOpen(Node node) {
-        OutboxAdmin here =
-                new OutboxAdmin(db.dataSource()::getConnection, db.store(), node.dispatcher::protectionStatus);
-        return here.protection().orElseThrow().breakers().stream()
+        return node.dispatcher.protectionStatus().breakers().stream()
                 .anyMatch(breaker -> breaker.state() == CircuitBreaker.State.OPEN);
     }
 

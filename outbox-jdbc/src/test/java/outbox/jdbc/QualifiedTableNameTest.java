@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.MariaDbServer;
@@ -14,8 +15,9 @@ import java.util.UUID;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** However a table is spelled, metrics have one name for it. */
+/** Metrics use one name for a table, however the table name is spelled. */
 @Timeout(120)
+@Tag("mariadb")
 class QualifiedTableNameTest {
 
     private static void execute(Connection connection, String sql) throws SQLException {

@@ -7,10 +7,11 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.admin.AdminResult;
 import outbox.admin.OutboxAdmin;
-import outbox.admin.ReconcileRequest;
 import outbox.reconcile.FactFinder;
 import outbox.reconcile.Found;
+import outbox.reconcile.ReconcileAdmin;
 import outbox.reconcile.ReconcileJob;
+import outbox.reconcile.ReconcileRequest;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
 import outbox.reconcile.Reconciler;
@@ -38,7 +39,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** Jobs that find facts without effect and write their events: each once, whatever happens on the way. */
+/**
+ * Jobs that find facts without an effect and write their events. Each event is written once, whatever fails
+ * in between.
+ */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class ReconcileContract {
 
@@ -46,11 +50,12 @@ abstract class ReconcileContract {
 
     private final Databases database;
     private final List<Reconciler> open = new ArrayList<>();
-    private final Map<String, Integer> fixed = new ConcurrentHashMap<>(); // what metrics were told
+    private final Map<String, Integer> fixed = new ConcurrentHashMap<>(); // values reported to the metrics
     private final Map<String, Integer> failed = new ConcurrentHashMap<>();
     private StoreFixture db;
     private Enrollments enrollments;
     private OutboxAdmin admin;
+    private ReconcileAdmin reconcileAdmin;
 
     ReconcileContract(Databases database) {
         this.database = database;
@@ -58,11 +63,13 @@ abstract class ReconcileContract {
 
     @BeforeEach
     void createTables() {
-        db = database.fixture();
-        OutboxSchema.create(db.dataSource(), database.store(), Capability.RECONCILE);
+        db = database.fixtureWith("enrollments", pool -> {
+            OutboxSchema.create(pool, database.store(), Capability.RECONCILE);
+            new Enrollments(pool).create();
+        });
         enrollments = new Enrollments(db.dataSource());
-        enrollments.create();
         admin = new OutboxAdmin(db.dataSource()::getConnection, db.store());
+        reconcileAdmin = new ReconcileAdmin(db.dataSource()::getConnection, db.store());
     }
 
     @AfterEach
@@ -70,7 +77,7 @@ abstract class ReconcileContract {
         open.forEach(Reconciler::close);
     }
 
-    /** The store as the reconciler is to see it. */
+    /** Returns the store that the reconciler uses. */
     EventStore store() {
         return database.store();
     }
@@ -110,7 +117,7 @@ abstract class ReconcileContract {
         assertThat(first.found()).isEqualTo(25);
         assertThat(first.fixed()).isEqualTo(25);
         assertThat(first.checkpoint()).isNull();
-        assertThat(second.found()).isEqualTo(25); // nobody has delivered them yet
+        assertThat(second.found()).isEqualTo(25); // they are not delivered yet
         assertThat(second.fixed()).isZero();
         assertThat(db.count("event_type = 'EnrollmentCreated' AND status = 0")).isEqualTo(25);
         assertThat(fixed).isEqualTo(Map.of(JOB, 25));
@@ -156,7 +163,7 @@ abstract class ReconcileContract {
                 .finder(search -> {
                     Found found = enrollments.find(search);
                     if (looks.incrementAndGet() == 1) {
-                        addEachSecond(12); // so the second look ends in the middle of the first
+                        addEachSecond(12); // so the second search ends in the middle of the first one
                     }
                     return found;
                 })
@@ -182,7 +189,7 @@ abstract class ReconcileContract {
         Reconciler reconciler = reconciler(enrollments
                 .job()
                 .finder(search -> {
-                    if (restless.get()) { // ten before all others
+                    if (restless.get()) { // ten facts before all others
                         int from = 1001 - 10 * looks.incrementAndGet();
                         enrollments.add(from, from + 9, db.now());
                     }
@@ -277,7 +284,7 @@ abstract class ReconcileContract {
                 .untilAsserted(() -> assertThat(run(reconciler).error()).isNull());
     }
 
-    /** Reacts to no interrupt. */
+    /** Ignores interrupts. */
     private static void awaitDeaf(CountDownLatch latch) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
         while (latch.getCount() > 0 && System.nanoTime() - end < 0) {
@@ -324,7 +331,7 @@ abstract class ReconcileContract {
         await().atMost(Duration.ofSeconds(20))
                 .until(() -> reconciler.runs(10).stream()
                         .allMatch(run -> !run.runId().equals(first) && run.endedAt() != null));
-        assertThat(reconciler.runs(10)).hasSizeLessThanOrEqualTo(3); // one may have begun
+        assertThat(reconciler.runs(10)).hasSizeLessThanOrEqualTo(3); // one run may have started
     }
 
     @Test
@@ -371,7 +378,7 @@ abstract class ReconcileContract {
                 .withMessageContaining(JOB);
     }
 
-    /** What only a shared book can promise. */
+    /** Tests that only a shared run book can pass. */
     abstract static class Shared extends ReconcileContract {
 
         Shared(Databases database) {
@@ -397,8 +404,8 @@ abstract class ReconcileContract {
             assertThat(run.found()).isEqualTo(3);
             assertThat(run.fixed()).isEqualTo(2);
             assertThat(dry.fixed()).isEqualTo(2);
-            assertThat(db().count("aggregate_id = '2'")).isEqualTo(1); // delivered, and yet without effect
-            assertThat(db().count("aggregate_id = '3'")).isEqualTo(1); // what died was about something else
+            assertThat(db().count("aggregate_id = '2'")).isEqualTo(1); // delivered, but still without effect
+            assertThat(db().count("aggregate_id = '3'")).isEqualTo(1); // the dead event was about another fact
             assertThat(db().count("1 = 1")).isEqualTo(5);
         }
 
@@ -419,21 +426,21 @@ abstract class ReconcileContract {
                     })
                     .build());
             closing.jobs();
-            admin().reconcile(request("r-1").build());
+            reconcileAdmin().request(request("r-1").build());
             closing.start();
             assertThat(inside.await(20, TimeUnit.SECONDS)).isTrue();
-            AdminResult underWay = admin().reconcile(request("r-1").build());
+            AdminResult underWay = reconcileAdmin().request(request("r-1").build());
             Thread closer = new Thread(closing::close);
             closer.start();
             await().atMost(Duration.ofSeconds(10)).until(() -> closer.getState() == Thread.State.TIMED_WAITING);
             goOn.countDown();
             closer.join(20_000);
 
-            ReconcileRun cut = admin().reconcileRun("r-1").orElseThrow();
-            AdminResult cutShort = admin().reconcile(request("r-1").build());
+            ReconcileRun cut = reconcileAdmin().run("r-1").orElseThrow();
+            AdminResult cutShort = reconcileAdmin().request(request("r-1").build());
             reconciler(enrollments().job().every(Duration.ofDays(1)).build()).start();
             await().atMost(Duration.ofSeconds(20)).until(() -> isOver("r-1"));
-            AdminResult over = admin().reconcile(request("r-1").build());
+            AdminResult over = reconcileAdmin().request(request("r-1").build());
 
             assertThat(underWay.complete()).isFalse();
             assertThat(cut.endedAt()).isNotNull();
@@ -444,7 +451,7 @@ abstract class ReconcileContract {
         }
 
         private boolean isOver(String requestId) {
-            return admin().reconcileJobs().stream().noneMatch(job -> requestId.equals(job.requestId()));
+            return reconcileAdmin().jobs().stream().noneMatch(job -> requestId.equals(job.requestId()));
         }
 
         @Test
@@ -462,8 +469,9 @@ abstract class ReconcileContract {
                                     .substring(0, 19)
                                     .replace('T', ' ') + "'");
 
-            assertThat(run(reconciler).fixed()).isEqualTo(1); // 60 hours old: within 48 and the 24 of the window
-            assertThat(run(reconciler).found()).isZero(); // by now all is looked at
+            // 60 hours old: within the 48 hours plus the window of 24 hours
+            assertThat(run(reconciler).fixed()).isEqualTo(1);
+            assertThat(run(reconciler).found()).isZero(); // everything has been searched now
         }
 
         @Test
@@ -489,7 +497,7 @@ abstract class ReconcileContract {
             assertThat(ours.fixed()).isEqualTo(10);
             assertThat(Objects.requireNonNull(theirs.get()).fixed()).isEqualTo(15);
             assertThat(db().count("1 = 1")).isEqualTo(25);
-            assertThat(admin().reconcileRuns(JOB, 10))
+            assertThat(reconcileAdmin().runs(JOB, 10))
                     .satisfiesExactly(
                             won -> assertThat(won.error()).isNull(),
                             lost -> assertThat(lost.error()).contains("lost"));
@@ -576,16 +584,16 @@ abstract class ReconcileContract {
             enrollments().add(6, 10, db().now());
             reconciler.start();
 
-            AdminResult asked = admin().reconcile(request("r-1").build());
+            AdminResult asked = reconcileAdmin().request(request("r-1").build());
             await().atMost(Duration.ofSeconds(20)).until(() -> isOver("r-1"));
             long before = db().count("1 = 1");
             AdminResult confirmed =
-                    admin().reconcile(request("r-2").confirmed(true).build());
+                    reconcileAdmin().request(request("r-2").confirmed(true).build());
             await().atMost(Duration.ofSeconds(20)).until(() -> isOver("r-2"));
 
             assertThat(asked.dryRun()).isTrue();
             assertThat(asked.complete()).isFalse();
-            assertThat(admin().reconcileRun("r-1")).hasValueSatisfying(run -> {
+            assertThat(reconcileAdmin().run("r-1")).hasValueSatisfying(run -> {
                 assertThat(run.dryRun()).isTrue();
                 assertThat(run.fixed()).isEqualTo(5);
             });
@@ -598,14 +606,17 @@ abstract class ReconcileContract {
                 assertThat(entry.affected()).isEqualTo(5);
                 assertThat(entry.finishedAt()).isNotNull();
             });
-            assertThat(admin().reconcile(request("r-2").confirmed(true).build()).repeated())
+            assertThat(reconcileAdmin()
+                            .request(request("r-2").confirmed(true).build())
+                            .repeated())
                     .isTrue();
-            assertThat(admin().reconcile(request("r-1").build()).repeated()).isTrue();
+            assertThat(reconcileAdmin().request(request("r-1").build()).repeated())
+                    .isTrue();
             assertThatIllegalArgumentException()
-                    .isThrownBy(() ->
-                            admin().reconcile(request("r-1").confirmed(true).build()))
+                    .isThrownBy(() -> reconcileAdmin()
+                            .request(request("r-1").confirmed(true).build()))
                     .withMessageContaining("dry run");
-            assertThat(admin().reconcileJobs())
+            assertThat(reconcileAdmin().jobs())
                     .extracting(ReconcileStatus::requestId)
                     .containsOnlyNulls();
         }
@@ -617,14 +628,14 @@ abstract class ReconcileContract {
         @Test
         void a_request_for_no_job_and_one_beside_another_are_refused() {
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> admin().reconcile(request("r-1").build()))
+                    .isThrownBy(() -> reconcileAdmin().request(request("r-1").build()))
                     .withMessageContaining(JOB);
             reconciler(enrollments().job().build()).jobs();
-            admin().reconcile(request("r-1").build());
+            reconcileAdmin().request(request("r-1").build());
 
             assertThatIllegalStateException()
-                    .isThrownBy(() ->
-                            admin().reconcile(request("r-2").confirmed(true).build()))
+                    .isThrownBy(() -> reconcileAdmin()
+                            .request(request("r-2").confirmed(true).build()))
                     .withMessageContaining("r-1");
             assertThat(admin().audit("r-2")).isEmpty();
         }
@@ -645,13 +656,13 @@ abstract class ReconcileContract {
         @Test
         void another_schedule_of_a_known_job_takes_effect() {
             reconciler(enrollments().job().every(Duration.ofDays(9)).build()).run(JOB);
-            Instant before = admin().reconcileJobs().get(0).nextAt();
+            Instant before = reconcileAdmin().jobs().get(0).nextAt();
 
             reconciler(enrollments().job().every(Duration.ofDays(9)).build()).jobs();
-            assertThat(admin().reconcileJobs().get(0).nextAt()).isEqualTo(before);
+            assertThat(reconcileAdmin().jobs().get(0).nextAt()).isEqualTo(before);
             reconciler(enrollments().job().every(Duration.ofDays(2)).build()).jobs();
 
-            assertThat(admin().reconcileJobs()).singleElement().satisfies(job -> {
+            assertThat(reconcileAdmin().jobs()).singleElement().satisfies(job -> {
                 assertThat(job.schedule()).isEqualTo("every PT48H");
                 assertThat(job.nextAt()).isBefore(before);
             });
@@ -666,7 +677,7 @@ abstract class ReconcileContract {
 
             ReconcileRun run = run(old);
 
-            assertThat(admin().reconcileJobs()).singleElement().satisfies(job -> {
+            assertThat(reconcileAdmin().jobs()).singleElement().satisfies(job -> {
                 assertThat(job.schedule()).isEqualTo("every PT48H");
                 assertThat(job.nextAt())
                         .isEqualTo(Objects.requireNonNull(run.endedAt()).plus(Duration.ofDays(2)));
@@ -674,7 +685,8 @@ abstract class ReconcileContract {
 
             enrollments().execute("UPDATE outbox_reconcile_job SET schedule = 'at full moon'");
             assertThat(Objects.requireNonNull(run(old).endedAt()).plus(Duration.ofDays(9)))
-                    .isEqualTo(admin().reconcileJobs().get(0).nextAt()); // words of a later version
+                    // text written by a later version
+                    .isEqualTo(reconcileAdmin().jobs().get(0).nextAt());
         }
 
         @Test
@@ -686,7 +698,7 @@ abstract class ReconcileContract {
                     .isInstanceOf(EventStoreException.class)
                     .hasMessageContaining("Capability.RECONCILE")
                     .hasMessageContaining("V9__outbox_reconcile.sql");
-            assertThat(admin().reconcileRuns(null, 10)).isEmpty();
+            assertThat(reconcileAdmin().runs(null, 10)).isEmpty();
         }
     }
 
@@ -702,7 +714,11 @@ abstract class ReconcileContract {
         return admin;
     }
 
-    /** Metrics that remember what is told about jobs. */
+    ReconcileAdmin reconcileAdmin() {
+        return reconcileAdmin;
+    }
+
+    /** Metrics that keep the values reported about jobs. */
     private final class Told implements MetricsExporter {
 
         @Override

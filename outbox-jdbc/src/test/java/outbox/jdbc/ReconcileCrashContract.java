@@ -2,12 +2,13 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import outbox.admin.OutboxAdmin;
 import outbox.internal.SqlErrors;
+import outbox.reconcile.ReconcileAdmin;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.Reconciler;
 import outbox.testing.ChildJvm;
@@ -25,8 +26,9 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A process with a reconcile job is killed on its way: nothing is written twice, and nothing is missed. */
+/** A process with a reconcile job is killed during its work. Nothing is written twice, and nothing is missed. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 abstract class ReconcileCrashContract {
 
     private static final Duration START = Duration.ofSeconds(40);
@@ -41,7 +43,7 @@ abstract class ReconcileCrashContract {
         this.database = database;
     }
 
-    /** One that another process can reach. */
+    /** Returns a database that another process can reach. */
     String newUrl() {
         return database.url();
     }
@@ -50,7 +52,7 @@ abstract class ReconcileCrashContract {
     void createTables() {
         url = newUrl();
         pool = Databases.newPool(url, 10, true);
-        OutboxSchema.create(pool, database.store(), Capability.CONTROL, Capability.RECONCILE);
+        OutboxSchema.create(pool, database.store(), Capability.KEYS, Capability.RECONCILE);
         enrollments = new Enrollments(pool);
         enrollments.create();
     }
@@ -95,23 +97,27 @@ abstract class ReconcileCrashContract {
                 .isEqualTo(written);
         assertThat(enrollments.ask("SELECT fixed FROM outbox_reconcile")).isEqualTo(written);
         Reconciler one = reconciler();
-        assertThat(one.run(Enrollments.JOB)).isEmpty(); // the dead one still has it
+        assertThat(one.run(Enrollments.JOB)).isEmpty(); // the dead process still holds the job
         enrollments.endLeases();
         ReconcileRun next = one.run(Enrollments.JOB).orElseThrow();
 
         assertThat(next.fixed()).isEqualTo(55 - written);
-        assertThat(next.found()).isEqualTo(55 - written); // what was before the checkpoint is not looked at again
+        // facts before the checkpoint are not read again
+        assertThat(next.found()).isEqualTo(55 - written);
         assertThat(enrollments.ask("SELECT COUNT(DISTINCT aggregate_id) FROM outbox_event"))
                 .isEqualTo(55);
         assertThat(enrollments.ask("SELECT COUNT(*) FROM outbox_event")).isEqualTo(55);
-        assertThat(new OutboxAdmin(pool::getConnection, database.store()).reconcileRuns(null, 10))
+        assertThat(new ReconcileAdmin(pool::getConnection, database.store()).runs(null, 10))
                 .satisfiesExactly(run -> assertThat(run.error()).isNull(), lost -> {
                     assertThat(lost.node()).isEqualTo("child");
                     assertThat(lost.error()).contains("lost");
                 });
     }
 
-    /** Leases end all the time, so both nodes are at work on the same facts, and only the row of the job tells which of them may write. Nothing is kept of an event once it is delivered. */
+    /**
+     * Leases expire all the time, so both nodes work on the same facts, and only the row of the job decides which of
+     * them may write. Delivered events are deleted.
+     */
     @Test
     void two_reconcilers_at_once_one_of_which_is_killed_again_and_again_write_each_event_once() throws Exception {
         AtomicBoolean done = new AtomicBoolean();
@@ -130,7 +136,8 @@ abstract class ReconcileCrashContract {
                 while (!hasWritten(child) && System.nanoTime() - start < START.toNanos()) {
                     enrollments.add(added + 1, added + 20, now());
                     added += 20;
-                    new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS); // both nodes need something to do
+                    // both nodes need some work
+                    new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS);
                 }
                 assertThat(hasWritten(child)).as("the child has written").isTrue();
                 enrollments.add(added + 1, added + 20, now());
@@ -184,7 +191,7 @@ abstract class ReconcileCrashContract {
             try {
                 task.run();
             } catch (Exception e) {
-                if (!SqlErrors.isConflict(e)) { // else the next round goes on
+                if (!SqlErrors.isConflict(e)) { // on a conflict, the next round continues
                     throw e;
                 }
             }

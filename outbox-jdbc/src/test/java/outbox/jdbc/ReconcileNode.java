@@ -15,7 +15,8 @@ import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 
 /**
- * The main program of a node with a reconcile job. Arguments: JDBC URL, name of the database, and when it dies: BEFORE or AFTER the commit of its third batch of events, or NEVER.
+ * The main program of a node with a reconcile job. Arguments: JDBC URL, name of the database, and the time of its
+ * death: BEFORE or AFTER the commit of its third batch of events, or NEVER.
  */
 final class ReconcileNode {
 
@@ -47,23 +48,23 @@ final class ReconcileNode {
                         .build())
                 .build();
         System.out.println("STARTED");
-        runUntil(reconciler, () -> false); // the test ends this process, if it does not
+        runUntil(reconciler, () -> false); // the test ends this process if it does not end itself
     }
 
-    /** One run after the other, as far as another node leaves the job to this one. */
+    /** Runs the job repeatedly, unless another node holds it. */
     static void runUntil(Reconciler reconciler, BooleanSupplier isDone) {
         while (!isDone.getAsBoolean()) {
             reconciler.run(Enrollments.JOB);
         }
     }
 
-    /** What was found is old when it is answered: others have the time to take the job, and to deliver. */
+    /** Delays the result of a search, so that other nodes have time to take the job and to deliver. */
     static Found slowly(Found found) throws InterruptedException {
         new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
         return found;
     }
 
-    /** A connection whose process dies around the commit of events. */
+    /** A connection that ends the process before or after the commit of events. */
     private static Connection mortal(Connection connection, Death death, AtomicInteger batches) {
         boolean[] hasEvents = {false}; // since the last commit
         return (Connection) Proxy.newProxyInstance(

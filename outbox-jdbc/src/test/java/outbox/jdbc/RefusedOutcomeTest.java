@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,15 +22,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The database refuses outcomes: for a while, so that they wait unchanged, or one of them for good, so that it alone
- * waits.
+ * The database rejects outcomes. If it rejects all for a while, they wait unchanged. If it always rejects one of
+ * them, only that one waits.
  */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("mariadb")
+@Tag("mysql")
 class RefusedOutcomeTest {
 
     private static final String REASON = "the card was refused";
 
-    /** A step that the database may fail. */
+    /** A step at which the database may fail. */
     private interface Step {
         void run() throws SQLException;
     }
@@ -63,7 +66,7 @@ class RefusedOutcomeTest {
                 () -> execute(db, "ALTER TABLE gone RENAME TO outbox_event"));
     }
 
-    /** Not on MySQL: 8.0.12 refuses SELECT … FOR UPDATE to a user that has grants on a table only. */
+    /** Not on MySQL, because 8.0.12 denies SELECT … FOR UPDATE to a user that only has privileges on a table. */
     @ParameterizedTest
     @EnumSource(
             value = Databases.class,
@@ -173,7 +176,8 @@ class RefusedOutcomeTest {
             EventEnvelope bad = node.write(node.writer, EventEnvelope.ofJson("Bad", "{}"));
             long done = 0;
             for (long start = System.nanoTime(); System.nanoTime() - start < TimeUnit.SECONDS.toNanos(5); ) {
-                for (int i = 0; i < 20; i++) { // several share a group with the refused one, if that is possible
+                // several share a group with the rejected one, if that is possible
+                for (int i = 0; i < 20; i++) {
                     node.write("{}");
                 }
                 done += 20;
@@ -198,7 +202,7 @@ class RefusedOutcomeTest {
         }
     }
 
-    /** A user of the database that has what an application needs, and no more. */
+    /** A database user with the privileges that an application needs, and no others. */
     private static final class AppUser {
 
         private final String name;
@@ -214,7 +218,7 @@ class RefusedOutcomeTest {
                 execute(db, "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO " + name);
                 pool = Databases.newPool(url + (url.contains("?") ? "&" : "?") + "options=-c%20role=" + name, 10, true);
             } else {
-                name = "'" + plain + "'@'localhost'"; // MariaDB has an anonymous user of that host
+                name = "'" + plain + "'@'localhost'"; // MariaDB has an anonymous user on localhost
                 execute(db, "CREATE USER " + name + " IDENTIFIED BY 'secret'");
                 execute(db, "GRANT SELECT, INSERT, UPDATE, DELETE ON outbox_event TO " + name);
                 pool = Databases.newPool(url.replaceAll("user=root", "user=" + plain + "&password=secret"), 10, true);

@@ -4,12 +4,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.TraceContext;
 import outbox.TransactionStateException;
 import outbox.relay.DispatchedMessage;
 import outbox.relay.MessageDispatcher;
 import outbox.relay.Meta;
 import outbox.relay.Relay;
-import outbox.relay.TraceContext;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** The acceptance list of a module's outbox, on real PostgreSQL. */
+/** The acceptance tests of a module's outbox, on real PostgreSQL. */
 @Timeout(120)
 class RelayTest {
 
@@ -261,7 +261,7 @@ class RelayTest {
     @Test
     void the_trace_of_the_writer_reaches_the_dispatcher_as_it_was() throws SQLException {
         LayoutSchema.addTrace(db.dataSource, db.store);
-        LayoutSchema.addTrace(db.dataSource, db.store); // no harm
+        LayoutSchema.addTrace(db.dataSource, db.store); // a second call is harmless
         String parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         OutboxPublisher publisher =
                 new OutboxPublisher().withTrace(() -> new TraceContext(parent, "rojo=00f067aa0ba902b7"));
@@ -324,7 +324,7 @@ class RelayTest {
         LayoutEventStore still = db.store(25);
         assertThat(claim(still, "still", Duration.ofSeconds(60), 10)).hasSize(1);
         LayoutEventStore other = db.store(25);
-        List<ClaimedEvent> taken = claim(other, "other", Duration.ZERO, 10); // for it the lease is over
+        List<ClaimedEvent> taken = claim(other, "other", Duration.ZERO, 10); // for this call the lease has expired
         assertThat(taken).hasSize(1);
         assertThat(taken.get(0).suspect()).isTrue();
 

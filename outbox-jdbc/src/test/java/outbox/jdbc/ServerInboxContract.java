@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The promise where the network can lose the answer of a commit. */
+/** The inbox contract on servers where the network can lose the reply to a commit. */
 abstract class ServerInboxContract extends InboxContract {
 
     private final DatabaseServer server;
@@ -31,7 +31,8 @@ abstract class ServerInboxContract extends InboxContract {
             JdbcInbox shaky = inboxOn(pool).build();
             armAgain(proxy, sprung, over);
 
-            do { // how many commits pass before a trap is set again is up to the threads
+            // the threads determine how many commits pass before the fault is armed again
+            do {
                 List<String> more = ids(40);
                 ids.addAll(more);
                 onAllThreads(() -> {
@@ -47,7 +48,7 @@ abstract class ServerInboxContract extends InboxContract {
         assertEachTookEffectOnce(ids);
     }
 
-    /** One commit is lost on its way, the next one's answer on its way back, and so on, twenty times. */
+    /** Loses the reply to a commit, then a commit before it reaches the server, and so on, up to twenty times. */
     private void armAgain(FaultProxy proxy, AtomicInteger sprung, AtomicBoolean over) {
         CompletableFuture<Void> trap =
                 sprung.get() % 2 == 0 ? proxy.swallowReplyAfter("COMMIT") : proxy.cutBefore("COMMIT");
@@ -62,7 +63,9 @@ abstract class ServerInboxContract extends InboxContract {
         return ((HikariDataSource) db.dataSource()).getJdbcUrl();
     }
 
-    /** The driver of PostgreSQL would send the text only once per connection, and the proxy looks for it. */
+    /**
+     * Otherwise the PostgreSQL driver sends the text only once per connection, and the proxy searches for that text.
+     */
     private static String withCommitsAsText(String url) {
         return url.startsWith("jdbc:postgresql:") ? url + (url.contains("?") ? "&" : "?") + "prepareThreshold=0" : url;
     }

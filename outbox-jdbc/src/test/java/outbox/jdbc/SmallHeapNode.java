@@ -2,7 +2,10 @@ package outbox.jdbc;
 
 import java.util.concurrent.CountDownLatch;
 
-/** The main program of a node with little memory; it tells when it has delivered all events. Arguments: JDBC URL, name of the database, number of events. */
+/**
+ * The main program of a node with little memory. It prints a line when it has delivered all events. Arguments: JDBC
+ * URL, name of the database, number of events.
+ */
 final class SmallHeapNode {
 
     private SmallHeapNode() {}
@@ -12,7 +15,7 @@ final class SmallHeapNode {
         try (Node node = new Node(
                 Databases.newPool(args[0], 5, true), Databases.valueOf(args[1]).store())) {
             node.listener = event -> {
-                node.delivered.clear(); // it keeps every event otherwise
+                node.delivered.clear(); // otherwise it would keep every event
                 all.countDown();
             };
             node.poller.start();

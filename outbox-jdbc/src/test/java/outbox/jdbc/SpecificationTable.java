@@ -2,12 +2,15 @@ package outbox.jdbc;
 
 import java.util.List;
 
-/** The 15-column table as the specification prints it, and as users of databases that do not take that text would write it. */
+/**
+ * The 15-column table as printed in the specification, and its translations for databases that do not accept
+ * that text.
+ */
 final class SpecificationTable {
 
     static final String INDEX = "CREATE INDEX idx_status_available ON outbox_event(status, available_at, created_at)";
 
-    /** To the letter. */
+    /** The text of the specification, unchanged. */
     static final List<String> TEXT = List.of(ddl("JSON", "TINYINT", "DATETIME(6)", "TEXT"), INDEX);
 
     static final List<String> CLOB_AND_TIMESTAMP = List.of(ddl("CLOB", "TINYINT", "TIMESTAMP", "CLOB"), INDEX);

@@ -10,7 +10,7 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A store at whose named methods a test can stop, or fail, the thread that calls them. */
+/** A store that lets a test pause or fail the calling thread at named methods. */
 final class SteppedStore {
 
     /** The real call of a method. */
@@ -18,7 +18,7 @@ final class SteppedStore {
         Object run() throws Throwable;
     }
 
-    /** What happens instead of the real call. */
+    /** The behaviour that replaces the real call. */
     interface Step {
         Object around(Call call) throws Throwable;
     }

@@ -40,7 +40,7 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Events of a node that died: one at a time runs, next to the events that nobody suspects. */
+/** Events of a node that died. Only one of them runs at a time, next to the other events. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class SuspectContract {
 
@@ -81,7 +81,7 @@ abstract class SuspectContract {
             }
             running.add(event.eventId());
             most.accumulateAndGet(running.size(), Math::max);
-            // The first suspect waits for events that nobody suspects.
+            // the first suspect waits for events that are not suspects
             assertThat(meanwhile.await(30, TimeUnit.SECONDS)).isTrue();
             running.remove(event.eventId());
         });
@@ -92,7 +92,7 @@ abstract class SuspectContract {
         await().atMost(30, TimeUnit.SECONDS).until(() -> db.count("status = 1") == 8);
         assertThat(most).hasValue(1);
         assertThat(node.deliveredIds()).doesNotHaveDuplicates();
-        assertThat(db.count("event_id LIKE 'suspect%' AND attempts = 1")).isEqualTo(5); // as recorded
+        assertThat(db.count("event_id LIKE 'suspect%' AND attempts = 1")).isEqualTo(5); // the recorded attempts
         assertThat(db.count("event_id LIKE 'plain%' AND attempts = 0")).isEqualTo(3);
     }
 
@@ -110,7 +110,7 @@ abstract class SuspectContract {
                 },
                 settings -> {});
 
-        // As a handler of the user's would, which knows no claims.
+        // like a user's handler that does not know claims
         events("suspect", 4)
                 .forEach(event -> node.dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, 0)));
 
@@ -163,7 +163,7 @@ abstract class SuspectContract {
 
     @Test
     void a_suspect_whose_outcome_cannot_be_written_yet_keeps_no_event_waiting() throws Exception {
-        givenSuspects("charged", 1, 1); // runs alone
+        givenSuspects("charged", 1, 1); // a charged suspect runs alone
         given("plain", 8);
         try (Connection stranger = db.open()) {
             started(Kind.PLAIN, event -> {
@@ -201,12 +201,12 @@ abstract class SuspectContract {
                 },
                 settings -> settings.drainTimeoutMs(100));
         assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
-        assertThat(db.row("suspect-0").attempts()).isEqualTo(1); // recorded before it began
+        assertThat(db.row("suspect-0").attempts()).isEqualTo(1); // the attempt is recorded before the run
 
         node.close();
 
         assertThat(db.row("suspect-0").attempts()).isZero();
-        assertThat(db.row("suspect-0").lockedBy()).isNull(); // its run ended, and the process lives
+        assertThat(db.row("suspect-0").lockedBy()).isNull(); // its run ended, and the process is alive
     }
 
     @Test
@@ -228,7 +228,8 @@ abstract class SuspectContract {
                 .forEach(event -> node.dispatcher.enqueueCold(new QueuedEvent(event, QueuedEvent.Source.COLD, 0)));
 
         await().atMost(30, TimeUnit.SECONDS)
-                .until(() -> broken.happened() && db.row("suspect-0").attempts() == 1); // it was 2
+                // the count was 2
+                .until(() -> broken.happened() && db.row("suspect-0").attempts() == 1);
         assertThat(node.delivered).isEmpty();
     }
 
@@ -238,16 +239,17 @@ abstract class SuspectContract {
         given("plain", 6);
         Set<String> failed = ConcurrentHashMap.newKeySet();
         Node node = started(kind, event -> {
-            boolean bomb = event.eventId().equals("plain-0"); // which is enough for a whole batch
+            boolean bomb = event.eventId().equals("plain-0"); // one such event fails a whole batch
             if (bomb || kind != Kind.BATCH && failed.add(event.eventId())) {
                 throw new OutOfMemoryError("Java heap space, in this test");
             }
         });
 
         await().atMost(60, TimeUnit.SECONDS).until(() -> db.count("status = 1") == 5 && db.count("status = 3") == 1);
-        assertThat(db.row("plain-0").attempts()).isEqualTo(3); // it was alone when it failed again
+        assertThat(db.row("plain-0").attempts()).isEqualTo(3); // it ran alone when it failed again
         assertThat(db.row("plain-0").lastError()).contains("OutOfMemoryError");
-        assertThat(db.count("status = 1 AND attempts <= 1")).isEqualTo(5); // at most the recorded run that succeeded
+        // at most the recorded run that succeeded
+        assertThat(db.count("status = 1 AND attempts <= 1")).isEqualTo(5);
         assertThat(node.counts.failure.get()).isEqualTo(2);
     }
 
@@ -263,7 +265,8 @@ abstract class SuspectContract {
         given("plain", 1_000);
 
         await().atMost(30, TimeUnit.SECONDS).until(() -> db.count("event_id LIKE 'plain%' AND status = 1") == 1_000);
-        assertThat(node.dispatcher.status().coldWaiting()).isLessThanOrEqualTo(100); // the rest is for other nodes
+        // the rest is left for other nodes
+        assertThat(node.dispatcher.status().coldWaiting()).isLessThanOrEqualTo(100);
         long start = System.nanoTime();
         slow.countDown();
 
@@ -376,7 +379,7 @@ abstract class SuspectContract {
         givenSuspects(name, count, 0);
     }
 
-    /** Events that a node had claimed, and tried so often, whose lease is over. */
+    /** Creates events that a node claimed and attempted this often, and whose lease has expired. */
     private void givenSuspects(String name, int count, int attempts) {
         List<EventEnvelope> events = events(name, count);
         db.inTransaction(connection -> {

@@ -31,7 +31,7 @@ import java.util.function.Function;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The same use cases on events in memory and in a table: one line of wiring differs. */
+/** The same use cases on events in memory and in a table. Only one line of configuration differs. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SwapTest {
 
@@ -51,10 +51,10 @@ class SwapTest {
                 .hasSize(6);
     }
 
-    /** What the use cases bring about, and how often. */
+    /** Runs the use cases and returns their effects with counts. */
     private static Map<String, Integer> effects(Function<ThreadLocalTxContext, EventStore> wiring) throws Exception {
         HikariDataSource pool = Databases.newPool(Databases.H2.url(), 6, true);
-        OutboxSchema.create(pool, new H2EventStore(), Capability.CONTROL);
+        OutboxSchema.create(pool, new H2EventStore(), Capability.KEYS);
         execute(pool, "CREATE TABLE enrollment (id INT PRIMARY KEY)");
         Map<String, Integer> effects = new ConcurrentHashMap<>();
         ThreadLocalTxContext tx = new ThreadLocalTxContext();
@@ -106,13 +106,13 @@ class SwapTest {
         }
     }
 
-    /** They know the writer and the transactions, and nothing of the store. */
+    /** The use cases. They use the writer and the transactions, but not the store. */
     private record UseCases(JdbcTransactionManager transactions, OutboxWriter writer) {
 
         List<Boolean> run() throws SQLException {
             List<Boolean> made = new ArrayList<>();
             made.add(enrol(7));
-            made.add(enrol(7)); // the table of the business refuses it
+            made.add(enrol(7)); // the business table rejects it
             made.add(enrol(8));
             try (Transaction tx = transactions.begin()) {
                 String later = writer.write(EventEnvelope.builder("later")
@@ -123,7 +123,7 @@ class SwapTest {
                 made.add(later.equals(writer.write(EventEnvelope.builder("later")
                         .dedupKey("later")
                         .payloadJson("{}")
-                        .build()))); // the second does nothing
+                        .build()))); // the second write does nothing
                 writer.write("flaky", "{}");
                 writer.write(EventEnvelope.builder("later")
                         .eventId("cancelled")

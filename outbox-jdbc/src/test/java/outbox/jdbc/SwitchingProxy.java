@@ -13,8 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * A data source whose connections are like those of a proxy that pools transactions: each statement, which is a transaction, goes to another session of the database, after so many
- * that went to the first. The sessions outlive the connections.
+ * A data source that behaves like a proxy with transaction pooling. Each statement is a transaction. The first
+ * {@code faithful} statements go to the first session; after that, each statement goes to another session. The
+ * sessions outlive the connections.
  */
 final class SwitchingProxy implements AutoCloseable {
 

@@ -2,10 +2,10 @@ package outbox.jdbc;
 
 import outbox.spi.Leadership;
 
-/** A lead that the test gives and takes. */
+/** A leadership that the test controls. */
 final class TestLead implements Leadership {
 
-    volatile boolean offered; // what the next lead() answers
+    volatile boolean offered; // the result of the next lead()
     private volatile boolean leads;
 
     @Override
@@ -19,7 +19,7 @@ final class TestLead implements Leadership {
         return leads;
     }
 
-    /** The session died, and nobody has asked yet. */
+    /** Simulates a lost session that the relay has not noticed yet. */
     void lost() {
         leads = false;
     }

@@ -34,7 +34,7 @@ class TestOutboxOnH2Test {
     static final ThreadLocalTxContext TX_CONTEXT = new ThreadLocalTxContext();
 
     static {
-        OutboxSchema.create(POOL, STORE, Capability.CONTROL);
+        OutboxSchema.create(POOL, STORE, Capability.DEADLINES);
     }
 
     final List<String> mails = Collections.synchronizedList(new ArrayList<>());

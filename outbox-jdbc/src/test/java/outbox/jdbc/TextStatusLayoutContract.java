@@ -3,7 +3,7 @@ package outbox.jdbc;
 import outbox.EventEnvelope;
 import outbox.testing.EventStoreContract;
 
-/** The contract on the layout with texts for the status, whose claims are in the memory of the leader. */
+/** The store contract on the layout with a text status. The leader keeps its claims in memory. */
 abstract class TextStatusLayoutContract extends EventStoreContract {
 
     @Override
@@ -23,7 +23,7 @@ abstract class TextStatusLayoutContract extends EventStoreContract {
 
     @Override
     protected boolean keepsAggregates() {
-        return false; // only numbers
+        return false; // only numbers are valid
     }
 
     @Override

@@ -27,7 +27,7 @@ import java.util.function.Consumer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Three threads of the engine at the same event, each stopped at the step at which it can do the most harm. */
+/** Three threads of the engine work on the same event. Each is paused at the step where it can do the most harm. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class ThreadTriplesContract extends OrderFixture {
 
@@ -45,7 +45,7 @@ abstract class ThreadTriplesContract extends OrderFixture {
         steps = new SteppedStore(db.store());
     }
 
-    /** The outcome was not written by the first try, and is not ours any more by the second one. */
+    /** The first attempt to write the outcome fails. At the second attempt, the claim is no longer ours. */
     @Test
     void a_claim_is_adopted_while_the_marker_repeats_and_the_keeper_renews() {
         CountDownLatch adopted = latch();
@@ -56,7 +56,8 @@ abstract class ThreadTriplesContract extends OrderFixture {
             if (tries.incrementAndGet() == 1) {
                 call.run();
                 firstTry.countDown();
-                throw new OutboxException("lost", new SQLException("connection lost", "08006")); // and rolled back
+                // the transaction was rolled back
+                throw new OutboxException("lost", new SQLException("connection lost", "08006"));
             }
             secondTry.countDown();
             pass(adopted);
@@ -73,18 +74,19 @@ abstract class ThreadTriplesContract extends OrderFixture {
         String birth = Objects.requireNonNull(db.row(event.eventId()).lockedBy());
         await().atMost(LONG).until(() -> firstTry.getCount() + secondTry.getCount() == 0);
         await().atMost(LONG).until(() -> {
-            node.poller.poll(); // takes the event, whose lease ran out, for the delivery that waits for its mark
+            // claims the event again after its lease expired, for the delivery that waits for its mark
+            node.poller.poll();
             return !birth.equals(db.row(event.eventId()).lockedBy());
         });
         adopted.countDown();
         node.poller.start();
 
         await().atMost(LONG).until(() -> db.row(event.eventId()).status() == EventStatus.DONE);
-        assertThat(node.delivered).hasSize(1); // the outcome follows the event to its new claim
+        assertThat(node.delivered).hasSize(1); // the outcome is written under the new claim
         Row row = db.row(event.eventId());
         assertThat(row.lockedBy()).isNull();
         assertThat(row.attempts()).isLessThanOrEqualTo(1);
-        EventEnvelope next = node.write("{}"); // nobody is stuck
+        EventEnvelope next = node.write("{}"); // no thread is stuck
         await().atMost(LONG).until(() -> db.row(next.eventId()).status() == EventStatus.DONE);
     }
 
@@ -102,21 +104,23 @@ abstract class ThreadTriplesContract extends OrderFixture {
         write(node, node.writer, events("a", 1, 1));
         await().atMost(LONG).until(() -> log.started("a").size() == 1);
         write(node, node.writer, events("a", 2, 2));
-        pass(positioned); // the second one waits behind the first
+        pass(positioned); // the second event waits behind the first one
 
         node.down = true;
         hold.countDown();
         await().atMost(LONG).until(() -> log.succeeded("a").size() == 1 && node.counts.markFailures.get() > 0);
         Thread closing = new Thread(node::close);
         closing.start();
-        closing.join(TimeUnit.SECONDS.toMillis(40)); // 5 s for the marker, and the drain
+        // 5 s for the outcome writer, plus the drain
+        closing.join(TimeUnit.SECONDS.toMillis(40));
 
         assertThat(closing.isAlive()).isFalse();
         assertThat(log.started("a")).containsExactly(1);
         Node other = node(dispatcher -> {}, poller -> poller.lockTimeout(LEASE));
         other.poller.start();
         awaitAllDone(2);
-        assertThat(log.started("a")).containsExactly(1, 1, 2); // the first mark was lost with its database
+        // the first mark was lost because the database was down
+        assertThat(log.started("a")).containsExactly(1, 1, 2);
         log.assertInOrder();
     }
 
@@ -137,7 +141,7 @@ abstract class ThreadTriplesContract extends OrderFixture {
         write(node, node.writer, events("a", 1, 1));
         await().atMost(LONG).until(() -> db.count("status = 3") == 1);
         steps.at("positions", call -> {
-            Object answer = call.run(); // says that the first event is dead
+            Object answer = call.run(); // reports that the first event is dead
             if (asks.incrementAndGet() == 1) {
                 asked.countDown();
                 pass(changed);

@@ -14,14 +14,15 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Holds what the nodes wrote down against what the business table says. A run is a duplicate if the event had succeeded before it started; it is explained by a fault of a node that ran
- * the event, from shortly before that run until its outcome should have been written.
+ * Compares the records of the nodes with the business table. A run is a duplicate if the event had succeeded before
+ * the run started. A duplicate is explained by a fault of a node that ran the event, if the fault happened between
+ * shortly before that run and the time when its outcome should have been written.
  */
 final class TortureCheck {
 
-    private static final long BEFORE =
-            Duration.ofSeconds(1).toNanos(); // a run may start on what was known before a pause
-    private static final long AFTER = Duration.ofSeconds(2).toNanos(); // by then its outcome is written
+    // a run may start with information from before a pause
+    private static final long BEFORE = Duration.ofSeconds(1).toNanos();
+    private static final long AFTER = Duration.ofSeconds(2).toNanos(); // by then the outcome is written
 
     private final List<Run> runs;
     private final Map<String, List<Fault>> faults; // by boot
@@ -41,7 +42,7 @@ final class TortureCheck {
         }
     }
 
-    /** What is wrong; versions tells the last version of each aggregate that was committed. */
+    /** Returns the violations. {@code versions} has the last committed version of each aggregate. */
     List<String> violations(Map<String, Integer> versions) {
         versions.forEach(this::checkAggregate);
         byVersion.keySet().stream()
@@ -81,7 +82,10 @@ final class TortureCheck {
         }
     }
 
-    /** Once an event has started, the one before it is terminal: only a node that stood still just then may start that again, on what it knew before. */
+    /**
+     * Once an event has started, the event before it is terminal. Only a node that was frozen at that moment may
+     * start the earlier event again, because its information is old.
+     */
     private void checkTerminal(List<Run> before, List<Run> all) {
         if (all.isEmpty()) {
             return;
@@ -118,7 +122,7 @@ final class TortureCheck {
     private boolean isDisturbed(Run run) {
         long until = run.end() == Long.MAX_VALUE ? Long.MAX_VALUE : run.end() + AFTER;
         return faults.getOrDefault(run.boot(), List.of()).stream()
-                .filter(fault -> !fault.kind().equals(TortureLedger.RESTART)) // a close waits for what runs
+                .filter(fault -> !fault.kind().equals(TortureLedger.RESTART)) // a close waits for running events
                 .anyMatch(fault -> fault.from() <= until && fault.to() >= run.start() - BEFORE);
     }
 

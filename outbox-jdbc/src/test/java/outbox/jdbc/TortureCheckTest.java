@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The checker of the torture test finds what it is there to find. Times are in milliseconds. */
+/** The checker of the torture test finds each kind of violation. Times are in milliseconds. */
 class TortureCheckTest {
 
     private static final Run FIRST = run(1, "x", 0, 10, End.OK);

@@ -13,36 +13,38 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What one life of a node writes down about its runs, outside of the system under test: a file of its own, a line for each start and end, written before the node goes on. Times are
- * those of {@link System#nanoTime()}, which on Linux is one clock for all processes of a machine.
+ * The records of one boot of a node about its runs, kept outside the system under test. Each boot has its own file
+ * with a line for each start and end, written before the node continues. Times are those of
+ * {@link System#nanoTime()}, which on Linux is the same clock for all processes of a machine.
  */
 final class TortureLedger {
 
-    /** How a run ended. */
+    /** The end of a run. */
     enum End {
         OK,
         FAILED,
-        /** Its process was killed meanwhile. */
+        /** The process was killed during the run. */
         NONE
     }
 
-    /** A run of an event, with the node's boot that ran it. */
+    /** A run of an event, with the boot of the node that ran it. */
     record Run(String eventId, String aggregate, int version, String boot, long start, long end, End outcome) {}
 
-    /** The kind of fault that is none: the node was closed, and another boot followed. */
+    /** A planned restart, which is not a real fault: the node was closed, and another boot followed. */
     static final String RESTART = "restart";
 
-    /** A time at which a boot could not go on as it should. */
+    /** A period in which a boot was disturbed. */
     record Fault(String kind, String boot, long from, long to) {}
 
     private final FileOutputStream file;
     private final AtomicLong runs = new AtomicLong();
 
     TortureLedger(Path path) throws IOException {
-        file = new FileOutputStream(path.toFile(), true); // not a channel: that would be closed by an interrupt
+        // not a channel, because an interrupt would close it
+        file = new FileOutputStream(path.toFile(), true);
     }
 
-    /** Writes the start of a run; answers its number. */
+    /** Writes the start of a run and returns its number. */
     long start(String eventId, String aggregate, String version) {
         long run = runs.incrementAndGet();
         line("S %d %d %s %s %s".formatted(run, System.nanoTime(), eventId, aggregate, version));
@@ -53,20 +55,21 @@ final class TortureLedger {
         line("E %d %d %s".formatted(run, System.nanoTime(), outcome));
     }
 
-    /** The node noticed that it had stood still, whoever caused it. */
+    /** Records that the node was frozen, for whatever reason. */
     void stoodStill(long from, long to) {
         line("P %d %d".formatted(from, to));
     }
 
     private void line(String text) {
         try {
-            file.write((text + "\n").getBytes(StandardCharsets.UTF_8)); // one call, so one piece
+            // one call, so the line is written as a whole
+            file.write((text + "\n").getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    /** What was written by the boot of this name. */
+    /** Reads the records of the boot with this name. */
     static void read(Path path, String boot, List<Run> runs, List<Fault> faults) {
         Map<String, Run> open = new HashMap<>();
         for (String line : lines(path)) {
@@ -103,7 +106,7 @@ final class TortureLedger {
     private static List<String> lines(Path path) {
         try {
             String text = Files.readString(path);
-            int end = text.lastIndexOf('\n'); // a kill may cut the last line
+            int end = text.lastIndexOf('\n'); // a kill may have cut off the last line
             return text.substring(0, Math.max(0, end)).lines().toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -26,16 +26,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The main program of one node under torture: it writes events of aggregates whose row it changes first, and delivers in order, until the file of the given name appears, and goes on
- * delivering until it is ended. Arguments: JDBC URL, name of the database, path of its ledger, path of the file that ends the writing, seed.
+ * The main program of one node of the torture test. It changes the row of an aggregate and writes its event, and
+ * delivers in order. It stops writing when the given file appears, and delivers until it is ended. Arguments: JDBC
+ * URL, name of the database, path of its ledger, path of the file that ends the writing, seed.
  */
 final class TortureNode {
 
     static final Duration LEASE = Duration.ofSeconds(2);
     static final int AGGREGATES = 64;
     private static final int WRITERS = 2;
-    private static final Duration NOTICEABLE =
-            LEASE.dividedBy(2); // a lease is renewed after a third: a shorter pause costs none, and excuses nothing
+    // A lease is renewed after a third of it, so a shorter pause loses no lease and explains no duplicate.
+    private static final Duration NOTICEABLE = LEASE.dividedBy(2);
 
     private final HikariDataSource pool;
     private final TortureLedger ledger;
@@ -47,7 +48,7 @@ final class TortureNode {
     private final OutboxPoller poller;
     private final OutboxWriter hot;
     private final OutboxWriter cold;
-    private volatile boolean closing; // the shutdown hook writes
+    private volatile boolean closing; // written by the shutdown hook
 
     private TortureNode(String url, AbstractJdbcEventStore store, Path ledger, Path end, long seed) throws Exception {
         this.pool = Databases.newPool(url, 8, true);
@@ -111,7 +112,7 @@ final class TortureNode {
         System.out.println("CLOSED");
     }
 
-    /** Notices when the process stands still, which on a busy machine it may do without being stopped. */
+    /** Detects that the process was frozen. On a busy machine this can happen without a signal. */
     private void watch() {
         for (long last = System.nanoTime(); ; ) {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
@@ -150,14 +151,15 @@ final class TortureNode {
             try {
                 write(random);
             } catch (SQLException | OutboxException | IllegalStateException e) {
-                System.out.println("NOT WRITTEN " + e); // the business table knows what was
+                System.out.println("NOT WRITTEN " + e); // the business table shows what was committed
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10 + random.nextInt(20)));
         }
     }
 
     private void write(Random random) throws SQLException {
-        int aggregate = Math.min(random.nextInt(AGGREGATES), random.nextInt(AGGREGATES)); // some have more than others
+        // some aggregates get more events than others
+        int aggregate = Math.min(random.nextInt(AGGREGATES), random.nextInt(AGGREGATES));
         int events = 1 + random.nextInt(3);
         OutboxWriter writer = random.nextInt(5) == 0 ? cold : hot;
         try (JdbcTransactionManager.Transaction tx = transactions.begin()) {

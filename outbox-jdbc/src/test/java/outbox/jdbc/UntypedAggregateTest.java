@@ -1,16 +1,17 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.AggregateType;
 import outbox.EventEnvelope;
-import outbox.admin.BlockedAggregate;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
+import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
@@ -31,9 +32,11 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * A row without an aggregate type, as other programs write it, belongs to the aggregate type
- * {@link AggregateType#GLOBAL}: it has one order with the events that name that type.
+ * {@link AggregateType#GLOBAL}. It shares one order with the events that name this type.
  */
 @Timeout(120)
+@Tag("mariadb")
+@Tag("mysql")
 class UntypedAggregateTest {
 
     private static final String GLOBAL = AggregateType.GLOBAL.name();
@@ -52,7 +55,7 @@ class UntypedAggregateTest {
         EventEnvelope other = givenUntyped(db, "b");
         EventEnvelope free = givenUntyped(db, null);
         EventEnvelope freeToo = givenUntyped(db, null);
-        givenOrder(db, "a"); // another aggregate of the same id
+        givenOrder(db, "a"); // another aggregate with the same id
 
         assertThat(claimed(db)).contains(first.eventId(), other.eventId(), free.eventId(), freeToo.eventId());
         assertThat(claimed(db)).isEmpty();
@@ -191,7 +194,7 @@ class UntypedAggregateTest {
         return event;
     }
 
-    /** Other programs leave the type out. */
+    /** Writes a row without an aggregate type, as other programs do. */
     private static void insert(StoreFixture db, EventEnvelope event, boolean untyped) {
         db.inTransaction(connection -> {
             db.store().insertNew(connection, event);

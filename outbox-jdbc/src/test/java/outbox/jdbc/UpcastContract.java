@@ -31,7 +31,7 @@ import java.util.function.Supplier;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What older and newer nodes wrote into the store, as this node delivers it. */
+/** Events that older and newer nodes wrote, and how this node delivers them. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class UpcastContract {
 
@@ -52,7 +52,7 @@ abstract class UpcastContract {
     private final BlockingQueue<Order> delivered = new LinkedBlockingQueue<>();
     private Place place;
 
-    /** A new, empty store, which may join the transactions. */
+    /** Returns a new, empty store, which may join the transactions. */
     abstract Place createPlace(ThreadLocalTxContext tx);
 
     @BeforeEach

@@ -1,6 +1,6 @@
 package outbox.micrometer;
 
-/** The last value that the engine told; NaN until it has. */
+/** The last value that the engine reported; NaN before the first one. */
 final class GaugeValue {
 
     private volatile double value = Double.NaN; // engine threads write, scrapes read

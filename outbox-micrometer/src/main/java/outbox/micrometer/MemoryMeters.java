@@ -9,10 +9,11 @@ import java.util.Objects;
 import java.util.function.IntSupplier;
 
 /**
- * The meters of an outbox in memory, under names of their own without labels: {@code events_enqueued_total}, {@code events_dispatched_total}, {@code events_retry_total}, {@code events_failed_total},
- * {@code events_dropped_total} and {@code events_in_memory_queue_gauge}; and {@code reconcile_fixed_total} with the
- * label {@code job}. One per registry, which has no {@link OutboxMeters} with reconcile jobs then: that one
- * has other labels. Thread-safe.
+ * The meters of an outbox in memory, without labels: {@code events_enqueued_total}, {@code events_dispatched_total},
+ * {@code events_retry_total}, {@code events_failed_total}, {@code events_dropped_total} and {@code
+ * events_in_memory_queue_gauge}; and {@code reconcile_fixed_total} with the label {@code job}. Use one object per
+ * registry. That registry must have no {@link OutboxMeters} with reconcile jobs, because their labels differ.
+ * Thread-safe.
  */
 public final class MemoryMeters implements MetricsExporter {
 
@@ -32,7 +33,7 @@ public final class MemoryMeters implements MetricsExporter {
         this.registry = Objects.requireNonNull(registry, "registry");
         if (registry.find("events.enqueued").meter() != null) {
             throw new IllegalArgumentException(
-                    "The registry has the meters of an outbox in memory already. Share the one.");
+                    "The registry already has the meters of an outbox in memory. Share that MemoryMeters object.");
         }
         enqueued = counter("events.enqueued", "Events that were written and committed");
         dispatched = counter("events.dispatched", "Events that were delivered");
@@ -45,7 +46,7 @@ public final class MemoryMeters implements MetricsExporter {
         return Counter.builder(name).description(description).register(registry);
     }
 
-    /** Adds the gauge of what waits, usually {@code store::pending}. */
+    /** Adds the gauge of waiting events, usually {@code store::pending}. */
     public MemoryMeters queue(IntSupplier pending) {
         Objects.requireNonNull(pending, "pending");
         Gauge.builder("events.in.memory.queue.gauge", pending, IntSupplier::getAsInt)
@@ -80,33 +81,33 @@ public final class MemoryMeters implements MetricsExporter {
         dropped.increment();
     }
 
-    /** Jobs are made by the program, so there are few. */
+    /** The program defines the jobs, so the number of labels is small. */
     @Override
     public void recordReconciled(String job, int events) {
         Counter.builder("reconcile.fixed")
                 .description("Events that a job wrote because they were missing")
                 .tag("job", job)
-                .register(registry) // the one that is there, from the second time on
+                .register(registry) // returns the existing counter from the second call on
                 .increment(events);
     }
 
-    /** Nothing: there is no hot path. */
+    /** No effect: there is no hot path. */
     @Override
     public void incrementHotEnqueued() {}
 
-    /** Nothing: there is no hot path. */
+    /** No effect: there is no hot path. */
     @Override
     public void incrementHotDropped() {}
 
-    /** Nothing: every event comes this way. */
+    /** No effect: every event uses this path. */
     @Override
     public void incrementColdEnqueued() {}
 
-    /** Nothing: the gauge tells what waits. */
+    /** No effect: the gauge shows the waiting events. */
     @Override
     public void recordQueueDepths(int hotDepth, int coldDepth) {}
 
-    /** Nothing: the gauge tells what waits. */
+    /** No effect: the gauge shows the waiting events. */
     @Override
     public void recordOldestLagMs(long lagMs) {}
 }

@@ -5,7 +5,10 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
 import outbox.EventEnvelope;
 
-/** Names by the messaging conventions of OpenTelemetry, as {@code OutboxTracing} has them. What whoever writes events may choose is of high cardinality: it must not become a label. */
+/**
+ * Names according to the OpenTelemetry messaging conventions, the same as in {@code OutboxTracing}. Values that the
+ * writer of an event chooses have high cardinality and must not become labels.
+ */
 final class MessagingNames {
 
     static final ObservationConvention<OutboxWriteContext> WRITE = new Write();

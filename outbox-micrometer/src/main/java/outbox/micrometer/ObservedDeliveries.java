@@ -15,7 +15,10 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** An observation for each attempt to deliver an event, and one more for a call with several events, since only one can be the current one of the listener's thread. */
+/**
+ * Creates an observation for each delivery attempt. A call with several events gets one more, because only one
+ * observation can be current on the listener's thread.
+ */
 final class ObservedDeliveries implements EventInterceptor {
 
     private static final Logger LOG = SafeLogger.of(ObservedDeliveries.class);
@@ -24,7 +27,7 @@ final class ObservedDeliveries implements EventInterceptor {
     private final String outbox;
     private final boolean continued;
     private final @Nullable ObservationConvention<OutboxDeliveryContext> convention;
-    private final AtomicBoolean told = new AtomicBoolean(); // of a handler that fails
+    private final AtomicBoolean told = new AtomicBoolean(); // whether a failing handler was logged
     private final OpenObservations open = new OpenObservations();
 
     ObservedDeliveries(
@@ -70,7 +73,7 @@ final class ObservedDeliveries implements EventInterceptor {
         String first = events.get(0).eventType();
         boolean one = events.stream().allMatch(event -> event.eventType().equals(first));
         ReceiverContext<List<EventEnvelope>> context = new ReceiverContext<>((ignored, name) -> null, Kind.CONSUMER);
-        context.setCarrier(events); // nothing is read from it, but some tracers refuse to have none
+        context.setCarrier(events); // not read, but some tracers require a carrier
         Observation batch = Observation.createNotStarted("outbox.process.batch", () -> context, registry)
                 .contextualName(one ? "process_batch " + first : "process_batch")
                 .lowCardinalityKeyValues(MessagingNames.low(outbox, "process_batch"))
@@ -88,9 +91,9 @@ final class ObservedDeliveries implements EventInterceptor {
         open.end(event, error);
     }
 
-    /** A delivery must not fail for want of an observation, least of all every one. */
+    /** Logs the failure, once as a warning. A failing observation must not fail the delivery. */
     private void failed(Throwable why) {
         Level level = told.compareAndSet(false, true) ? Level.WARNING : Level.DEBUG;
-        LOG.log(level, "An observation failed; the delivery goes on without it", why);
+        LOG.log(level, "An observation failed; the delivery continues without it", why);
     }
 }

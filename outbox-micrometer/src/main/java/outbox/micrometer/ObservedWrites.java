@@ -5,14 +5,16 @@ import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.WriteInterceptor;
 
 import java.util.Map;
 
-/** An observation for each event that is written, inside of whatever the thread does. An event that brings a trace of its own keeps it, and is not observed here: it was created elsewhere. */
+/**
+ * Creates an observation for each written event, as a child of the current one. An event that already has a trace
+ * context keeps it and is not observed, because it was created elsewhere.
+ */
 final class ObservedWrites implements WriteInterceptor {
-
-    private static final String TRACE_PARENT = "traceparent";
 
     private final ObservationRegistry registry;
     private final String outbox;
@@ -30,7 +32,7 @@ final class ObservedWrites implements WriteInterceptor {
 
     @Override
     public Map<String, String> beforeWrite(EventEnvelope event) {
-        if (event.headers().containsKey(TRACE_PARENT)) {
+        if (event.headers().containsKey(EventHeaders.TRACE_PARENT)) {
             return Map.of();
         }
         OutboxWriteContext context = new OutboxWriteContext(event, outbox);

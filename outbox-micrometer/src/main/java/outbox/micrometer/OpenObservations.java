@@ -10,7 +10,9 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 
 /**
- * The observations that have begun and not ended. They go by the very object: two runs of one event, such as one that hangs and the one after it, are two. As many as events are being written or run at a time.
+ * The observations that have started and not ended, by object identity of the event: two concurrent runs of one
+ * event, such as a hanging one and its retry, are two entries. The size is the number of events that are being
+ * written or delivered.
  */
 final class OpenObservations {
 
@@ -18,7 +20,7 @@ final class OpenObservations {
 
     void add(EventEnvelope event, Observation observation) {
         Observation before = open.put(event, observation);
-        if (before != null) { // the same object, given twice
+        if (before != null) { // the same object was passed twice
             before.stop();
         }
     }

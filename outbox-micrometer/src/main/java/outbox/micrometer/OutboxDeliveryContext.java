@@ -5,7 +5,7 @@ import io.micrometer.observation.transport.ReceiverContext;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 
-/** An attempt to deliver an event, under observation. For observation conventions, filters and handlers. */
+/** The observation context of a delivery attempt, for conventions, filters and handlers. */
 public final class OutboxDeliveryContext extends ReceiverContext<EventEnvelope> {
 
     private final EventEnvelope event;

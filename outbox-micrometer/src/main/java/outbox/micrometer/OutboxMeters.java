@@ -18,17 +18,18 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The meters of one outbox table on one node. Give the same object to the dispatcher, the poller and, by {@link outbox.OutboxWriter#countedBy}, the writer of the table.
+ * The meters of one outbox table on one node. Pass the same object to the dispatcher, the poller and the writer
+ * ({@link outbox.OutboxWriter#countedBy}) of the table.
  *
- * <p>Labels are the table, the event type as {@code topic}, the result, and names from the configuration. Their
- * values are bounded: what goes beyond {@link Builder#maxTopics}, or is longer
- * than 160 characters, is counted as {@code other}. Tenants, event ids and aggregates never become labels.
+ * <p>The labels are the table, the event type as {@code topic}, the result, and configured names. Their number is
+ * bounded: types beyond {@link Builder#maxTopics}, or longer than 160 characters, are counted as {@code other}.
+ * Tenants, event ids and aggregates never become labels.
  *
- * <p>All names are listed in {@code docs/metrics.md}. Thread-safe.
+ * <p>{@code docs/reference/metrics.md} lists all names. Thread-safe.
  */
 public final class OutboxMeters implements MetricsExporter, AutoCloseable {
 
-    private static final String TENANT_LIMIT = "tenant "; // how the engine names the limit of a tenant
+    private static final String TENANT_LIMIT = "tenant "; // prefix of tenant limits
     private static final List<String> BREAKER_STATES = List.of("closed", "open", "half_open");
 
     private final TableMeters meters;
@@ -134,13 +135,16 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
                 of -> of.age(backlog -> seconds(backlog.longestOverdue())));
     }
 
-    /** Dead events are among them; where the backlog does not count them, by the last count. */
+    /**
+     * Returns the undelivered rows, including dead events. If the backlog does not count dead events, uses the last
+     * count.
+     */
     private static double unpublished(Backlog backlog, @Nullable TableSampler<Long> dead) {
         Long counted = dead == null ? null : dead.last();
         return Math.max(backlog.unpublished(), backlog.pending() + (counted == null ? 0 : counted));
     }
 
-    /** The last count, however old: events stay dead until somebody acts. */
+    /** Returns the last count of any age: dead events stay dead until a person acts. */
     private static double dead(TableSampler<Long> sampler) {
         Long counted = sampler.last();
         return counted == null ? Double.NaN : counted;
@@ -196,15 +200,15 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         coldEnqueued.increment();
     }
 
-    /** Nothing: {@link #recordDispatch} tells more. */
+    /** No effect: {@link #recordDispatch} has more details. */
     @Override
     public void incrementDispatchSuccess() {}
 
-    /** Nothing: {@link #recordDispatch} tells more. */
+    /** No effect: {@link #recordDispatch} has more details. */
     @Override
     public void incrementDispatchFailure() {}
 
-    /** Nothing: {@link #recordDead} tells more. */
+    /** No effect: {@link #recordDead} has more details. */
     @Override
     public void incrementDispatchDead() {}
 
@@ -254,7 +258,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
                 .forEach((name, value) -> value.set(name.equals(now) ? 1 : 0));
     }
 
-    /** Whether there are too many values of a label, or this one is too long. */
+    /** Whether the label has too many values, or this value is too long. */
     private boolean isBeyond(Map<String, ?> known, String name) {
         return !known.containsKey(name) && (known.size() >= maxTopics || !TableMeters.isLabel(name));
     }
@@ -275,7 +279,7 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         return states;
     }
 
-    /** Limits of tenants have no meters: their names would be labels without bound. */
+    /** Ignores tenant limits, because their names would be an unbounded label. */
     @Override
     public void recordLimit(String limit, int running, int waiting) {
         if (limit.startsWith(TENANT_LIMIT) || isBeyond(limitsRunning, limit)) {
@@ -324,7 +328,10 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         purgeFailures.increment();
     }
 
-    /** The meters of a job come together, so that each starts at zero; null beyond the bound. */
+    /**
+     * Returns the meters of a job, or null beyond the limit. All meters of a job are registered together, so that
+     * each starts at zero.
+     */
     private @Nullable JobMeters jobMeters(String job) {
         if (isBeyond(jobs, job)) {
             return null;
@@ -340,13 +347,13 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
     /** The meters of a reconcile job. */
     private record JobMeters(Counter fixed, Counter failed) {}
 
-    /** Takes the meters out of the registry. What is told afterwards is lost. The registry stays open. */
+    /** Removes the meters from the registry. Later values are ignored. The registry stays open. */
     @Override
     public void close() {
         meters.close();
     }
 
-    /** Collects the settings; every setter refuses a wrong value. */
+    /** Builds the meters. Every setter refuses a wrong value. */
     public static final class Builder {
 
         private static final Duration LONGEST = Duration.ofHours(1);
@@ -368,7 +375,10 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
             }
         }
 
-        /** How many event types have series of their own; further ones are counted as {@code other}. 1 to 10,000, default 100. The same bound holds for breakers, limits and reconcile jobs. */
+        /**
+         * The maximum number of event types with their own series, 1 to 10,000; default 100. Further types are
+         * counted as {@code other}. The same limit applies to breakers, limits and reconcile jobs.
+         */
         public Builder maxTopics(int maxTopics) {
             if (maxTopics < 1 || maxTopics > 10_000) {
                 throw new IllegalArgumentException("maxTopics must be between 1 and 10000: " + maxTopics);
@@ -378,8 +388,9 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         }
 
         /**
-         * Adds the gauges about the table, read when somebody asks for them: usually by {@link outbox.admin.OutboxAdmin#backlog}. Default: without them. Every node would show the same
-         * numbers, so one per table is enough.
+         * Adds the gauges of the table, usually from {@link outbox.admin.OutboxAdmin#backlog}. The table is read on
+         * demand, when the gauges are scraped. Default: no such gauges. Every node would report the same numbers, so
+         * one node per table is enough.
          */
         public Builder backlog(Supplier<Backlog> backlog) {
             this.backlog = Objects.requireNonNull(backlog, "backlog");
@@ -387,33 +398,35 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         }
 
         /**
-         * Adds the gauge of dead events, read at most every six times {@link #sampleEvery}, a minute by default:
-         * usually
-         * by {@link outbox.admin.OutboxAdmin#deadEvents}. Default: without it.
+         * Adds the gauge of dead events, usually from {@link outbox.admin.OutboxAdmin#deadEvents}. It is read at most
+         * once per six intervals of {@link #sampleEvery}, by default once per minute. Default: no such gauge.
          */
         public Builder dead(LongSupplier dead) {
             this.dead = Objects.requireNonNull(dead, "dead");
             return this;
         }
 
-        /** Six times as rarely as the backlog: the count may read the whole table. */
+        /** Six times the interval of the backlog, because the count may read the whole table. */
         private Duration deadEvery() {
             return sampleEvery.multipliedBy(6);
         }
 
-        /** How often the table is read at most, however often it is asked for; at most an hour, default 10 s. */
+        /** The minimum interval between reads of the table; at most 1 hour, default 10 s. */
         public Builder sampleEvery(Duration sampleEvery) {
             this.sampleEvery = requireSpan("sampleEvery", sampleEvery);
             return this;
         }
 
-        /** How long a scrape waits for the table; then it shows the last sample, or NaN if that is too old. At most an hour, default 2 s. */
+        /**
+         * How long a scrape waits for the table. After that it reports the last sample, or NaN if that is too old. At
+         * most 1 hour, default 2 s.
+         */
         public Builder sampleTimeout(Duration sampleTimeout) {
             this.sampleTimeout = requireSpan("sampleTimeout", sampleTimeout);
             return this;
         }
 
-        /** Adds the gauge that tells whether this node is the active relay of the table. Default: without it. */
+        /** Adds a gauge that shows whether this node is the active relay of the table. Default: no such gauge. */
         public Builder relayLeader(BooleanSupplier isLeader) {
             this.relayLeader = Objects.requireNonNull(isLeader, "isLeader");
             return this;
@@ -426,9 +439,8 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
          */
         public OutboxMeters build() {
             if (registry.find("outbox.lost.claims").tag("table", table).meter() != null) {
-                throw new IllegalArgumentException(
-                        "The registry has the meters of table " + table
-                                + " already. Share the one OutboxMeters between dispatcher, poller and writer, or close it first.");
+                throw new IllegalArgumentException("The registry already has the meters of table " + table
+                        + ". Share one OutboxMeters between dispatcher, poller and writer, or close it first.");
             }
             return new OutboxMeters(this);
         }

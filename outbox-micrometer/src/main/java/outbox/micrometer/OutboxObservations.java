@@ -9,8 +9,9 @@ import outbox.dispatch.EventInterceptor;
 import java.util.Objects;
 
 /**
- * Observes writes and deliveries through Micrometer's Observation API. With a tracer behind the registry the trace of a write goes on in the listener: its context travels in the headers of
- * the event, in whatever format the tracer is configured for.
+ * Observes writes and deliveries through Micrometer's Observation API. With a tracer behind the registry the trace of
+ * a write goes on in the listener: its context travels in the headers of the event, in whatever format the tracer is
+ * configured for.
  *
  * <pre>{@code
  * OutboxObservations observations = OutboxObservations.of(registry, "orders");
@@ -18,8 +19,9 @@ import java.util.Objects;
  * OutboxDispatcher.builder().interceptor(observations.deliveries())…
  * }</pre>
  *
- * <p>A write is {@code outbox.create}, an attempt to deliver {@code outbox.process}, a call with several events {@code outbox.process.batch}. Event types and ids are never labels of a meter, only
- * attributes of spans. Immutable and thread-safe. Use this or {@code OutboxTracing}, not both.
+ * <p>A write is {@code outbox.create}, an attempt to deliver {@code outbox.process}, a call with several events
+ * {@code outbox.process.batch}. Event types and ids are never labels of a meter, only attributes of spans. Immutable
+ * and thread-safe. Use this or {@code OutboxTracing}, not both.
  */
 public final class OutboxObservations {
 
@@ -49,29 +51,35 @@ public final class OutboxObservations {
         return new OutboxObservations(registry, outbox, true, null, null);
     }
 
-    /** The same, but each delivery begins a trace of its own: a retry after days does not make a trace of days. */
+    /**
+     * Returns a copy in which each delivery starts a new trace, so that a retry after days does not create a trace
+     * that lasts days.
+     */
     public OutboxObservations withNewTraces() {
         return new OutboxObservations(registry, outbox, false, writes, deliveries);
     }
 
-    /** The same, with other names and attributes for writes. */
+    /** Returns a copy with other names and attributes for writes. */
     public OutboxObservations namingWrites(ObservationConvention<OutboxWriteContext> convention) {
         return new OutboxObservations(
                 registry, outbox, continued, Objects.requireNonNull(convention, "convention"), deliveries);
     }
 
-    /** The same, with other names and attributes for deliveries. */
+    /** Returns a copy with other names and attributes for deliveries. */
     public OutboxObservations namingDeliveries(ObservationConvention<OutboxDeliveryContext> convention) {
         return new OutboxObservations(
                 registry, outbox, continued, writes, Objects.requireNonNull(convention, "convention"));
     }
 
-    /** For {@link outbox.OutboxWriter#interceptedBy}. */
+    /** Returns the interceptor for {@link outbox.OutboxWriter#interceptedBy}. */
     public WriteInterceptor writes() {
         return new ObservedWrites(registry, outbox, writes);
     }
 
-    /** For {@link outbox.dispatch.OutboxDispatcher.Builder#interceptor}; the first of them, so that a refusal of another one is observed as well. One per dispatcher. */
+    /**
+     * Returns the interceptor for {@link outbox.dispatch.OutboxDispatcher.Builder#interceptor}. Register it first, so
+     * that it also observes refusals by other interceptors. Use one per dispatcher.
+     */
     public EventInterceptor deliveries() {
         return new ObservedDeliveries(registry, outbox, continued, deliveries);
     }

@@ -7,7 +7,10 @@ import outbox.EventEnvelope;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A write under observation; what the tracer puts into its carrier becomes headers of the event. For observation conventions, filters and handlers. */
+/**
+ * The observation context of a write, for conventions, filters and handlers. Entries that the tracer adds to the
+ * carrier become headers of the event.
+ */
 public final class OutboxWriteContext extends SenderContext<Map<String, String>> {
 
     private static final String BAGGAGE = "baggage";
@@ -22,14 +25,14 @@ public final class OutboxWriteContext extends SenderContext<Map<String, String>>
         setCarrier(new LinkedHashMap<>());
     }
 
-    /** Baggage is left out: it would store in the table what was meant for a request. */
+    /** Skips baggage, which is meant for a request and must not be stored in the table. */
     private static void put(Map<String, String> headers, String name, String value) {
         if (!BAGGAGE.equalsIgnoreCase(name)) {
             headers.put(name, value);
         }
     }
 
-    /** As it is given to the writer. */
+    /** Returns the event as the caller passed it to the writer. */
     public EventEnvelope event() {
         return event;
     }

@@ -2,7 +2,10 @@ package outbox.micrometer;
 
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** How long ago something last happened. Its gauge comes with the first time: a node without it has none. */
+/**
+ * A gauge of the time since something last happened. It is registered at the first occurrence, so a node without one
+ * has no gauge.
+ */
 final class SinceLast {
 
     private final TableMeters meters;

@@ -15,10 +15,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
-/** Registers the meters of a table, and takes them out again. What is registered after that leads nowhere. */
+/**
+ * Registers the meters of a table and removes them on close. Meters that are registered after close have no effect.
+ */
 final class TableMeters {
 
-    /** From a listener that only hands over to one that waits for a time limit; one series each, so there are few. */
+    /** Buckets from fast listeners to listeners that reach a time limit. Each bucket is a series, so there are few. */
     private static final Duration[] BUCKETS = {
         Duration.ofMillis(1),
         Duration.ofMillis(5),
@@ -36,14 +38,11 @@ final class TableMeters {
         Duration.ofSeconds(60)
     };
 
-    /**
-     * The longest value of a label. Names come from event types, which other programs may write into the table at any
-     * length.
-     */
+    /** The maximum length of a label value. Event types can be written by other programs and have any length. */
     private static final int MAX_LABEL_LENGTH = 160;
 
     private final Tags table;
-    private final List<Meter> registered = new ArrayList<>(); // guarded by this, as the next
+    private final List<Meter> registered = new ArrayList<>(); // guarded by this, like registry
     private MeterRegistry registry;
 
     TableMeters(MeterRegistry registry, String table) {
@@ -72,7 +71,10 @@ final class TableMeters {
         return value;
     }
 
-    /** A registry holds the state of a gauge weakly unless told otherwise, and nobody else may hold this. */
+    /**
+     * Registers a gauge with a strong reference: by default a registry holds the state weakly, and nothing else may
+     * hold it.
+     */
     synchronized <T> void gauge(String name, String description, T state, ToDoubleFunction<T> value, String... labels) {
         kept(Gauge.builder(name, state, value)
                 .description(description)
@@ -101,7 +103,7 @@ final class TableMeters {
     }
 
     static double inSeconds(Duration duration) {
-        return duration.getSeconds() + duration.getNano() / 1e9; // of any length
+        return duration.getSeconds() + duration.getNano() / 1e9; // works for any duration
     }
 
     private <T extends Meter> T kept(T meter) {
@@ -112,6 +114,6 @@ final class TableMeters {
     synchronized void close() {
         registered.forEach(registry::remove);
         registered.clear();
-        registry = new CompositeMeterRegistry(); // of no registries
+        registry = new CompositeMeterRegistry(); // a composite without registries ignores all values
     }
 }

@@ -16,10 +16,11 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Reads a number of a table when a scrape asks for it, so a node that nobody scrapes asks nothing of the database.
+ * Reads a value from a table when a scrape asks for it, so a node that is not scraped sends no queries.
  *
- * <p>A sample is read on a thread of its own that ends with it, one at a time. The scrape that started it waits for a while; everybody else takes the last sample. Whatever happens to the
- * database, a scrape is answered: a sample that is too old counts as unknown.
+ * <p>Each read uses a new thread, one at a time. The scrape that starts the read waits for a limited time; other
+ * scrapes use the last sample. A scrape always gets a result, even if the database fails: a sample that is too old
+ * counts as unknown.
  */
 final class TableSampler<T> {
 
@@ -34,8 +35,8 @@ final class TableSampler<T> {
     private final Counter failures;
     private final LongSupplier nanoClock;
     private final long startNanos;
-    private volatile @Nullable Sample<T> last; // the thread of the sample writes, scrapes read
-    private boolean running; // guarded by this, as the next
+    private volatile @Nullable Sample<T> last; // written by the reading thread, read by scrapes
+    private boolean running; // guarded by this, like nextNanos
     private long nextNanos;
 
     private record Sample<T>(T value, long nanos) {}
@@ -58,14 +59,14 @@ final class TableSampler<T> {
         this.nextNanos = startNanos;
     }
 
-    /** Null if it is not known: never read, or not for a while. */
+    /** Returns the current value, or null if it was never read or is too old. */
     @Nullable
     T current() {
         Sample<T> sample = latest();
         return sample == null || isOld(sample) ? null : sample.value();
     }
 
-    /** The last that was read, however old; null if nothing ever was. */
+    /** Returns the last value of any age, or null if it was never read. */
     @Nullable
     T last() {
         Sample<T> sample = latest();
@@ -73,10 +74,10 @@ final class TableSampler<T> {
     }
 
     /**
-     * An age in seconds that is never unknown: while the table cannot be read, what waited then gets older, and what
-     * came since may be as old as the last sample.
+     * Returns an age in seconds that is never unknown: while the table cannot be read, the age of the last sample is
+     * added.
      *
-     * @param age what a sample says
+     * @param age computes the age from a sample
      */
     double age(ToDoubleFunction<T> age) {
         Sample<T> sample = latest();
@@ -102,7 +103,7 @@ final class TableSampler<T> {
         return (nanoClock.getAsLong() - sinceNanos) / 1e9;
     }
 
-    /** Answers whether the caller must read now. While an earlier read goes on, each that should have followed has failed. */
+    /** Returns whether the caller must read now. If the previous read is still running, counts this one as failed. */
     private synchronized boolean isDue() {
         long now = nanoClock.getAsLong();
         if (now - nextNanos < 0) {
@@ -119,12 +120,12 @@ final class TableSampler<T> {
 
     private void read() {
         CountDownLatch ended = new CountDownLatch(1);
-        AtomicBoolean failed = new AtomicBoolean(); // counted once, be it late or broken or both
+        AtomicBoolean failed = new AtomicBoolean(); // counted once, even if the read is both late and failed
         try {
             Thread thread = new Thread(() -> read(ended, failed), "outbox-" + what);
             thread.setDaemon(true);
             thread.start();
-        } catch (Throwable e) { // such as no memory for a thread
+        } catch (Throwable e) { // for example no memory for a thread
             end(ended);
             fail(failed, e);
             return;

@@ -8,15 +8,18 @@ import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The meters that have the label {@code topic}. The programs that write events choose their types, so their number and length
- * are bounded: what goes beyond shares one topic.
+ * The meters with the label {@code topic}. Programs that write events choose the event types, so the number and length
+ * of topics are bounded. All further types share one topic.
  */
 final class TopicMeters {
 
     static final String OTHER = "other";
     static final String UNKNOWN = "unknown"; // the engine does not know the type
 
-    /** All meters of one topic. They come together, so that each starts at zero: an increase from nothing to one is none. */
+    /**
+     * All meters of one topic. They are registered together, so that each starts at zero; otherwise Prometheus does
+     * not see the first increase.
+     */
     record Topic(Counter enqueued, Counter dead, Result success, Result failure) {
 
         Result of(boolean delivered) {
@@ -36,7 +39,7 @@ final class TopicMeters {
     private final ConcurrentHashMap<String, Topic> topics = new ConcurrentHashMap<>();
     private final TableMeters meters;
     private final int maxTopics;
-    private int own; // guarded by this: topics that are event types
+    private int own; // guarded by this: number of topics that are event types
 
     TopicMeters(TableMeters meters, int maxTopics) {
         this.meters = meters;
@@ -57,7 +60,7 @@ final class TopicMeters {
         if (name.equals(UNKNOWN) || name.equals(OTHER)) {
             return register(name);
         }
-        if (own == maxTopics) { // the name is not remembered either
+        if (own == maxTopics) { // the name is not stored either
             Topic other = topics.get(OTHER);
             return other != null ? other : register(OTHER);
         }

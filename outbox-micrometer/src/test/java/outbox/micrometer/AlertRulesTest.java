@@ -1,18 +1,20 @@
 package outbox.micrometer;
 
 import org.jspecify.annotations.NullUnmarked;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.yaml.snakeyaml.Yaml;
+import outbox.testing.AlertRules;
+import outbox.testing.AlertRules.Question;
+import outbox.testing.Scrape;
 
 import java.io.IOException;
-import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,21 +26,23 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Prometheus evaluates the alert rules over two and a half hours of the samples of a running outbox. As they are,
- * nothing fires. For each alert there are samples that differ in one fault, and it fires.
+ * Prometheus evaluates the alert rules over two and a half hours of samples of a running outbox. Without a fault, no
+ * alert fires. Each alert has samples that differ in one fault and make it fire.
  *
- * <p>A fault names the series that it changes. It must be among the scraped ones, so a renamed meter breaks this.
+ * <p>A fault names the series that it changes. The series must exist in the scrape, so a renamed meter fails this
+ * test.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@NullUnmarked // what is read from files
+@NullUnmarked // values that are read from files
+@Tag("process")
 class AlertRulesTest {
 
-    private static final Path PROMTOOL = Path.of("/usr/bin/promtool"); // of the package prometheus
     private static final Path RULES = Path.of("..", "ops", "prometheus", "outbox-alerts.yml");
-    private static final String LAST = "120m"; // when the rules are looked at
+    private static final Duration LAST = Duration.ofHours(2); // the time at which the rules are checked
     private static final String FOR_TWO_HOURS = "x150";
     private static final String SINCE_FIVE_MINUTES = "0+0x114 1+0x36";
     private static final String GROWING = "0+1" + FOR_TWO_HOURS;
@@ -49,7 +53,7 @@ class AlertRulesTest {
     @TempDir
     private Path directory;
 
-    /** A change of the healthy samples, and the alert that it must raise. */
+    /** A change to the healthy samples, and the alert that must fire. */
     private record Fault(String alert, UnaryOperator<Map<Map<String, String>, String>> change) {}
 
     private static final List<Fault> FAULTS = List.of(
@@ -107,11 +111,6 @@ class AlertRulesTest {
 
     @BeforeAll
     static void scrapeARunningOutbox() {
-        boolean isThere = Files.isExecutable(PROMTOOL);
-        if (!Boolean.getBoolean("outbox.servers.required")) {
-            Assumptions.assumeTrue(isThere, PROMTOOL + " is missing: install the package prometheus");
-        }
-        assertThat(isThere).as("%s of the package prometheus", PROMTOOL).isTrue();
         try (RunningOutbox outbox = new RunningOutbox("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1")) {
             outbox.write("good");
             outbox.meters.recordReconciled("orders", 1); // as a reconciler does
@@ -120,25 +119,14 @@ class AlertRulesTest {
                 assertThat(scrape.names()).contains("outbox_breaker_state", "outbox_since_purge_seconds");
                 assertThat(scrape.value("outbox_waiting")).isZero();
             });
-            outbox.scrape().samples().forEach(sample -> healthy.put(labels(sample), values(sample)));
+            outbox.scrape()
+                    .samples()
+                    .forEach(sample -> healthy.put(AlertRules.labels(sample, "node-1"), values(sample)));
         }
-    }
-
-    /** As Prometheus stores them: with those of the target, which push aside one of ours. */
-    private static Map<String, String> labels(Scrape.Sample sample) {
-        Map<String, String> labels = new TreeMap<>(sample.labels());
-        String job = labels.put("job", "relays");
-        if (job != null) {
-            labels.put("exported_job", job);
-        }
-        labels.put("instance", "node-1");
-        labels.put("__name__", sample.name());
-        return labels;
     }
 
     private static String values(Scrape.Sample sample) {
-        double value = sample.value();
-        return (Double.isNaN(value) ? "_" : BigDecimal.valueOf(value).toPlainString() + "+0") + FOR_TWO_HOURS;
+        return AlertRules.value(sample.value()) + (Double.isNaN(sample.value()) ? "" : "+0") + FOR_TWO_HOURS;
     }
 
     private static String name(Map<String, String> labels) {
@@ -170,23 +158,31 @@ class AlertRulesTest {
 
     @Test
     void a_healthy_outbox_raises_no_alert() throws Exception {
-        evaluate(List.of(
-                test("healthy", healthy, "ALERTS{alertstate=\"firing\"}", "10m", ""),
-                test("healthy", healthy, "ALERTS{alertstate=\"firing\"}", LAST, "")));
+        evaluate(List.of(Question.silence("healthy", healthy, LAST)));
+    }
+
+    @Test
+    void an_alert_that_fired_in_between_is_not_silence() {
+        Map<Map<String, String>, String> deadOnce = changed(healthy, "0+0x30 1+0x120", "outbox_dead_total");
+        Question silence = Question.silence("dead once", deadOnce, LAST);
+
+        assertThatThrownBy(() -> evaluate(List.of(silence)))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("OutboxEventsDead");
     }
 
     @Test
     void every_alert_fires_on_its_fault() throws Exception {
-        List<String> tests = new ArrayList<>();
+        List<Question> questions = new ArrayList<>();
         for (Fault fault : FAULTS) {
-            tests.add(test(
+            questions.add(new Question(
                     fault.alert(),
                     fault.change().apply(healthy),
                     "count(ALERTS{alertstate=\"firing\", alertname=\"" + fault.alert() + "\"})",
                     LAST,
                     "{labels: '{}', value: 1}"));
         }
-        evaluate(tests);
+        evaluate(questions);
     }
 
     @Test
@@ -203,40 +199,7 @@ class AlertRulesTest {
                 .isEqualTo(alerts);
     }
 
-    private static String test(
-            String name, Map<Map<String, String>, String> samples, String query, String at, String expected) {
-        StringBuilder series = new StringBuilder();
-        samples.forEach((labels, values) -> series.append("      - series: '")
-                .append(name(labels))
-                .append(labels.entrySet().stream()
-                        .filter(label -> !label.getKey().equals("__name__"))
-                        .map(label -> label.getKey() + "=\"" + label.getValue() + "\"")
-                        .collect(Collectors.joining(",", "{", "}")))
-                .append("'\n        values: '")
-                .append(values)
-                .append("'\n"));
-        return """
-                  - name: %s
-                    interval: 1m
-                    input_series:%s
-                %s    promql_expr_test:
-                      - expr: '%s'
-                        eval_time: %s
-                        exp_samples: [%s]
-                """.formatted(name, samples.isEmpty() ? " []" : "", series, query, at, expected);
-    }
-
-    private void evaluate(List<String> tests) throws Exception {
-        Path file = directory.resolve("tests.yml");
-        Files.writeString(
-                file,
-                "rule_files: ['" + RULES.toAbsolutePath().normalize() + "']\nevaluation_interval: 1m\ntests:\n"
-                        + String.join("", tests));
-        Process promtool = new ProcessBuilder(PROMTOOL.toString(), "test", "rules", file.toString())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(promtool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-
-        assertThat(promtool.waitFor()).as(output).isZero();
+    private void evaluate(List<Question> questions) throws IOException {
+        AlertRules.of(RULES).check(Duration.ofMinutes(1), questions, directory);
     }
 }

@@ -166,7 +166,7 @@ class ObservationsTest {
         return values;
     }
 
-    /** What a tracer does with the contexts of senders and receivers. */
+    /** Does what a tracer does with sender and receiver contexts. */
     private static final class Tracer implements ObservationHandler<Observation.Context> {
 
         private final List<Observation.Context> stopped = new ArrayList<>();

@@ -6,6 +6,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.yaml.snakeyaml.Yaml;
+import outbox.testing.Scrape;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,15 +27,18 @@ import java.util.stream.Collectors;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The dashboard, the alert rules and the page about metrics name what a running outbox really shows. A meter that is renamed breaks this test before it breaks an alert. */
+/**
+ * The dashboard, the alert rules and the metrics page name only meters that a running outbox has. A renamed meter
+ * fails this test before it breaks an alert.
+ */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@NullUnmarked // what is read from files
+@NullUnmarked // values that are read from files
 class OpsFilesTest {
 
     private static final Path ROOT = Path.of("..");
     private static final Path DASHBOARD = ROOT.resolve("ops/grafana/outbox.json");
     private static final Path ALERTS = ROOT.resolve("ops/prometheus/outbox-alerts.yml");
-    private static final Path PAGE = ROOT.resolve("docs/metrics.md");
+    private static final Path PAGE = ROOT.resolve("docs/reference/metrics.md");
 
     private static final Pattern METRIC = Pattern.compile("\\b(?:outbox|reconcile)_[a-z_]+\\b");
     private static final Pattern MATCHED_LABEL = Pattern.compile("([a-z_]+)\\s*(?:=~|!~|!=|=)\\s*\"");
@@ -168,7 +172,7 @@ class OpsFilesTest {
         return grouped;
     }
 
-    /** A label that was aggregated away would be empty in the text. */
+    /** Checks placeholders: a label that was aggregated away would be empty in the text. */
     private static void assertPlaceholders(String expression, String text) {
         Set<String> named = PLACEHOLDER
                 .matcher(text)
@@ -187,7 +191,7 @@ class OpsFilesTest {
                         .collect(Collectors.toSet());
     }
 
-    /** A histogram is one name on the page. */
+    /** Maps the series of a histogram to one name, as on the page. */
     private static String family(String name) {
         return name.startsWith("outbox_dispatch_latency_seconds")
                 ? PARTS_OF_HISTOGRAM.stream()

@@ -4,6 +4,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.Test;
 import outbox.admin.Backlog;
+import outbox.testing.Scrape;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -30,7 +31,7 @@ class OutboxMetersTest {
         meters.recordEnqueued("type-1");
         meters.recordDispatch("type-999", true, Duration.ofMillis(3));
 
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.values("topic")).isEqualTo(Set.of("type-0", "type-1", "other"));
         assertThat(scrape.value("outbox_enqueue_total", "topic", "type-1")).isEqualTo(2);
         assertThat(scrape.value("outbox_enqueue_total", "topic", "other")).isEqualTo(998);
@@ -49,9 +50,9 @@ class OutboxMetersTest {
         meters.recordBreaker(longTopic, "OPEN");
         meters.recordLimit("type " + longTopic, 1, 1);
         meters.recordReconcileFailure(longTopic);
-        meters.recordEnqueued("x".repeat(128)); // the longest that the writer takes
+        meters.recordEnqueued("x".repeat(128)); // the maximum length that the writer accepts
 
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.values("topic")).isEqualTo(Set.of("other", "x".repeat(128)));
         assertThat(scrape.value("outbox_enqueue_total", "topic", "other")).isEqualTo(1);
         assertThat(scrape.value("outbox_dead_total", "topic", "other")).isEqualTo(1);
@@ -65,7 +66,7 @@ class OutboxMetersTest {
         Backlog backlog = Backlog.of(Instant.parse("2026-11-18T00:00:00Z"), 1, 0, Instant.MIN, Instant.MIN);
         OutboxMeters.builder(registry, "t").backlog(() -> backlog).build();
 
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.value("outbox_oldest_pending_age_seconds")).isBetween(1e11, 1e12);
         assertThat(scrape.value("outbox_overdue_age_seconds")).isBetween(1e11, 1e12);
     }
@@ -74,7 +75,7 @@ class OutboxMetersTest {
     void a_topic_that_is_seen_starts_all_its_counters_at_zero() {
         meters(2).recordEnqueued("a");
 
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.value("outbox_dead_total", "topic", "a")).isZero();
         assertThat(scrape.value("outbox_dispatch_total", "topic", "a", "result", "failure"))
                 .isZero();
@@ -87,7 +88,7 @@ class OutboxMetersTest {
 
         meters.recordDead(null);
 
-        assertThat(Scrape.of(registry).value("outbox_dead_total", "topic", "unknown"))
+        assertThat(Scrape.of(registry.scrape()).value("outbox_dead_total", "topic", "unknown"))
                 .isEqualTo(1);
     }
 
@@ -102,12 +103,25 @@ class OutboxMetersTest {
         }
         meters.recordBreaker("breaker-0", "OPEN");
 
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.values("breaker")).containsExactly("breaker-0");
         assertThat(scrape.values("limit")).containsExactly("type t0");
         assertThat(scrape.value("outbox_breaker_state", "state", "open")).isEqualTo(1);
         assertThat(scrape.value("outbox_breaker_state", "state", "half_open")).isZero();
         assertThat(scrape.value("outbox_limit_waiting", "limit", "type t0")).isEqualTo(4);
+    }
+
+    @Test
+    void what_purges_deleted_and_their_failures_are_counted() {
+        OutboxMeters meters = meters(2);
+
+        meters.recordPurged(3);
+        meters.recordPurged(4);
+        meters.recordPurgeFailure();
+
+        Scrape scrape = Scrape.of(registry.scrape());
+        assertThat(scrape.value("outbox_purged_total")).isEqualTo(7);
+        assertThat(scrape.value("outbox_purge_failures_total")).isEqualTo(1);
     }
 
     @Test
@@ -119,7 +133,7 @@ class OutboxMetersTest {
         meters.recordReconcileFailure("payout");
         meters.recordReconciled("beyond", 1);
 
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.labelsOf("reconcile_fixed_total")).containsExactly("job", "table");
         assertThat(scrape.values("job")).isEqualTo(Set.of("enrollment", "payout"));
         assertThat(scrape.value("reconcile_fixed_total", "job", "enrollment")).isEqualTo(7);
@@ -131,7 +145,7 @@ class OutboxMetersTest {
     void what_nobody_told_is_not_a_number() {
         meters(1);
 
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.value("outbox_workers_live")).isNaN();
         assertThat(scrape.value("outbox_queue_depth", "queue", "hot")).isNaN();
         assertThat(scrape.names()).doesNotContain("outbox_pending", "outbox_relay_leader");
@@ -145,19 +159,21 @@ class OutboxMetersTest {
                 })
                 .build();
 
-        assertThat(Scrape.of(registry).value("outbox_relay_leader")).isNaN();
+        assertThat(Scrape.of(registry.scrape()).value("outbox_relay_leader")).isNaN();
     }
 
     @Test
     void tables_share_a_registry_and_one_table_has_its_meters_once() {
         OutboxMeters first = meters(1);
         OutboxMeters.builder(registry, "u").build().incrementLostClaims();
-        assertThatIllegalArgumentException().isThrownBy(() -> meters(1)).withMessageContaining("table t already");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> meters(1))
+                .withMessageContaining("already has the meters of table t");
 
         first.close();
 
         meters(1).incrementLostClaims();
-        Scrape scrape = Scrape.of(registry);
+        Scrape scrape = Scrape.of(registry.scrape());
         assertThat(scrape.value("outbox_lost_claims_total", "table", "t")).isEqualTo(1);
         assertThat(scrape.value("outbox_lost_claims_total", "table", "u")).isEqualTo(1);
     }
@@ -173,7 +189,7 @@ class OutboxMetersTest {
         meters.recordEnqueued("new");
         meters.recordBreaker("c", "OPEN");
 
-        assertThat(Scrape.of(registry).names()).isEmpty();
+        assertThat(Scrape.of(registry.scrape()).names()).isEmpty();
     }
 
     @Test

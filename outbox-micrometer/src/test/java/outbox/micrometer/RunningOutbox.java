@@ -21,6 +21,7 @@ import outbox.jdbc.ThreadLocalTxContext;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.registry.DefaultListenerRegistry;
+import outbox.testing.Scrape;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -28,8 +29,8 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * An application with an outbox and all its meters: {@code good} is delivered, {@code bad} fails and is DEAD after two attempts, {@code slow} is held until {@link #slow} is open, and nobody
- * listens to what is named otherwise.
+ * An application with an outbox and all its meters. {@code good} is delivered, {@code bad} fails and is DEAD after
+ * two attempts, {@code slow} waits until {@link #slow} is open. Other types have no listener.
  */
 final class RunningOutbox implements AutoCloseable {
 
@@ -135,7 +136,7 @@ final class RunningOutbox implements AutoCloseable {
     }
 
     Scrape scrape() {
-        return Scrape.of(registry);
+        return Scrape.of(registry.scrape());
     }
 
     @Override

@@ -7,13 +7,14 @@ import org.junit.jupiter.api.Timeout;
 import outbox.admin.AdminRequest;
 import outbox.admin.EventFilter;
 import outbox.model.EventStatus;
+import outbox.testing.Scrape;
 
 import java.util.Set;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What Prometheus sees of a running outbox. The names are those that dashboards and alerts of users are built on. */
+/** The metrics of a running outbox as Prometheus scrapes them. Users build dashboards and alerts on these names. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class ScrapeContract {
 
@@ -181,7 +182,7 @@ abstract class ScrapeContract {
         await().until(() -> outbox.scrape().value("outbox_sample_failures_total", "table", TABLE) > 0);
 
         Scrape scrape = outbox.scrape();
-        assertThat(scrape.value("outbox_pending")).isZero(); // the last that is known
+        assertThat(scrape.value("outbox_pending")).isZero(); // the last known value
         assertThat(scrape.value("outbox_enqueue_total", "topic", "good")).isEqualTo(1);
     }
 

@@ -22,7 +22,7 @@ import static org.awaitility.Awaitility.await;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TableSamplerTest {
 
-    private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // it may overflow
+    private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // starts near the overflow
     private final Counter failures = new SimpleMeterRegistry().counter("failures");
     private final AtomicInteger reads = new AtomicInteger();
 
@@ -106,7 +106,8 @@ class TableSamplerTest {
         assertThat(failures.count()).isEqualTo(2);
 
         answer.countDown();
-        await().atMost(30, TimeUnit.SECONDS).until(() -> pending(sampler.current()) == 7); // late, but not in vain
+        // a late result is still used
+        await().atMost(30, TimeUnit.SECONDS).until(() -> pending(sampler.current()) == 7);
         assertThat(reads).hasValue(1);
     }
 
@@ -122,7 +123,7 @@ class TableSamplerTest {
 
         assertThat(sampler.age(backlog -> 100)).isZero();
         pass(Duration.ofSeconds(40));
-        assertThat(sampler.age(backlog -> 100)).isEqualTo(40); // since it began: nobody knows better
+        assertThat(sampler.age(backlog -> 100)).isEqualTo(40); // since the start, because there is no sample
         down.set(false);
         pass(Duration.ofSeconds(10));
         assertThat(sampler.age(backlog -> 100)).isEqualTo(100);

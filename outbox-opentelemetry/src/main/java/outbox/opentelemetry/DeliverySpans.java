@@ -17,14 +17,17 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A span for each attempt to deliver an event, and one more for a call with several events, since only one can be the current one of the listener's thread. */
+/**
+ * Creates a span for each delivery attempt. A call with several events gets one more, because only one span can be
+ * current on the listener's thread.
+ */
 final class DeliverySpans implements EventInterceptor {
 
     private static final Logger LOG = SafeLogger.of(DeliverySpans.class);
 
     private final Tracer tracer;
     private final boolean continued;
-    private final AtomicBoolean told = new AtomicBoolean(); // of a tracer that fails
+    private final AtomicBoolean told = new AtomicBoolean(); // whether a failing tracer was logged
     private final OpenSpans open = new OpenSpans();
 
     DeliverySpans(Tracer tracer, boolean continued) {
@@ -100,9 +103,9 @@ final class DeliverySpans implements EventInterceptor {
         open.end(event, error);
     }
 
-    /** A delivery must not fail for want of a trace, least of all every one. */
+    /** Logs the failure, once as a warning. A failing tracer must not fail the delivery. */
     private void failed(Throwable why) {
         Level level = told.compareAndSet(false, true) ? Level.WARNING : Level.DEBUG;
-        LOG.log(level, "Tracing failed; the delivery goes on without a span", why);
+        LOG.log(level, "Tracing failed; the delivery continues without a span", why);
     }
 }

@@ -13,7 +13,10 @@ import outbox.dispatch.ListenerErrorException;
 import static io.opentelemetry.api.common.AttributeKey.longKey;
 import static io.opentelemetry.api.common.AttributeKey.stringKey;
 
-/** Names by the messaging conventions of OpenTelemetry. They are ours as text: the artifact with their constants changes with each of its releases. */
+/**
+ * Names of the OpenTelemetry messaging conventions. They are copied as text, because the artifact with the constants
+ * changes with each release.
+ */
 final class MessagingSpans {
 
     static final AttributeKey<String> SYSTEM = stringKey("messaging.system");
@@ -24,7 +27,7 @@ final class MessagingSpans {
     static final AttributeKey<Long> BODY_SIZE = longKey("messaging.message.body.size");
     static final AttributeKey<Long> BATCH_SIZE = longKey("messaging.batch.message_count");
     static final AttributeKey<String> ERROR_TYPE = stringKey("error.type");
-    static final AttributeKey<Long> ATTEMPT = longKey("outbox.attempt"); // the conventions have none
+    static final AttributeKey<Long> ATTEMPT = longKey("outbox.attempt"); // not part of the conventions
 
     private MessagingSpans() {}
 
@@ -35,7 +38,7 @@ final class MessagingSpans {
     }
 
     /**
-     * A span about no event in particular.
+     * Creates a span that belongs to no single event.
      *
      * @param destination null if there are several
      */

@@ -9,7 +9,9 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 
 /**
- * The spans that have begun and not ended. They go by the very object: two runs of one event, such as one that hangs and the one after it, are two. As many as events are being written or run at a time.
+ * The spans that have started and not ended, by object identity of the event: two concurrent runs of one event, such
+ * as a hanging one and its retry, are two entries. The size is the number of events that are being written or
+ * delivered.
  */
 final class OpenSpans {
 
@@ -17,7 +19,7 @@ final class OpenSpans {
 
     void add(EventEnvelope event, Span span) {
         Span before = spans.put(event, span);
-        if (before != null) { // the same object, given twice
+        if (before != null) { // the same object was passed twice
             before.end();
         }
     }

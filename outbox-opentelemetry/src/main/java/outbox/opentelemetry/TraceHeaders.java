@@ -7,19 +7,18 @@ import io.opentelemetry.context.Context;
 import io.opentelemetry.context.propagation.TextMapGetter;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
-import outbox.relay.TraceContext;
+import outbox.EventHeaders;
+import outbox.TraceContext;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Trace context in the headers of an event: always that of the W3C, whatever the application sends over its network, since writer and reader may be configured differently. Baggage is left out: it
- * would store in the table what was meant for a request.
+ * The trace context in the headers of an event. The format is always W3C, independent of the propagators of the
+ * application, because writer and reader may be configured differently. Baggage is meant for a request and is not
+ * stored.
  */
 final class TraceHeaders {
-
-    static final String TRACE_PARENT = "traceparent";
-    static final String TRACE_STATE = "tracestate";
 
     private static final W3CTraceContextPropagator W3C = W3CTraceContextPropagator.getInstance();
     private static final TextMapGetter<EventEnvelope> HEADERS = new TextMapGetter<>() {
@@ -36,7 +35,7 @@ final class TraceHeaders {
 
     private TraceHeaders() {}
 
-    /** Empty if the span has no context to tell about. */
+    /** Returns the headers of a span; empty if the span has no valid context. */
     static Map<String, String> of(Span span) {
         Map<String, String> headers = new LinkedHashMap<>();
         W3C.inject(Context.root().with(span), headers, (carrier, name, value) -> {
@@ -47,14 +46,14 @@ final class TraceHeaders {
         return headers;
     }
 
-    /** What the columns of a table take; null if the span has no context to tell about. */
+    /** Returns the context of a span for table columns, or null if the span has no valid context. */
     static @Nullable TraceContext contextOf(Span span) {
         Map<String, String> headers = of(span);
-        String parent = headers.get(TRACE_PARENT);
-        return parent == null ? null : new TraceContext(parent, headers.get(TRACE_STATE));
+        String parent = headers.get(EventHeaders.TRACE_PARENT);
+        return parent == null ? null : new TraceContext(parent, headers.get(EventHeaders.TRACE_STATE));
     }
 
-    /** The context under which the event was written; without a span if its headers have none, or none that can be read. */
+    /** Returns the context in which the event was written, without a span if the headers contain no valid one. */
     static Context contextOf(EventEnvelope event) {
         return W3C.extract(Context.root(), event, HEADERS);
     }

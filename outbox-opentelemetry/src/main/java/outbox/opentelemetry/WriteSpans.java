@@ -5,11 +5,15 @@ import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.Tracer;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
 import outbox.WriteInterceptor;
 
 import java.util.Map;
 
-/** A span for each event that is written, as a child of whatever the thread does. An event that brings a context of its own keeps it, and has no span here: it was created elsewhere. */
+/**
+ * Creates a span for each written event, as a child of the current span. An event that already has a trace context
+ * keeps it and gets no span, because it was created elsewhere.
+ */
 final class WriteSpans implements WriteInterceptor {
 
     private final Tracer tracer;
@@ -21,7 +25,7 @@ final class WriteSpans implements WriteInterceptor {
 
     @Override
     public Map<String, String> beforeWrite(EventEnvelope event) {
-        if (event.headers().containsKey(TraceHeaders.TRACE_PARENT)) {
+        if (event.headers().containsKey(EventHeaders.TRACE_PARENT)) {
             return Map.of();
         }
         Span span =

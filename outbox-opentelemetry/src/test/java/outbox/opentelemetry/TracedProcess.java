@@ -26,7 +26,7 @@ import java.util.UUID;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 
-/** A process with an SDK of its own. Several of them share a database and nothing else. */
+/** A simulated process with its own SDK. Several of them share only a database. */
 final class TracedProcess implements AutoCloseable {
 
     final InMemorySpanExporter exporter = InMemorySpanExporter.create();
@@ -40,7 +40,7 @@ final class TracedProcess implements AutoCloseable {
     private final H2EventStore store = new H2EventStore();
     private final ThreadLocalTxContext txContext = new ThreadLocalTxContext();
     private final JdbcTransactionManager transactions;
-    private final List<Runnable> running = new ArrayList<>(); // how to end it
+    private final List<Runnable> running = new ArrayList<>(); // closes its parts
 
     TracedProcess(DataSource dataSource) {
         this.dataSource = dataSource;
@@ -58,7 +58,7 @@ final class TracedProcess implements AutoCloseable {
         return new OutboxWriter(txContext, store);
     }
 
-    /** A writer whose events go to the dispatcher right after their commit. */
+    /** Returns a writer whose events go to the dispatcher right after the commit. */
     OutboxWriter hotWriter(OutboxDispatcher dispatcher) {
         return new OutboxWriter(txContext, store, new DispatcherCommitHook(dispatcher)).interceptedBy(tracing.writes());
     }
@@ -67,7 +67,7 @@ final class TracedProcess implements AutoCloseable {
         return plainWriter().interceptedBy(tracing.writes());
     }
 
-    /** Writes in a transaction; what the writer throws is thrown on. */
+    /** Writes in a transaction. Exceptions of the writer are passed on. */
     void write(OutboxWriter writer, EventEnvelope... events) {
         try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
             writer.writeAll(List.of(events));
@@ -79,8 +79,8 @@ final class TracedProcess implements AutoCloseable {
         write(writer(), events);
     }
 
-    /** Writes as part of something that is traced, and answers the span of that. */
-    @SuppressWarnings("try") // the scope is all that is wanted
+    /** Writes inside a span and returns that span. */
+    @SuppressWarnings("try") // the scope variable is not used
     Span writeInSpan(EventEnvelope... events) {
         Span request = sdk.getTracer("test").spanBuilder("POST /orders").startSpan();
         try (var scope = request.makeCurrent()) {

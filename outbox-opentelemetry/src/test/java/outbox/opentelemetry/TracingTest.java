@@ -21,9 +21,9 @@ import outbox.BatchEventListener;
 import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.InvalidEventException;
+import outbox.TraceContext;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.relay.TraceContext;
 
 import java.util.List;
 import java.util.Map;
@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
-/** From the span of a write in one process to the spans of its deliveries in another. */
+/** Follows a trace from the span of a write in one process to the spans of its deliveries in another. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TracingTest {
 
@@ -48,7 +48,8 @@ class TracingTest {
     private final TracedProcess writer = new TracedProcess(database);
     private final TracedProcess relay = new TracedProcess(database);
     private final List<EventEnvelope> received = new CopyOnWriteArrayList<>();
-    private final List<SpanContext> current = new CopyOnWriteArrayList<>(); // while a listener was called
+    // the current span during each listener call
+    private final List<SpanContext> current = new CopyOnWriteArrayList<>();
 
     @AfterEach
     void close() {
@@ -345,7 +346,7 @@ class TracingTest {
         BatchEventListener listener = events -> {
             current.add(Span.current().getSpanContext());
             if (events.get(0).eventType().equals("first")) {
-                together.await(); // the only worker is busy until the others are queued
+                together.await(); // keeps the only worker busy until the other events are queued
             }
             return events.size() == 3
                     ? BatchOutcome.allDelivered().withFailed(events.get(1), new IllegalStateException("no"))
@@ -357,7 +358,7 @@ class TracingTest {
         relay.write(relay.hotWriter(dispatcher), event(), event(), event());
         together.countDown();
 
-        awaitProcessed(4); // the failed one comes again, by itself
+        awaitProcessed(4); // the failed event is delivered again, alone
         SpanData call = relay.spans("process_batch order.placed").get(0);
         List<SpanData> first = relay.spans(PROCESS).subList(0, 3);
         assertThat(call.getAttributes().get(MessagingSpans.BATCH_SIZE)).isEqualTo(3);

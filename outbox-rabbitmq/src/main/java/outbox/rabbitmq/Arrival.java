@@ -8,7 +8,7 @@ import outbox.spi.PrintableText;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A message that has arrived and is to be settled once, by the subscription that brought it. */
+/** A received message. It is settled once, on the subscription that delivered it. */
 final class Arrival {
 
     private final Subscription subscription;
@@ -37,7 +37,7 @@ final class Arrival {
         return body;
     }
 
-    /** Whether it is still ours: after the end of its subscription the broker gives it to somebody else. */
+    /** Whether this consumer may still settle the message. After the subscription ends, the broker redelivers it. */
     boolean isOurs() {
         return subscription.isOpen();
     }
@@ -46,7 +46,7 @@ final class Arrival {
         settle(channel -> channel.basicAck(envelope.getDeliveryTag(), false));
     }
 
-    /** Puts it back to its place in the queue. */
+    /** Returns the message to its position in the queue. */
     void requeue() {
         settle(channel -> channel.basicNack(envelope.getDeliveryTag(), false, true));
     }
@@ -63,9 +63,9 @@ final class Arrival {
     }
 
     /**
-     * Reads it, once.
+     * Parses the message on the first call and returns the cached result afterwards.
      *
-     * @throws UnrecoverableMessageException if nobody can
+     * @throws UnrecoverableMessageException if the message cannot be parsed
      */
     ReceivedMessage read() {
         ReceivedMessage known = message;
@@ -76,25 +76,27 @@ final class Arrival {
         return known;
     }
 
-    /** The id of the event; that of the message if it cannot be read, empty if there is none. */
+    /**
+     * Returns the event id, or the message id if the message cannot be parsed, or an empty string if it has neither.
+     */
     String eventId() {
         try {
             return read().eventId();
-        } catch (RuntimeException | Error e) { // the outcome of the message tells
+        } catch (RuntimeException | Error e) { // the outcome of the message reports the failure
             return Objects.requireNonNullElse(properties.getMessageId(), "");
         }
     }
 
-    /** Empty if it has none, or cannot be read. */
+    /** Returns an empty string if the message has no trace id or cannot be parsed. */
     String traceId() {
         try {
             return read().traceId().orElse("");
-        } catch (RuntimeException | Error e) { // the outcome of the message tells
+        } catch (RuntimeException | Error e) { // the outcome of the message reports the failure
             return "";
         }
     }
 
-    /** For logs, which all name an event in the same way; never with its payload. */
+    /** Describes the message for log lines, without its payload. */
     String describe(String queue, String consumer) {
         String id = eventId();
         return PrintableText.of("[eventId=" + (id.isEmpty() ? "(none)" : id) + " traceId=" + traceId() + " queue="

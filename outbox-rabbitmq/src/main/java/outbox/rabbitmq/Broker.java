@@ -16,9 +16,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /**
- * Keeps a connection to the broker. The client's own recovery is off: it gives the same channel new tags, so that a late word about an old message is taken for one about a new.
+ * Keeps a connection to the broker and reconnects after a loss. The automatic recovery of the client is disabled: it
+ * restarts delivery tags on the same channel, so a late confirm of an old message could be taken for a confirm of a
+ * new one.
  *
- * <p>Threads: one of its own connects, waits for the end of the connection, and connects again; any thread may ask.
+ * <p>Threads: the keeper thread connects, waits for the end of the connection, and connects again. Any thread may
+ * call the other methods.
  */
 final class Broker {
 
@@ -36,7 +39,7 @@ final class Broker {
     private final CountDownLatch closing = new CountDownLatch(1);
     private final Thread keeper;
     private volatile @Nullable Link link; // written by start, then by the keeper
-    private volatile String trouble = "has not connected yet"; // as link
+    private volatile String trouble = "has not connected yet"; // written by start, then by the keeper
 
     Broker(
             String name,
@@ -55,14 +58,14 @@ final class Broker {
         keeper = threads.factory().newThread(this::keep);
     }
 
-    /** A copy of the user's with what this transport relies on. */
+    /** Copies the user's factory and sets the options that this transport needs. */
     private static ConnectionFactory own(ConnectionFactory given, TransportThreads threads) {
         ConnectionFactory factory = given.clone();
         factory.setAutomaticRecoveryEnabled(false);
         factory.setTopologyRecoveryEnabled(false);
-        factory.useBlockingIo(); // its socket can be closed under a writer
+        factory.useBlockingIo(); // the socket can be closed while another thread writes to it
         factory.setThreadFactory(threads.factory());
-        factory.setSharedExecutor(threads.client()); // otherwise a pool per connection, as large as the machine
+        factory.setSharedExecutor(threads.client()); // otherwise the client creates a thread pool per connection
         factory.setChannelRpcTimeout((int) TimeUnit.NANOSECONDS.toMillis(Link.RPC_NANOS));
         factory.setConnectionTimeout(shorter(given.getConnectionTimeout(), 5_000));
         factory.setHandshakeTimeout(shorter(given.getHandshakeTimeout(), 5_000));
@@ -70,15 +73,15 @@ final class Broker {
         return factory;
     }
 
-    /** Zero means without limit to the client. */
+    /** To the client, zero means no limit. */
     private static int shorter(int given, int longest) {
         return given <= 0 ? longest : Math.min(given, longest);
     }
 
     /**
-     * Tries to connect once; a broker that cannot be reached is tried again in the background.
+     * Tries to connect once. If the broker cannot be reached, the keeper thread tries again in the background.
      *
-     * @throws IllegalStateException if the broker is there and this will never work
+     * @throws IllegalStateException if the broker refuses the user or does not support publisher confirms
      */
     void start() {
         try {
@@ -97,12 +100,11 @@ final class Broker {
         Link opened = Link.open(factory, addresses, "outbox-" + name, threads, stuck, onTrouble);
         if (!opened.confirms()) {
             opened.close(threads);
-            throw new UnsupportedOperationException(
-                    "RabbitMQ transport " + name + ": the broker at " + where
-                            + " does not offer publisher confirms (publisher_confirms), without which no event is ever known to have arrived");
+            throw new UnsupportedOperationException("RabbitMQ transport " + name + ": the broker at " + where
+                    + " does not support publisher confirms (publisher_confirms); the transport needs them");
         }
         link = opened;
-        if (isClosing()) { // who closes has seen it, or this has seen that
+        if (isClosing()) { // either close saw this link, or this check sees the close
             opened.close(threads);
             return;
         }
@@ -111,7 +113,7 @@ final class Broker {
 
     private void failed(Exception e) {
         String why = "cannot be reached: " + e;
-        if (!why.equals(trouble)) { // an outage is told once
+        if (!why.equals(trouble)) { // log each outage once
             LOG.log(Level.WARNING, "RabbitMQ at {0} {1}. Transport {2} tries again", where, why, name);
         }
         trouble = why;
@@ -125,15 +127,18 @@ final class Broker {
                 wait = keepOne(wait);
             } catch (InterruptedException e) {
                 LOG.log(Level.DEBUG, "Interrupted by the close");
-            } catch (RuntimeException | Error e) { // such as of a breaker's clock; the next connection must come
+            } catch (RuntimeException | Error e) { // for example from the clock of a breaker; keep reconnecting
                 if (!isClosing()) {
-                    LOG.log(Level.ERROR, "RabbitMQ transport " + name + " failed to look after its connection", e);
+                    LOG.log(
+                            Level.ERROR,
+                            "RabbitMQ transport " + name + ": an error occurred" + " while maintaining the connection",
+                            e);
                 }
             }
         }
     }
 
-    /** One connection until its end, and the next try. Answers how long this has waited before it. */
+    /** Waits for the current connection to end, then tries to connect again. Returns the wait before that attempt. */
     private long keepOne(long waited) throws InterruptedException {
         Link current = link;
         long since = System.nanoTime();
@@ -154,7 +159,7 @@ final class Broker {
             connect();
         } catch (IOException | TimeoutException | RuntimeException e) {
             failed(e);
-        } catch (Error e) { // such as no memory for a thread: the next try may have it
+        } catch (Error e) { // for example no memory for a thread; the next attempt may succeed
             failed(new IllegalStateException(e));
         }
     }
@@ -173,7 +178,7 @@ final class Broker {
         return closing.getCount() == 0;
     }
 
-    /** The connection to use now; null if there is none, or the broker blocks it. */
+    /** Returns the connection, or null if there is none or the broker blocks it. */
     @Nullable
     Link usable() {
         Link current = link;
@@ -191,13 +196,13 @@ final class Broker {
         return current == null || !current.isOpen() ? null : current.blocked();
     }
 
-    /** Why there is nothing to use. */
+    /** Returns why the connection cannot be used. */
     String trouble() {
         String blocked = blocked();
         return blocked != null ? "is blocked by the broker: " + blocked : trouble;
     }
 
-    /** Gives the broker time to become usable; returns early when this closes. */
+    /** Waits for the given time, or until this object is closed. */
     void pause(long millis) throws InterruptedException {
         closing.await(millis, TimeUnit.MILLISECONDS);
     }

@@ -6,7 +6,10 @@ import outbox.EventEnvelope;
 
 import java.util.Map;
 
-/** The payload as it is; see {@link MessageFormat#CLOUD_EVENTS}. The prefix is that of the binding for AMQP 1.0, since AMQP 0-9-1 has none. */
+/**
+ * Sends the payload unchanged; see {@link MessageFormat#CLOUD_EVENTS}. The header prefix is that of the AMQP 1.0
+ * binding, because CloudEvents defines no binding for AMQP 0-9-1.
+ */
 final class CloudEventFormat implements MessageFormat {
 
     private static final String PREFIX = "cloudEvents_";

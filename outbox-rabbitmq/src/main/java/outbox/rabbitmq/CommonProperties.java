@@ -4,7 +4,7 @@ import com.rabbitmq.client.AMQP.BasicProperties;
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
 import outbox.EventEnvelope;
-import outbox.relay.Meta;
+import outbox.EventHeaders;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Date;
@@ -14,13 +14,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** What the messages of all formats have in common. */
+/** Properties and headers that both message formats set. */
 final class CommonProperties {
 
-    private static final String OURS = "outbox-";
     private static final Set<String> OF_THE_BROKER =
-            Set.of("CC", "BCC"); // queues to copy to; a text there closes the channel
-    private static final int MAX_NAME_BYTES = 255; // of a short string of AMQP
+            Set.of("CC", "BCC"); // further routing keys; a string value here makes the broker close the channel
+    private static final int MAX_NAME_BYTES = 255; // limit of an AMQP short string
     private static final Pattern TRACE_PARENT =
             Pattern.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?");
 
@@ -33,23 +32,23 @@ final class CommonProperties {
                 headers.put(name, value);
             }
         });
-        if (traceIdOf(event) == null) { // what is no trace context is not sent
-            headers.remove(Meta.TRACE_PARENT_HEADER);
-            headers.remove(Meta.TRACE_STATE_HEADER);
+        if (traceIdOf(event) == null) { // do not send an invalid trace context
+            headers.remove(EventHeaders.TRACE_PARENT);
+            headers.remove(EventHeaders.TRACE_STATE);
         }
         if (!event.aggregateType().equals(AggregateType.GLOBAL.name())) {
-            headers.put("outbox-aggregate-type", event.aggregateType());
+            headers.put(EventHeaders.AGGREGATE_TYPE, event.aggregateType());
         }
-        put(headers, "outbox-aggregate-id", event.aggregateId());
-        put(headers, "outbox-tenant-id", event.tenantId());
-        put(headers, Meta.SEQUENCE_HEADER, event.headers().get(Meta.SEQUENCE_HEADER));
+        put(headers, EventHeaders.AGGREGATE_ID, event.aggregateId());
+        put(headers, EventHeaders.TENANT_ID, event.tenantId());
+        put(headers, EventHeaders.SEQUENCE, event.headers().get(EventHeaders.SEQUENCE));
         return headers;
     }
 
     private static boolean isCarried(String name) {
         String lower = name.toLowerCase(Locale.ROOT);
         return !lower.startsWith("x-")
-                && !lower.startsWith(OURS)
+                && !lower.startsWith(EventHeaders.RESERVED_PREFIX)
                 && !OF_THE_BROKER.contains(name)
                 && name.getBytes(StandardCharsets.UTF_8).length <= MAX_NAME_BYTES;
     }
@@ -72,19 +71,19 @@ final class CommonProperties {
                 .build();
     }
 
-    /** What is too long for a property is left out; the body or the headers have it too. */
+    /** Returns null if the text is too long for a property. The body or the headers also contain it. */
     private static @Nullable String shortText(@Nullable String text) {
         return text == null || text.getBytes(StandardCharsets.UTF_8).length > MAX_NAME_BYTES ? null : text;
     }
 
-    /** The trace id of the event's {@code traceparent}; null if that is missing or malformed. */
+    /** Returns the trace id of the event's {@code traceparent}, or null if the header is missing or malformed. */
     static @Nullable String traceIdOf(EventEnvelope event) {
-        String parent = event.headers().get(Meta.TRACE_PARENT_HEADER);
+        String parent = event.headers().get(EventHeaders.TRACE_PARENT);
         var matcher = TRACE_PARENT.matcher(parent == null ? "" : parent);
         return matcher.matches() ? matcher.group(1) : null;
     }
 
-    /** The first of these headers that the event has, in any case. */
+    /** Returns the value of the first of these headers that the event has. Names are not case-sensitive. */
     static @Nullable String header(EventEnvelope event, String... names) {
         for (String name : names) {
             for (Map.Entry<String, String> header : event.headers().entrySet()) {

@@ -10,25 +10,30 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What one channel has published and the broker has not settled, by delivery tag. Each channel has one of its own: tags start again with the next channel, and what is said about an
- * old one must not touch the new.
+ * Messages that were published on one channel and not yet confirmed, by delivery tag. Each channel has its own
+ * tracker: delivery tags restart with each channel, and a confirm for an old channel must not settle a message of a
+ * new one.
  *
- * <p>A return names no tag, so no two messages with the same id are on a channel at a time. It comes before the ack of its message. Thread-safe; no foreign code runs under the lock.
+ * <p>A {@code basic.return} contains no delivery tag, so a channel never carries two messages with the same id at the
+ * same time. The return arrives before the ack of its message. Thread-safe. No callback runs under the lock.
  */
 final class ConfirmTracker {
 
     /**
-     * A message that is not on the channel any more.
+     * A message that is no longer pending on the channel.
      *
-     * @param returned the broker's reason for returning it; empty if it did not
+     * @param returned why the broker returned the message; empty if it did not
      */
     record Settled(Publish publish, String returned) {}
 
-    private final TreeMap<Long, Publish> pending = new TreeMap<>(); // guarded by this, as everything below
-    private final Map<String, String> returnedById = new HashMap<>(); // of those pending; empty if not returned
+    private final TreeMap<Long, Publish> pending = new TreeMap<>(); // guarded by this, like all fields below
+    private final Map<String, String> returnedById = new HashMap<>(); // of pending messages; empty if not returned
     private boolean closed;
 
-    /** Must be called before the message can reach the broker. False if the channel has been closed, or has a message of this id. */
+    /**
+     * Adds a message; call this before the message can reach the broker. Returns false if the channel is closed or
+     * already has a message with this id.
+     */
     synchronized boolean add(long tag, Publish publish) {
         if (closed || returnedById.putIfAbsent(publish.eventId(), "") != null) {
             return false;
@@ -45,7 +50,10 @@ final class ConfirmTracker {
         returnedById.computeIfPresent(eventId, (id, none) -> why);
     }
 
-    /** Takes out what an ack or a nack is about; a tag that is not pending, as in a repetition, is about nothing. */
+    /**
+     * Removes and returns the messages that an ack or nack refers to. Ignores tags that are not pending, such as
+     * repeated ones.
+     */
     synchronized List<Settled> settle(long tag, boolean multiple) {
         List<Settled> settled = new ArrayList<>();
         if (multiple) {
@@ -69,18 +77,21 @@ final class ConfirmTracker {
         return new Settled(publish, returned == null ? "" : returned);
     }
 
-    /** The channel is gone: takes out everything, in the order of publishing, and lets nothing in any more. Empty if it was closed before. */
+    /**
+     * Removes and returns all messages in publishing order, and accepts no more. Returns an empty list if it was
+     * closed before.
+     */
     synchronized List<Settled> close() {
         closed = true;
         return settle(Long.MAX_VALUE, true);
     }
 
-    /** What has waited longest; null if nothing is pending. */
+    /** Returns the message that was published first, or null if none is pending. */
     synchronized @Nullable Publish oldest() {
         return pending.isEmpty() ? null : pending.firstEntry().getValue();
     }
 
-    /** Whether nothing is pending any more, now or within the given time. */
+    /** Waits until nothing is pending. Returns false if the time limit passes first. */
     synchronized boolean awaitEmpty(long nanos) throws InterruptedException {
         long end = System.nanoTime() + nanos;
         while (!pending.isEmpty()) {

@@ -2,7 +2,7 @@ package outbox.rabbitmq;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** What a consumer counts. Any thread. */
+/** The counters of a consumer. Thread-safe. */
 final class ConsumerCounts {
 
     final LongAdder handled = new LongAdder();

@@ -3,16 +3,16 @@ package outbox.rabbitmq;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a consumer is, and what it has done since it was started.
+ * The state of a consumer and its counters since the start.
  *
  * @param consuming whether messages can arrive now
- * @param trouble what is wrong: why it does not consume, or why it cannot pass on copies; null if nothing is
- * @param inFlight messages that have arrived and are not settled yet, those that wait for their next try included
+ * @param trouble the current problem: why it does not consume, or why it cannot publish copies; null if there is none
+ * @param inFlight messages that arrived and are not settled yet, including those that wait for their next attempt
  * @param handled messages whose effect was committed
- * @param duplicates messages that had been handled before
- * @param redelivered failures that were counted and are tried again
- * @param putOff failures through no fault of the message
- * @param deadLettered messages that were given up
+ * @param duplicates messages that were handled before
+ * @param redelivered counted failures after which the message is redelivered
+ * @param putOff failures that were not caused by the message; it is postponed and the failure is not counted
+ * @param deadLettered messages that became dead letters
  */
 public record ConsumerHealth(
         boolean consuming,

@@ -3,7 +3,7 @@ package outbox.rabbitmq;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Names threads {@code outbox-<name>-<role>}. They are daemons: the application decides how long the process lives. */
+/** Names threads {@code outbox-<name>-<role>}. They are daemon threads, so they do not keep the process alive. */
 final class ConsumerThreads {
 
     private ConsumerThreads() {}

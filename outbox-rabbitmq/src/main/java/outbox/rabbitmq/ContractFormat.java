@@ -16,7 +16,8 @@ import java.util.regex.Pattern;
 final class ContractFormat implements MessageFormat {
 
     private static final JsonFactory JSON = new JsonFactory();
-    private static final Pattern NUMBER = Pattern.compile("0|-?[1-9][0-9]{0,17}"); // written back as it is, and a long
+    // fits into a long and keeps its text when written as a number
+    private static final Pattern NUMBER = Pattern.compile("0|-?[1-9][0-9]{0,17}");
 
     @Override
     public RabbitMessage messageOf(EventEnvelope event) {
@@ -35,7 +36,7 @@ final class ContractFormat implements MessageFormat {
             json.writeRawValue(payload);
             json.writeEndObject();
         } catch (IOException e) {
-            throw new UncheckedIOException("Nothing is written but memory", e);
+            throw new UncheckedIOException("Cannot write JSON to memory", e);
         }
         return RabbitMessage.of(
                 CommonProperties.of(event, "application/json", CommonProperties.headers(event)), body.toByteArray());
@@ -54,12 +55,13 @@ final class ContractFormat implements MessageFormat {
         return given != null ? given : CommonProperties.traceIdOf(event);
     }
 
-    /** The payload, known to be one JSON value: otherwise what is around it would be none either. */
+    /** Returns the payload after checking that it is one JSON value. Otherwise the message would not be valid JSON. */
     private static String jsonOf(EventEnvelope event) {
         String payload = event.payloadJson();
         if (event.isBinary() || !isJson(payload)) {
             throw new GiveUpException("The payload of event " + event.eventId() + " (type " + event.eventType()
-                    + ") is no JSON, as the contract needs it. Choose MessageFormat.CLOUD_EVENTS for other payloads.");
+                    + ") is not JSON, which MessageFormat.CONTRACT requires."
+                    + " Use MessageFormat.CLOUD_EVENTS for other payloads.");
         }
         return payload;
     }
@@ -71,7 +73,7 @@ final class ContractFormat implements MessageFormat {
             }
             parser.skipChildren();
             return parser.nextToken() == null;
-        } catch (IOException e) { // its text quotes the payload
+        } catch (IOException e) { // the exception is not passed on, because its message quotes the payload
             return false;
         }
     }

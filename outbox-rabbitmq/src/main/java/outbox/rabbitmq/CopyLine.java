@@ -14,27 +14,27 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * One connection of a {@link CopyPublisher}, from its opening to its end, and what the broker said on it.
+ * One connection of a {@link CopyPublisher}, from open to close, with the last replies of the broker.
  *
- * <p>Threads: one thread opens it and publishes; any thread may ask and end it.
+ * <p>Threads: one thread opens it and publishes. Any thread may read its state and close it.
  */
 final class CopyLine {
 
     private static final Logger LOG = SafeLogger.of(CopyLine.class);
     private static final int CLOSE_MILLIS = (int) TimeUnit.SECONDS.toMillis(1);
 
-    private volatile @Nullable Socket socket; // publishing thread writes, before it connects
-    private volatile @Nullable Connection connection; // publishing thread writes
-    private volatile @Nullable Channel channel; // publishing thread writes
-    private volatile @Nullable String blocked; // the client's thread writes: why, or null
-    private volatile @Nullable String returned; // the client's thread writes, before it takes the confirm
+    private volatile @Nullable Socket socket; // written by the publishing thread before it connects
+    private volatile @Nullable Connection connection; // written by the publishing thread
+    private volatile @Nullable Channel channel; // written by the publishing thread
+    private volatile @Nullable String blocked; // written by the client's thread: the reason, or null
+    private volatile @Nullable String returned; // written by the client's thread before it processes the confirm
     private volatile boolean isCut;
     private boolean isLate; // publishing thread only
 
     void open(ConnectionFactory factory, String name) throws IOException, TimeoutException {
         ConnectionFactory own = factory.clone();
         own.setSocketConfigurator(factory.getSocketConfigurator().andThen(opening -> {
-            socket = opening; // before the look at isCut, so that a cut sees it or it sees the cut
+            socket = opening; // before isCut is read: either cut() sees the socket or this code sees the cut
             if (isCut) {
                 throw new IOException("closed");
             }
@@ -64,17 +64,20 @@ final class CopyLine {
         return known != null && known.isOpen() && !isCut;
     }
 
-    /** Whether more can be published by it. */
+    /** Whether further copies can be published on this connection. */
     boolean isUsable() {
         return isOpen() && !isLate;
     }
 
-    /** A confirm is still due: it is not to be taken for that of a later copy, so there are none. */
+    /**
+     * Notes that a confirm is still missing. No further copy uses this connection, because the late confirm could be
+     * taken for that of the next copy.
+     */
     void late() {
         isLate = true;
     }
 
-    /** Why the broker takes nothing; null if it does. */
+    /** Returns why the broker blocks this connection, or null if it does not. */
     @Nullable
     String blocked() {
         return isOpen() ? blocked : null;
@@ -89,21 +92,24 @@ final class CopyLine {
         return returned;
     }
 
-    /** Ends it at once. Its streams are not touched: a thread that writes to a broker that does not read holds their lock. */
+    /**
+     * Closes the socket immediately. Does not use the streams: a thread that writes to a broker that does not read
+     * holds their lock.
+     */
     void cut() {
         isCut = true;
         Socket open = socket;
         Connection last = connection;
         if (open == null) {
             if (last != null) {
-                last.abort(CLOSE_MILLIS); // of a kind whose socket we do not get
+                last.abort(CLOSE_MILLIS); // the socket is not accessible
             }
             return;
         }
         try {
-            open.setSoLinger(true, 0); // what is not sent yet does not matter, nor does the good-bye of TLS
+            open.setSoLinger(true, 0); // discard unsent data and skip the TLS shutdown
         } catch (IOException e) {
-            LOG.log(Level.TRACE, "The connection has ended before", e);
+            LOG.log(Level.TRACE, "The connection was already closed", e);
         }
         try {
             open.close();
@@ -112,7 +118,7 @@ final class CopyLine {
         }
     }
 
-    /** Ends it when nothing is under way. */
+    /** Closes the connection when no publish is in progress. */
     void close() {
         Connection last = connection;
         if (last != null && last.isOpen() && blocked == null && !isLate) {

@@ -11,8 +11,9 @@ import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Publishes copies of messages one at a time, each done when the broker has confirmed it and has not returned it. It has a connection of its own, opened when it is needed: an alarm of the
- * broker stops whole connections that publish, and must not stop the acks of the consumer.
+ * Publishes copies of messages one at a time. A copy is published when the broker has confirmed it and has not
+ * returned it. The publisher opens its own connection on demand: a broker alarm blocks connections that publish, and
+ * must not block the acks of the consumer.
  *
  * <p>Threads: one thread calls publish; any thread may call abortIfStuck and close.
  */
@@ -23,11 +24,11 @@ final class CopyPublisher implements AutoCloseable {
 
     private final ConnectionFactory factory;
     private final String name;
-    private volatile @Nullable CopyLine line; // publishing thread writes
+    private volatile @Nullable CopyLine line; // written by the publishing thread
     private volatile boolean closed;
-    private volatile long busySince; // of the clock of nanoTime, or 0
+    private volatile long busySince; // System.nanoTime() of the start of the current publish, or 0
 
-    /** The copy is not there for all we know. */
+    /** The copy was not confirmed, so it may not have been stored. */
     static final class NotPublishedException extends Exception {
 
         private static final long serialVersionUID = 1L;
@@ -37,7 +38,7 @@ final class CopyPublisher implements AutoCloseable {
         }
     }
 
-    /** @param factory without recovery, whose threads are ours */
+    /** @param factory has automatic recovery disabled and uses our thread factory */
     CopyPublisher(ConnectionFactory factory, String name) {
         this.factory = factory;
         this.name = name;
@@ -74,7 +75,10 @@ final class CopyPublisher implements AutoCloseable {
         }
     }
 
-    /** While the broker takes nothing, another connection would only be one more that it blocks, with one more copy in it. */
+    /**
+     * Waits for the confirm. If the broker blocks the connection, keeps it open: a new connection would be blocked
+     * too.
+     */
     private boolean confirmed(CopyLine current, Channel open, String where)
             throws NotPublishedException, InterruptedException {
         try {
@@ -87,7 +91,7 @@ final class CopyPublisher implements AutoCloseable {
                         "No confirm for " + where + " within " + CONFIRM_LIMIT.toSeconds() + " s", e);
             }
             current.late();
-            throw new NotPublishedException("The broker takes no messages now: " + blocked, e);
+            throw new NotPublishedException("The broker accepts no messages now: " + blocked, e);
         }
     }
 
@@ -98,13 +102,13 @@ final class CopyPublisher implements AutoCloseable {
         return e.getCause() instanceof ShutdownSignalException cause ? cause : null;
     }
 
-    /** The line that is there, or a new one. */
+    /** Returns the open connection, or opens a new one. */
     private CopyLine line() throws IOException, TimeoutException, NotPublishedException {
         CopyLine last = line;
         if (last != null) {
             String blocked = last.blocked();
             if (blocked != null) {
-                throw new NotPublishedException("The broker takes no messages now: " + blocked, null);
+                throw new NotPublishedException("The broker accepts no messages now: " + blocked, null);
             }
             if (last.isUsable()) {
                 return last;
@@ -112,7 +116,7 @@ final class CopyPublisher implements AutoCloseable {
             last.cut();
         }
         CopyLine fresh = new CopyLine();
-        line = fresh; // before the look at closed, so that a close sees it or it sees the close
+        line = fresh; // before closed is read: either close() sees the line or this code sees the close
         if (closed) {
             throw new IOException("closed");
         }
@@ -120,14 +124,17 @@ final class CopyPublisher implements AutoCloseable {
         return fresh;
     }
 
-    /** Why the broker takes no copies; null if it does. */
+    /** Returns why the broker blocks copies, or null if it does not. */
     @Nullable
     String blocked() {
         CopyLine last = line;
         return last == null ? null : last.blocked();
     }
 
-    /** A broker that stops reading can hold a write for as long as it likes; only the end of the connection ends it. */
+    /**
+     * Closes the connection if a publish takes too long. If the broker stops reading, nothing else ends a blocked
+     * write.
+     */
     void abortIfStuck() {
         long since = busySince;
         if (since != 0 && System.nanoTime() - since > STUCK_LIMIT.toNanos()) {

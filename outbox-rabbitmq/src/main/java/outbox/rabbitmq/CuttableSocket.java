@@ -6,20 +6,22 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.net.Socket;
 
-/** The socket of one connection, which any thread may close at once, also while another waits in a write to a broker that does not read. */
+/**
+ * The socket of one connection. Any thread may close it immediately, even while another thread is blocked in a write.
+ */
 final class CuttableSocket {
 
-    private volatile @Nullable Socket socket; // written by the thread that connects
+    private volatile @Nullable Socket socket; // written by the connecting thread
     private volatile boolean cut;
 
-    /** A copy of the factory whose next connection is this one. It must use blocking I/O. */
+    /** Returns a copy of the factory that keeps the socket of its next connection here. It must use blocking I/O. */
     ConnectionFactory factory(ConnectionFactory given) {
         ConnectionFactory own = given.clone();
         own.setSocketConfigurator(given.getSocketConfigurator().andThen(opened -> socket = opened));
         return own;
     }
 
-    /** Its streams are not touched: who writes holds their lock. */
+    /** Closes the socket. Does not use the streams, because a blocked writer holds their lock. */
     void cut() throws IOException {
         cut = true;
         Socket current = socket;
@@ -27,7 +29,7 @@ final class CuttableSocket {
             return;
         }
         try {
-            current.setSoLinger(true, 0); // TLS would wait for the writer, to say good-bye; and nothing is left to send
+            current.setSoLinger(true, 0); // otherwise the TLS shutdown waits for the blocked writer
         } finally {
             current.close();
         }

@@ -11,13 +11,13 @@ import java.util.Map;
  * A message in a dead-letter queue, without its body.
  *
  * @param eventId the id of its event; null if there is none
- * @param eventType the type of its event; null if it cannot be told
- * @param reason why it is here: the words of the consumer, or of the broker, such as rejected or expired
- * @param queue where it came from; null if nobody said so
- * @param consumer who gave it up; null if it was the broker
- * @param failedAt when, as text; null if nobody said so
- * @param redeliveries how often it was redelivered before
- * @param replays how often it was replayed before
+ * @param eventType the type of its event; null if unknown
+ * @param reason the reason given by the consumer or by the broker, such as rejected or expired
+ * @param queue the queue that it came from; null if unknown
+ * @param consumer the consumer that rejected it; null if the broker moved it
+ * @param failedAt the time of the failure as text; null if unknown
+ * @param redeliveries the number of earlier redeliveries
+ * @param replays the number of earlier replays
  * @param size of the body, in bytes
  */
 public record DeadLetter(
@@ -39,7 +39,7 @@ public record DeadLetter(
             eventId = message.eventId();
             eventType = message.eventType();
         } catch (UnrecoverableMessageException e) {
-            // one that cannot be read is here for that reason; its properties may tell something
+            // use the properties of a message that cannot be parsed
         }
         String reason = MessageHeaders.text(properties, MessageHeaders.REASON);
         String queue = MessageHeaders.text(properties, MessageHeaders.QUEUE);
@@ -47,7 +47,7 @@ public record DeadLetter(
         return new DeadLetter(
                 eventId,
                 eventType,
-                reason != null ? reason : word(death, "reason", "not told"),
+                reason != null ? reason : word(death, "reason", "unknown"),
                 queue != null ? queue : MessageHeaders.text(death.get("queue")),
                 MessageHeaders.text(properties, MessageHeaders.CONSUMER),
                 MessageHeaders.text(properties, MessageHeaders.FAILED_AT),
@@ -61,7 +61,10 @@ public record DeadLetter(
         return text == null ? otherwise : text;
     }
 
-    /** What the broker notes when it moves a message itself: the latest first. */
+    /**
+     * Returns the latest {@code x-death} entry, which the broker adds when it dead-letters a message. The latest is
+     * first.
+     */
     private static Map<?, ?> lastDeath(BasicProperties properties) {
         return MessageHeaders.of(properties).get("x-death") instanceof List<?> deaths
                         && !deaths.isEmpty()

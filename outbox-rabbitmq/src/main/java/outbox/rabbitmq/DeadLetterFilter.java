@@ -6,7 +6,7 @@ import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
 
-/** Which dead letters are meant: those that fulfil all of its conditions. Immutable. */
+/** Selects dead letters. A letter matches if it meets all conditions. Immutable. */
 public final class DeadLetterFilter {
 
     private static final DeadLetterFilter ALL = new Builder().build();
@@ -23,7 +23,7 @@ public final class DeadLetterFilter {
         reason = builder.reason;
     }
 
-    /** All of them. */
+    /** Returns a filter that matches all dead letters. */
     public static DeadLetterFilter all() {
         return ALL;
     }
@@ -39,7 +39,7 @@ public final class DeadLetterFilter {
                 && (reason == null || letter.reason().contains(reason));
     }
 
-    /** Collects conditions. Not thread-safe. */
+    /** Builds a filter. Not thread-safe. */
     public static final class Builder {
 
         private Set<String> eventIds = Set.of();
@@ -49,7 +49,7 @@ public final class DeadLetterFilter {
 
         private Builder() {}
 
-        /** Events with one of these ids; at least one. */
+        /** Matches events with one of these ids. At least one id is required. */
         public Builder eventIds(Collection<String> eventIds) {
             if (eventIds.isEmpty()) {
                 throw new IllegalArgumentException("eventIds must not be empty");
@@ -63,13 +63,13 @@ public final class DeadLetterFilter {
             return this;
         }
 
-        /** Messages that came from this queue. */
+        /** Matches messages that came from this queue. */
         public Builder queue(String queue) {
             this.queue = Objects.requireNonNull(queue, "queue");
             return this;
         }
 
-        /** Messages whose reason contains this text. */
+        /** Matches messages whose reason contains this text. */
         public Builder reason(String part) {
             this.reason = Objects.requireNonNull(part, "reason");
             return this;

@@ -3,10 +3,10 @@ package outbox.rabbitmq;
 import java.util.List;
 
 /**
- * What a replay did.
+ * The result of a replay.
  *
- * @param replayed messages that are in their queues again, and no longer in the dead-letter queue
- * @param failures why messages stayed, or the replay ended before its end; about a hundred at most
+ * @param replayed the number of messages that were moved back to their queues
+ * @param failures why messages were not replayed, or why the replay ended early; about 100 entries at most
  * @param complete whether nothing failed
  */
 public record DeadLetterReplay(int replayed, List<String> failures, boolean complete) {

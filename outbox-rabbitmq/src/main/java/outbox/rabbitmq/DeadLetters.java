@@ -27,20 +27,25 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Looks at a dead-letter queue, and takes messages of it back to the queues that they came from.
+ * Lists the messages of a dead-letter queue and replays them to the queues that they came from.
  *
- * <p>AMQP cannot look without taking: messages are taken, nobody else gets them for the moment, and all that are not replayed go back to their places when the call ends, however it ends. At most the
- * {@value #MAX_LOOK} oldest are looked at. A quorum queue counts each look as a delivery. Each call has a connection of its own. Thread-safe.
+ * <p>AMQP cannot read a message without taking it. During a call no other consumer gets the messages. When the call
+ * ends, even with an exception, all messages that were not replayed return to their positions. A call reads at most
+ * the {@value #MAX_LOOK} oldest messages. A quorum queue counts each read as a delivery. Each call opens its own
+ * connection. Thread-safe.
  */
 public final class DeadLetters {
 
-    /** How many messages a call looks at. */
+    /** The maximum number of messages that a call reads. */
     public static final int MAX_LOOK = 10_000;
 
     private static final int MAX_FAILURES = 100;
     private static final int ANSWER_MILLIS = (int) Duration.ofSeconds(10).toMillis();
 
-    /** What a replay takes off: it begins anew. With the memory of the broker it could take the message for one that goes round in circles, and drop it. */
+    /**
+     * Headers that a replay removes, so that the message starts again. With its {@code x-death} headers, the broker
+     * could detect a dead-letter cycle and drop the message.
+     */
     private static final Set<String> PAST = Set.of(
             MessageHeaders.REDELIVERIES,
             MessageHeaders.REASON,
@@ -67,7 +72,7 @@ public final class DeadLetters {
         this.queue = queue;
     }
 
-    /** Those in the given queue. */
+    /** Returns the dead letters of the given queue. */
     public static DeadLetters of(ConnectionFactory factory, String queue) {
         if (queue.isBlank()) {
             throw new IllegalArgumentException("queue must have a name");
@@ -75,12 +80,12 @@ public final class DeadLetters {
         return new DeadLetters(factory, queue);
     }
 
-    /** How many messages are in the queue and can be had. */
+    /** Returns the number of messages in the queue that are ready for delivery. */
     public long count() {
         return call(channel -> channel.messageCount(queue));
     }
 
-    /** The oldest that the filter means, up to a limit, oldest first. */
+    /** Returns the oldest matching messages, up to the limit, oldest first. */
     public List<DeadLetter> list(DeadLetterFilter filter, int limit) {
         checkLimit("limit", limit);
         List<DeadLetter> found = new ArrayList<>();
@@ -93,7 +98,7 @@ public final class DeadLetters {
         return found;
     }
 
-    /** Everything about the oldest message of an event. */
+    /** Returns the details of the oldest message of an event. */
     public Optional<DeadLetterDetails> find(String eventId) {
         Objects.requireNonNull(eventId, "eventId");
         List<DeadLetterDetails> found = new ArrayList<>();
@@ -110,13 +115,15 @@ public final class DeadLetters {
     }
 
     /**
-     * Publishes messages again to the queues that they came from, and takes each out of the dead-letter queue after the broker has confirmed it. Only that queue gets it, not others that
-     * got the event in the first place. A message that comes back meanwhile is not replayed again.
+     * Publishes matching messages to the queues that they came from, and removes each from the dead-letter queue
+     * after the broker has confirmed the copy. Other queues that originally received the event do not get it again. A
+     * message that becomes a dead letter again during the call is not replayed a second time.
      *
-     * <p>If the process dies on the way, one message at most is in both queues; the inbox takes care of that.
+     * <p>If the process dies during the call, at most one message is in both queues. The inbox of the consumer
+     * handles the duplicate.
      *
-     * @param cap how many messages at most, 1 to {@value #MAX_LOOK}
-     * @param actor who wants it, and why: both are told in headers of the messages
+     * @param cap the maximum number of messages, 1 to {@value #MAX_LOOK}
+     * @param actor who requests the replay; stored with the reason in headers of the messages
      */
     public DeadLetterReplay replay(DeadLetterFilter filter, int cap, String actor, String reason) {
         checkLimit("cap", cap);
@@ -141,7 +148,7 @@ public final class DeadLetters {
         return run.result();
     }
 
-    /** One replay. Its mark is in what it publishes, so that it knows what comes back. */
+    /** One replay. It adds its id to each copy, to recognise copies that return to the dead-letter queue. */
     private final class Run {
 
         private final String id = UUID.randomUUID().toString();
@@ -150,7 +157,7 @@ public final class DeadLetters {
         private final String actor;
         private final String reason;
         private final List<String> failures = new ArrayList<>();
-        private final Set<String> unreachable = new HashSet<>(); // queues that are not there
+        private final Set<String> unreachable = new HashSet<>(); // queues that did not accept a copy
         private int replayed;
         private int failed;
 
@@ -173,11 +180,11 @@ public final class DeadLetters {
             }
             String target = letter.queue();
             if (target == null || target.equals(queue)) {
-                fail(letter, "It does not tell which queue it came from");
+                fail(letter, "The message does not name the queue it came from");
                 return true;
             }
             if (unreachable.contains(target)) {
-                fail(letter, "Queue " + target + " did not take the one before either");
+                fail(letter, "Queue " + target + " did not accept an earlier message");
                 return true;
             }
             try {
@@ -192,7 +199,7 @@ public final class DeadLetters {
             return replayed < cap;
         }
 
-        /** What was replayed before is to be known. */
+        /** Records why the replay ended early. The caller still gets the number of replayed messages. */
         void end(OutboxException e) {
             failed++;
             failures.add(String.valueOf(e.getMessage()));
@@ -215,7 +222,7 @@ public final class DeadLetters {
         }
     }
 
-    /** A message that is out of the queue as long as the channel is open. */
+    /** A message that was taken with {@code basic.get}. It returns to the queue when the channel closes. */
     private record Taken(Channel channel, GetResponse response, DeadLetter letter) {
 
         BasicProperties properties() {
@@ -227,12 +234,12 @@ public final class DeadLetters {
         }
     }
 
-    /** Answers whether to look at the next one too. */
+    /** Returns whether to read the next message. */
     private interface Look {
         boolean at(Taken taken) throws IOException;
     }
 
-    /** Looks at what is there at the beginning, and no more: what comes meanwhile is behind it. */
+    /** Reads only the messages that are in the queue at the start of the call; later messages are behind them. */
     private void look(Look look) {
         call(channel -> {
             long most = Math.min(MAX_LOOK, channel.messageCount(queue));
@@ -240,7 +247,7 @@ public final class DeadLetters {
             for (long i = 0; more && i < most; i++) {
                 GetResponse response = channel.basicGet(queue, false);
                 if (response == null) {
-                    return true; // somebody else has the rest
+                    return true; // another consumer has the other messages
                 }
                 DeadLetter letter = DeadLetter.of(response.getEnvelope(), response.getProps(), response.getBody());
                 more = look.at(new Taken(channel, response, letter));
@@ -262,7 +269,7 @@ public final class DeadLetters {
         }
     }
 
-    /** What the broker said is in the cause. */
+    /** Returns the message of the broker, which is in the cause. */
     private static @Nullable String message(Exception e) {
         return e.getCause() instanceof ShutdownSignalException said ? said.getMessage() : e.getMessage();
     }

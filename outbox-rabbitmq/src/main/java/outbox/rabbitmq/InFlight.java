@@ -4,12 +4,12 @@ import java.time.Duration;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** The messages that have arrived and are not over. Any thread. */
+/** Counts messages that have arrived and are not settled. Thread-safe. */
 final class InFlight {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition none = lock.newCondition();
-    private int count; // under the lock
+    private int count; // guarded by lock
 
     void begin() {
         lock.lock();
@@ -40,7 +40,7 @@ final class InFlight {
         }
     }
 
-    /** Waits until all are over; false if they are not in time. */
+    /** Waits until the count is zero. Returns false if the time limit passes first. */
     boolean awaitNone(Duration limit) throws InterruptedException {
         long left = limit.toNanos();
         lock.lockInterruptibly();

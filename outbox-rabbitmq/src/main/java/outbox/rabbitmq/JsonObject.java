@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The fields of a JSON object, each as it stands there: the library reads, and what is inside a value stays verbatim. */
+/** The fields of a JSON object. Nested values are kept as their original text. */
 final class JsonObject {
 
     private static final JsonFactory FACTORY = JsonFactory.builder()
@@ -26,7 +26,7 @@ final class JsonObject {
 
     private JsonObject() {}
 
-    /** @throws UnrecoverableMessageException if it is not one object in UTF-8 */
+    /** @throws UnrecoverableMessageException if the body is not exactly one JSON object in UTF-8 */
     static JsonObject parse(byte[] body) {
         try {
             String text = StandardCharsets.UTF_8
@@ -59,13 +59,13 @@ final class JsonObject {
                         new Value(token, scalar, text.substring(start, end).strip()));
             }
             if (parser.nextToken() != null) {
-                throw new UnrecoverableMessageException("There is something after the JSON object");
+                throw new UnrecoverableMessageException("The body contains data after the JSON object");
             }
         }
         return object;
     }
 
-    /** A text or a number, as text; null if it is absent or null. */
+    /** Returns a string or a whole number as text, or null if the field is absent or null. */
     @Nullable
     String text(String name) {
         Value value = values.get(name);
@@ -73,12 +73,12 @@ final class JsonObject {
             return null;
         }
         if (value.token() != JsonToken.VALUE_STRING && value.token() != JsonToken.VALUE_NUMBER_INT) {
-            throw new UnrecoverableMessageException(name + " is neither a text nor a whole number");
+            throw new UnrecoverableMessageException(name + " is neither a string nor a whole number");
         }
         return value.text();
     }
 
-    /** A value of any kind as it stands there; null if it is absent. */
+    /** Returns the original text of a value of any type, or null if the field is absent. */
     byte @Nullable [] raw(String name) {
         Value value = values.get(name);
         return value == null ? null : value.raw().getBytes(StandardCharsets.UTF_8);

@@ -18,10 +18,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Publishes events in their order, on one channel at a time. A thread of its own does it, since a write waits as long as the broker does not read.
+ * Publishes events in order, on one channel at a time. It has its own thread, because a write blocks while the broker
+ * does not read.
  *
- * <p>Threads: any may offer; the client's reader brings suspects; the lane's own thread does the rest. While the broker cannot be used, events wait here, and the transport puts
- * off those that wait too long.
+ * <p>Threads: any thread may call offer; the reader thread of the client adds suspects; all other work runs on the
+ * lane's thread. While the broker cannot be used, events wait here, and the transport postpones events that wait too
+ * long.
  */
 final class Lane {
 
@@ -33,7 +35,7 @@ final class Lane {
     private final BlockingQueue<Publish> queue;
     private final Queue<Publish> suspects = new ConcurrentLinkedQueue<>();
     private final Deque<Publish> inHand =
-            new ArrayDeque<>(2); // lane's thread only; could not leave: one of the queue, and a suspect before it
+            new ArrayDeque<>(2); // lane's thread only: not published yet, one of the queue and a suspect
     private final Thread thread;
     private volatile boolean stopped;
     private @Nullable Outlet outlet; // lane's thread only
@@ -53,7 +55,7 @@ final class Lane {
         return queue.offer(publish);
     }
 
-    /** Ends the thread; what is still here has been ended before. */
+    /** Ends the thread. The events that are still queued were already completed by the caller. */
     void stop() {
         stopped = true;
         thread.interrupt();
@@ -65,8 +67,11 @@ final class Lane {
                 step();
             } catch (InterruptedException e) {
                 LOG.log(Level.DEBUG, "Interrupted by the close");
-            } catch (RuntimeException | Error e) { // none is known; the lane must go on
-                LOG.log(Level.ERROR, "A lane to RabbitMQ failed; what it was about is put off in time", e);
+            } catch (RuntimeException | Error e) { // not expected; the lane must continue
+                LOG.log(
+                        Level.ERROR,
+                        "A lane to RabbitMQ failed;" + " its current event is postponed when its time limit passes",
+                        e);
             }
         }
     }
@@ -74,7 +79,7 @@ final class Lane {
     private void step() throws InterruptedException {
         Link link = broker.usable();
         if (link == null) {
-            queue.removeIf(Publish::isEnded); // they have been put off, and take the room of others
+            queue.removeIf(Publish::isEnded); // they were postponed and occupy queue capacity
             suspects.removeIf(Publish::isEnded);
             broker.pause(PAUSE_MILLIS);
             return;
@@ -87,17 +92,25 @@ final class Lane {
         }
     }
 
-    /** Whatever waits for the broker's word there has been put off, and may come again only when this outlet does not know it any more. */
+    /**
+     * Closes a channel that no longer confirms. Its messages were postponed, and may be published again only after
+     * their old tracker is closed.
+     */
     private void dropSilentOutlet() {
         Outlet current = outlet;
         if (current != null && current.isSilent(confirmNanos)) {
             outlet = null;
-            LOG.log(Level.WARNING, "RabbitMQ did not confirm in time; what waits is put off, and a new channel used");
+            LOG.log(
+                    Level.WARNING,
+                    "RabbitMQ did not confirm in time;"
+                            + " the waiting events are postponed and a new channel is opened");
             current.close();
         }
     }
 
-    /** Suspects were published before what is in hand, unless that is one of them. */
+    /**
+     * Returns the next event. Suspects come before the events in hand, unless the event in hand is itself a suspect.
+     */
     private @Nullable Publish next() throws InterruptedException {
         Publish again = inHand.peek();
         if (again == null || !again.isSuspect()) {
@@ -109,7 +122,7 @@ final class Lane {
         return again != null ? inHand.poll() : queue.poll(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
     }
 
-    /** Answers false if the event has not left and should be tried again here. */
+    /** Returns false if the event was not published and this lane must try it again. */
     private boolean publish(Publish next, Link link) throws InterruptedException {
         String exchange = next.route().exchange();
         try {
@@ -119,7 +132,7 @@ final class Lane {
             }
             Outlet out = outlet(link);
             if (out.holds(next)) {
-                next.putOff("A message of the same id waits for the broker's word");
+                next.putOff("A message with the same id is waiting for its confirm");
                 return true;
             }
             if (next.isAlone()) {
@@ -127,7 +140,7 @@ final class Lane {
             }
             return out.publish(next);
         } catch (IOException | AlreadyClosedException e) {
-            LOG.log(Level.DEBUG, "RabbitMQ did not answer; the event waits for it", e);
+            LOG.log(Level.DEBUG, "RabbitMQ did not respond; the event waits", e);
             return false;
         }
     }

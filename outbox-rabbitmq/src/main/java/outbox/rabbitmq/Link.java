@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
-/** One connection, from its opening to its end. Any thread may call any method. */
+/** One connection to the broker, from open to close. Thread-safe. */
 final class Link {
 
     static final long RPC_NANOS = Duration.ofSeconds(5).toNanos();
@@ -28,10 +28,10 @@ final class Link {
     private static final int CLOSE_MILLIS = 2_000;
     private static final int MOST_KNOWN_EXCHANGES = 10_000;
     private static final long MISSING_NANOS =
-            Duration.ofSeconds(1).toNanos(); // how long a missing exchange is believed to be missing
+            Duration.ofSeconds(1).toNanos(); // how long the result "exchange is missing" is cached
     private static final long LOOK_NANOS = Duration.ofSeconds(1).toNanos();
 
-    /** What a call of the client does. */
+    /** A call to the client library. */
     interface Call<T> {
         T make() throws IOException;
     }
@@ -39,13 +39,13 @@ final class Link {
     private final Connection connection;
     private final CuttableSocket socket;
     private final long stuckNanos;
-    private final Set<String> exchanges = ConcurrentHashMap.newKeySet(); // that were seen to exist
-    private final Map<String, Long> missing =
-            new ConcurrentHashMap<>(); // exchanges, and when they were seen to be missing
-    private final Map<Thread, Long> calls = new ConcurrentHashMap<>(); // who is in a call, and since when
+    private final Set<String> exchanges = ConcurrentHashMap.newKeySet(); // known to exist
+    private final Map<String, Long> missing = new ConcurrentHashMap<>(); // missing exchanges and the time of the check
+    // threads that are in a call, with its start time
+    private final Map<Thread, Long> calls = new ConcurrentHashMap<>();
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile String endedBecause = "";
-    private volatile @Nullable String blocked; // written by the client's reader, as the next
+    private volatile @Nullable String blocked; // both fields are written by the client's reader thread
     private volatile long unblockedNanos = System.nanoTime();
 
     private Link(Connection connection, CuttableSocket socket, Duration stuck) {
@@ -55,10 +55,10 @@ final class Link {
     }
 
     /**
-     * Connects.
+     * Opens a connection.
      *
-     * @param addresses null for the host and port of the factory
-     * @param stuck how long a call may last while the broker does not block the connection
+     * @param addresses null to use the host and port of the factory
+     * @param stuck how long a call may take while the broker does not block the connection
      */
     static Link open(
             ConnectionFactory factory,
@@ -89,7 +89,7 @@ final class Link {
 
     private void ended(ShutdownSignalException cause) {
         Throwable deeper = cause.getCause();
-        if (endedBecause.isEmpty()) { // otherwise it was cut, and why is known better
+        if (endedBecause.isEmpty()) { // if the connection was cut, keep that reason, which is more precise
             endedBecause = deeper == null ? String.valueOf(cause.getMessage()) : deeper.toString();
         }
         ended.countDown();
@@ -105,8 +105,8 @@ final class Link {
     }
 
     /**
-     * Waits for the end, and brings it about where the client cannot: a thread that writes to a broker that does not read holds what the client needs to notice the end, and to tell
-     * of it.
+     * Waits until the connection ends, and cuts it when the client cannot detect the end: a thread that is blocked in
+     * a write holds the lock that the client needs for that.
      */
     void awaitEnd() throws InterruptedException {
         boolean wasOpen = true;
@@ -118,7 +118,7 @@ final class Link {
                 cut("the broker did not read for " + Duration.ofNanos(stuckNanos));
             }
             if (socket.isCut()) {
-                ended.await(RPC_NANOS, TimeUnit.NANOSECONDS); // whatever the client makes of it, this is the end
+                ended.await(RPC_NANOS, TimeUnit.NANOSECONDS); // treat the connection as ended in any case
                 return;
             }
             wasOpen = isOpen;
@@ -130,12 +130,15 @@ final class Link {
         return blocked == null && calls.values().stream().anyMatch(since -> waitedNanos(since, now) > stuckNanos);
     }
 
-    /** How long something has waited since then for a broker that could have answered. */
+    /** Returns how long a message has waited, without the time in which the broker blocked the connection. */
     long waitedNanos(long since, long now) {
         return Math.min(now - since, now - unblockedNanos);
     }
 
-    /** Every call that may write to the broker goes through this: it may last as long as the broker does not read. */
+    /**
+     * Runs a call that may write to the broker and records its start. Such a call blocks while the broker does not
+     * read.
+     */
     <T> T call(Call<T> call) throws IOException {
         calls.put(Thread.currentThread(), System.nanoTime());
         try {
@@ -149,7 +152,7 @@ final class Link {
         return endedBecause;
     }
 
-    /** Why the broker blocks it; null if it does not. */
+    /** Returns why the broker blocks the connection, or null if it does not. */
     @Nullable
     String blocked() {
         return blocked;
@@ -158,15 +161,17 @@ final class Link {
     Channel newChannel() throws IOException {
         Channel channel = call(connection::createChannel);
         if (channel == null) {
-            throw new IOException("The broker allows no further channel");
+            throw new IOException("The broker does not allow another channel");
         }
         return channel;
     }
 
     /**
-     * Whether the exchange is there. Asked once, and at most once a second while it is missing, on a channel of its own: to publish to a missing one would close the channel, with everything that is on it.
+     * Returns whether the exchange exists. Asks the broker once, and at most once per second while the exchange is
+     * missing. Uses a separate channel: publishing to a missing exchange would close the channel and fail all
+     * messages on it.
      *
-     * @throws IOException if the broker did not say
+     * @throws IOException if the broker did not reply
      */
     boolean hasExchange(String exchange) throws IOException {
         if (exchange.isEmpty() || exchanges.contains(exchange)) {
@@ -174,7 +179,7 @@ final class Link {
         }
         Long missingSince = missing.get(exchange);
         if (missingSince != null && System.nanoTime() - missingSince < MISSING_NANOS) {
-            return false; // to ask for each event would hold up its neighbours
+            return false; // asking for each event would delay the others
         }
         Channel probe = newChannel();
         try {
@@ -185,7 +190,7 @@ final class Link {
                 throw e;
             }
             if (close.getReplyCode() != NOT_FOUND) {
-                return true; // what else is wrong with it, the publish will tell
+                return true; // the publish reports any other error
             }
             if (missing.size() >= MOST_KNOWN_EXCHANGES) {
                 missing.clear();
@@ -209,7 +214,7 @@ final class Link {
         exchanges.remove(exchange);
     }
 
-    /** Ends the connection at once. */
+    /** Closes the socket immediately. */
     void cut(String why) {
         if (endedBecause.isEmpty()) {
             endedBecause = why;
@@ -221,7 +226,7 @@ final class Link {
         }
     }
 
-    /** Says good-bye if the broker listens, within two seconds. */
+    /** Closes the connection in the regular way if the broker responds within two seconds; otherwise cuts it. */
     void close(TransportThreads threads) {
         if (blocked != null) {
             cut("closed while blocked");

@@ -4,9 +4,8 @@ import org.slf4j.MDC;
 import outbox.spi.PrintableText;
 
 /**
- * The fields {@code eventId}, {@code traceId}, {@code queue} and {@code consumer} of log lines about a message, in
- * the diagnostic context of slf4j, which the client of RabbitMQ brings. They hold for the
- * lines of the handler too.
+ * Sets the fields {@code eventId}, {@code traceId}, {@code queue} and {@code consumer} in the MDC of SLF4J, which is
+ * a dependency of the RabbitMQ client. Log lines of the handler contain them too.
  */
 record LogFields(Arrival arrival, String queue, String consumer) {
 
@@ -25,7 +24,7 @@ record LogFields(Arrival arrival, String queue, String consumer) {
         }
     }
 
-    /** The text may come from others: it must not begin a line of its own. */
+    /** Replaces control characters: the value comes from a message and must not start a new log line. */
     private static void put(String field, String value) {
         if (value.isEmpty()) {
             MDC.remove(field);

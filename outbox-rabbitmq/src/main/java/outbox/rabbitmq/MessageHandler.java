@@ -3,18 +3,19 @@ package outbox.rabbitmq;
 import java.sql.Connection;
 
 /**
- * User code that does what a message asks for, once per event.
+ * User code that handles a message, once per event.
  *
- * <p>A failure is tried again some times, and then the message is a dead letter. {@link UnrecoverableMessageException} makes it one at once; {@link outbox.RetryLaterException} says when
- * to try again, counted or not.
+ * <p>After a failure the message is redelivered a limited number of times and then becomes a dead letter. {@link
+ * UnrecoverableMessageException} makes it a dead letter at once. {@link outbox.RetryLaterException} sets the delay
+ * before the next attempt, and whether the failure counts.
  */
 @FunctionalInterface
 public interface MessageHandler {
 
     /**
-     * Handles the message in the transaction of the inbox. What it throws rolls that back.
+     * Handles the message in the transaction of the inbox. An exception rolls the transaction back.
      *
-     * @param connection of that transaction, which is neither to be committed nor to be closed here
+     * @param connection the connection of that transaction; the handler must neither commit nor close it
      */
     void handle(ReceivedMessage message, Connection connection) throws Exception;
 }

@@ -22,7 +22,7 @@ final class MessageHandling {
         this.others = others;
     }
 
-    /** Never throws: user code may, whatever it likes. */
+    /** Never throws, although user code may throw anything. */
     Outcome run(Supplier<ReceivedMessage> reading) {
         ReceivedMessage message;
         MessageHandler handler;

@@ -2,6 +2,7 @@ package outbox.rabbitmq;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
 import org.jspecify.annotations.Nullable;
+import outbox.EventHeaders;
 
 import java.time.DateTimeException;
 import java.time.Instant;
@@ -12,7 +13,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads what a message says about its event, in each of the forms that one can have. */
+/** Parses the event from a message in any of the supported formats. */
 final class MessageParser {
 
     private static final List<String> PREFIXES = List.of("cloudEvents_", "cloudEvents:");
@@ -52,7 +53,7 @@ final class MessageParser {
             parser.contract(JsonObject.parse(body));
         }
         if (parser.traceId == null) {
-            parser.traceId = traceId(MessageHeaders.text(properties, "traceparent"));
+            parser.traceId = traceId(MessageHeaders.text(properties, EventHeaders.TRACE_PARENT));
         }
         return parser;
     }
@@ -72,7 +73,7 @@ final class MessageParser {
         eventType = json.text("type");
         subject(json.text("subject"));
         occurredAt = time("time", json.text("time"));
-        traceId = traceId(json.text("traceparent"));
+        traceId = traceId(json.text(EventHeaders.TRACE_PARENT));
         String base64 = json.text("data_base64");
         try {
             payload = base64 == null ? json.raw("data") : Base64.getDecoder().decode(base64);
@@ -85,17 +86,18 @@ final class MessageParser {
         eventId = attribute(properties, "id");
         eventType = attribute(properties, "type");
         subject(attribute(properties, "subject"));
-        String ownId = MessageHeaders.text(properties, "outbox-aggregate-id"); // of our transport, which needs no guess
+        // set by our transport, so no need to parse the subject
+        String ownId = MessageHeaders.text(properties, EventHeaders.AGGREGATE_ID);
         if (ownId != null) {
-            aggregateType = MessageHeaders.text(properties, "outbox-aggregate-type");
+            aggregateType = MessageHeaders.text(properties, EventHeaders.AGGREGATE_TYPE);
             aggregateId = ownId;
         }
         occurredAt = time("time", attribute(properties, "time"));
-        traceId = traceId(attribute(properties, "traceparent"));
+        traceId = traceId(attribute(properties, EventHeaders.TRACE_PARENT));
         payload = body;
     }
 
-    /** Our transports send the aggregate as its type and id, with a slash between. */
+    /** Splits the subject. Our transports send aggregate type and id, separated by a slash. */
     private void subject(@Nullable String subject) {
         if (subject != null) {
             int slash = subject.indexOf('/');
@@ -118,7 +120,7 @@ final class MessageParser {
         try {
             return text == null ? null : OffsetDateTime.parse(text).toInstant();
         } catch (DateTimeException e) {
-            throw new UnrecoverableMessageException(name + " is not a time with its zone", e);
+            throw new UnrecoverableMessageException(name + " is not a date-time with an offset", e);
         }
     }
 

@@ -16,29 +16,29 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What became of a message, and whose fault a failure is.
+ * The result of handling a message.
  *
- * @param delay how long to wait before the next try, at least
- * @param reason of the failure; empty without one
+ * @param delay the minimum wait before the next attempt
+ * @param reason of the failure; empty if there was none
  */
 record Outcome(Kind kind, Duration delay, String reason) {
 
     enum Kind {
         HANDLED,
-        /** It was handled before. */
+        /** The event was handled before. */
         DUPLICATE,
-        /** To be tried again, and the failure counts. */
+        /** Try again; the failure counts. */
         FAILED,
-        /** To be tried again, through no fault of the message. */
+        /** Try again; the message did not cause the failure, so it does not count. */
         PUT_OFF,
-        /** It can never be handled. */
+        /** The message can never be handled. */
         DEAD
     }
 
     private static final List<String> PASSING = List.of("08", "40", "53", "55", "57", "58", "HYT");
     private static final Set<String> OF_THE_HANDLER =
-            Set.of("40002", "55000", "57014"); // constraint at the commit, wrong state, took too long
-    private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205; // with the SQLState of a general error
+            Set.of("40002", "55000", "57014"); // constraint violated at commit, wrong object state, query cancelled
+    private static final int MYSQL_LOCK_WAIT_TIMEOUT = 1205; // its SQLState is that of a general error
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
     private static final int MAX_REASON = 1000; // headers must fit into one frame
 
@@ -46,7 +46,12 @@ record Outcome(Kind kind, Duration delay, String reason) {
         return new Outcome(isFirst ? Kind.HANDLED : Kind.DUPLICATE, Duration.ZERO, "");
     }
 
-    /** @param hasBegun whether the handler began to run: what failed before is no fault of the message, except for its id and type */
+    /**
+     * Classifies a failure.
+     *
+     * @param hasBegun whether the handler was called. A failure before that was not caused by the message, except if
+     *     the inbox refuses its id or type
+     */
     static Outcome of(Throwable failure, boolean hasBegun) {
         if (failure instanceof InterruptedException) {
             Thread.currentThread().interrupt();
@@ -58,19 +63,22 @@ record Outcome(Kind kind, Duration delay, String reason) {
         if (failure instanceof GiveUpException) {
             return new Outcome(Kind.DEAD, Duration.ZERO, cut(String.valueOf(failure.getMessage())));
         }
-        if (failure instanceof IllegalArgumentException && !hasBegun) { // the inbox cannot remember such an event
+        if (failure instanceof IllegalArgumentException && !hasBegun) { // the inbox cannot store such an id or type
             return of(Kind.DEAD, failure);
         }
         boolean isOfOthers = !hasBegun || failure instanceof InboxException || isOfDatabase(failure);
         return of(isOfOthers ? Kind.PUT_OFF : Kind.FAILED, failure);
     }
 
-    /** Of a message that nobody could read, or that has no handler. */
+    /** Classifies the failure of a message that cannot be parsed or has no handler. */
     static Outcome unread(Throwable failure) {
         return of(failure, true);
     }
 
-    /** Connection, conflict, resources, locks, intervention: what passes by itself. An error without a state may be the handler's own. */
+    /**
+     * Whether the database caused the failure in a way that passes by itself: connection, conflict, resources, locks,
+     * operator intervention. An error without an SQLState may be caused by the handler.
+     */
     private static boolean isOfDatabase(Throwable failure) {
         SQLException sql = sqlCause(failure);
         if (sql == null) {

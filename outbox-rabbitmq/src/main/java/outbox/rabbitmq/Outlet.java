@@ -18,9 +18,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /**
- * One channel in confirm mode, from its opening to its end, which is the end of this object too.
+ * One channel in confirm mode, from open to close.
  *
- * <p>Threads: one lane publishes; the client's reader calls back. Whoever takes a message out of the tracker decides its fate, so nothing is decided twice.
+ * <p>Threads: one lane publishes; the reader thread of the client runs the callbacks. Only the thread that removes a
+ * message from the tracker completes it, so no message is completed twice.
  */
 final class Outlet {
 
@@ -40,7 +41,12 @@ final class Outlet {
         this.suspects = suspects;
     }
 
-    /** Suspects get what was on the channel when the broker closed it because of one of them, in order. */
+    /**
+     * Opens a channel.
+     *
+     * @param suspects receives, in order, the messages that were on the channel when the broker closed it because of
+     *     one of them
+     */
     static Outlet open(Link link, Consumer<Publish> suspects) throws IOException {
         Channel channel = link.newChannel();
         Outlet outlet = new Outlet(link, channel, suspects);
@@ -52,7 +58,7 @@ final class Outlet {
         }
         channel.addConfirmListener(outlet::acked, outlet::nacked);
         channel.addReturnListener(outlet::returned);
-        channel.addShutdownListener(outlet::closed); // called at once if it is closed already
+        channel.addShutdownListener(outlet::closed); // called immediately if the channel is already closed
         return outlet;
     }
 
@@ -68,14 +74,17 @@ final class Outlet {
         return tracker.awaitEmpty(nanos);
     }
 
-    /** Answers false if the message was not taken because the channel has been closed; it may go to the next one. */
+    /**
+     * Returns false if the message was not accepted because the channel is closed. The caller may publish it on the
+     * next channel.
+     */
     boolean publish(Publish publish) {
         long tag = channel.getNextPublishSeqNo();
         if (!tracker.add(tag, publish)) {
             return false;
         }
         if (!publish.sending(System.nanoTime())) {
-            tracker.settle(tag, false); // its dispatcher has ended it; the tag is for the next one
+            tracker.settle(tag, false); // withdrawn by the dispatcher; the next message gets the tag
             return true;
         }
         RabbitRoute route = publish.route();
@@ -86,29 +95,33 @@ final class Outlet {
                 return tag;
             });
         } catch (AlreadyClosedException e) {
-            return true; // who closes the channel finds it in the tracker
+            return true; // the shutdown callback finds the message in the tracker
         } catch (IOException e) {
-            link.cut("writing failed: " + e.getMessage()); // and this closes the channel
+            link.cut("writing failed: " + e.getMessage()); // this also closes the channel
         } catch (IllegalArgumentException e) {
-            // The client cannot encode it and has sent nothing, but has counted it: from here on its tags and the
-            // broker's differ.
+            // The client could not encode the message and sent nothing, but counted it. From now on its tags and the
+            // tags of the broker differ.
             tracker.settle(tag, false).forEach(settled -> settled.publish().giveUp(e));
             retire();
         } catch (RuntimeException | Error e) {
-            // Such as of a metrics collector, or no memory: it may be sent or not, or in part, and is not to blame.
+            // For example from a metrics collector, or no memory. The message may be sent fully, partly or not at
+            // all; it did not cause the failure.
             LOG.log(Level.ERROR, "Publishing to RabbitMQ failed in the client; a new connection is made", e);
             link.cut("publishing failed: " + e);
         }
         return true;
     }
 
-    /** Whether the broker owes its word on a message for longer than this, though it could have given it, and nobody waits for that any more. */
+    /**
+     * Whether the broker has not confirmed the oldest message for longer than this, although it was not blocked, and
+     * the event was already postponed.
+     */
     boolean isSilent(long nanos) {
         Publish oldest = tracker.oldest();
         return oldest != null && oldest.isEnded() && link.waitedNanos(oldest.sentNanos(), System.nanoTime()) > nanos;
     }
 
-    /** Nothing more is published here; what is on its way gets its answers. */
+    /** Waits for the confirms of pending messages, then closes the channel. */
     private void retire() {
         try {
             tracker.awaitEmpty(Link.RPC_NANOS);
@@ -118,12 +131,15 @@ final class Outlet {
         close();
     }
 
-    /** What is on its way is put off. A channel of which the broker does not confirm the end takes the connection with it: its number must not be used again. */
+    /**
+     * Closes the channel and postpones the pending messages. If the broker does not confirm the close, cuts the
+     * connection, because the channel number must not be reused.
+     */
     void close() {
         try {
             link.call(this::closeChannel);
         } catch (AlreadyClosedException e) {
-            LOG.log(Level.DEBUG, "The channel has ended before", e);
+            LOG.log(Level.DEBUG, "The channel was already closed", e);
         } catch (IOException | RuntimeException e) {
             link.cut("closing a channel failed: " + e.getMessage());
         }
@@ -134,7 +150,7 @@ final class Outlet {
             channel.close();
             return channel;
         } catch (TimeoutException e) {
-            throw new IOException("the broker did not answer", e);
+            throw new IOException("the broker did not respond", e);
         }
     }
 
@@ -178,7 +194,7 @@ final class Outlet {
             return;
         }
         for (Settled settled : rest) {
-            // Whose exchange is missing can be asked; everything else shows only when one is alone.
+            // A missing exchange can be checked per event. For any other error, each event must be published alone.
             settled.publish().suspect(close.getReplyCode() != NOT_FOUND);
             suspects.accept(settled.publish());
         }

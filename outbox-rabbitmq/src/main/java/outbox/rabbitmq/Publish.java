@@ -11,10 +11,13 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** One event on its way to the broker, and the stage that its dispatcher waits for, which ends once; whatever is said later has no effect. Any thread may end it. */
+/**
+ * One event that is being published, and the stage that the dispatcher waits for. The stage completes once; later
+ * results are ignored. Thread-safe.
+ */
 final class Publish {
 
-    /** Decided once, so that what was withdrawn is never sent, and what may have been sent is never withdrawn. */
+    /** Set once: a withdrawn event is never sent, and an event that may have been sent is never withdrawn. */
     private enum Fate {
         WAITING,
         SENT,
@@ -28,14 +31,14 @@ final class Publish {
     private final boolean countsOutages;
     private final long startedNanos;
     private final CompletableFuture<@Nullable Void> stage = new CompletableFuture<>();
-    private final AtomicBoolean decided = new AtomicBoolean(); // its end is on its way to the executor
+    private final AtomicBoolean decided = new AtomicBoolean(); // the completion was handed to the executor
     private final AtomicReference<Fate> fate = new AtomicReference<>(Fate.WAITING);
     private volatile boolean sent;
     private volatile long sentNanos; // written before sent
     private volatile boolean suspected;
     private volatile boolean alone;
 
-    /** The stage ends on the given executor: what depends on it is the code of others, which must not hold up the client's threads. */
+    /** @param ends completes the stage: dependent actions are user code and must not block the client's threads */
     Publish(
             EventEnvelope event,
             RabbitRoute route,
@@ -67,7 +70,7 @@ final class Publish {
         return stage;
     }
 
-    /** Confirmed, failed, put off, or cancelled by its dispatcher. */
+    /** Whether the event was confirmed, failed, postponed, or cancelled by its dispatcher. */
     boolean isEnded() {
         return decided.get() || stage.isDone();
     }
@@ -76,12 +79,12 @@ final class Publish {
         return nowNanos - startedNanos;
     }
 
-    /** Whether it has been handed to a channel, so that nobody but the broker knows its fate. */
+    /** Whether the event was handed to a channel. Then only the broker knows whether it arrived. */
     boolean isSent() {
         return sent;
     }
 
-    /** It is about to be handed to a channel; false if it must not be. */
+    /** Notes that the event is being handed to a channel. Returns false if it was withdrawn. */
     boolean sending(long nowNanos) {
         if (!fate.compareAndSet(Fate.WAITING, Fate.SENT) && fate.get() == Fate.WITHDRAWN) {
             return false;
@@ -91,17 +94,17 @@ final class Publish {
         return true;
     }
 
-    /** Keeps it from being sent; false if it may have been, on whichever channel. */
+    /** Prevents sending. Returns false if the event may already have been sent. */
     boolean withdraw() {
         return fate.compareAndSet(Fate.WAITING, Fate.WITHDRAWN) || fate.get() == Fate.WITHDRAWN;
     }
 
-    /** When it was handed to a channel last. */
+    /** When the event was last handed to a channel. */
     long sentNanos() {
         return sentNanos;
     }
 
-    /** Its channel was closed because of it or a neighbour. */
+    /** Notes that the broker closed the channel because of this event or another one on it. */
     void suspect(boolean mustBeAlone) {
         sent = false;
         alone = mustBeAlone || suspected;
@@ -112,7 +115,7 @@ final class Publish {
         return suspected;
     }
 
-    /** Whether nothing else may be on its channel, so that what becomes of that is surely its doing. */
+    /** Whether the event must be alone on its channel, so that an error is clearly caused by it. */
     boolean isAlone() {
         return alone;
     }
@@ -129,12 +132,12 @@ final class Publish {
         fail(new GiveUpException("Event " + eventId() + " cannot be published (" + route + "): " + why, why));
     }
 
-    /** Not the event's fault: no attempt counts. */
+    /** Postpones the event without counting an attempt. */
     void putOff(String why) {
         fail(new RetryLaterException(RetryLaterException.SHORTEST_UNCOUNTED, why));
     }
 
-    /** The broker could not be used: counted only if the settings of the transport say so. */
+    /** Reports that the broker could not be used. The attempt counts only if the transport is configured so. */
     void outage(String why) {
         if (countsOutages) {
             fail(new OutboxException("Event " + eventId() + " was not sent: " + why, null));
@@ -147,7 +150,7 @@ final class Publish {
         end(() -> stage.completeExceptionally(why));
     }
 
-    /** Once, so that what is told again and again does not pile up at the executor. */
+    /** Completes the stage once, so that repeated results do not fill the executor's queue. */
     private void end(Runnable end) {
         if (decided.compareAndSet(false, true)) {
             ends.execute(end);

@@ -2,18 +2,21 @@ package outbox.rabbitmq;
 
 import outbox.OutboxException;
 
-/** The broker refused one message, and that message alone: a failed attempt of its event, since a queue, a binding or room may be there next time. */
+/**
+ * The broker refused one message. This is a failed attempt of that event only; a later attempt may succeed, after the
+ * queue, the binding or free space is there.
+ */
 public final class PublishRefusedException extends OutboxException {
 
-    /** How the broker refuses. */
+    /** Why the broker refused the message. */
     public enum Reason {
         /** No queue is bound for the routing key. */
         UNROUTABLE,
-        /** A queue did not take it, such as a full one with {@code x-overflow=reject-publish}. */
+        /** A queue did not accept it, such as a full one with {@code x-overflow=reject-publish}. */
         NACKED,
-        /** There is no such exchange. */
+        /** The exchange does not exist. */
         NO_EXCHANGE,
-        /** The broker closed the channel because of it, such as for want of permission. */
+        /** The broker closed the channel because of the message, for example because a permission is missing. */
         CHANNEL_CLOSED
     }
 

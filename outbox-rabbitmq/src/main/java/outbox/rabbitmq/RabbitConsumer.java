@@ -25,16 +25,17 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Consumes a queue of events: each takes effect once, and is acked after its effect was committed.
+ * Consumes a queue of events. Each event takes effect once, and its message is acked after the effect is committed.
  *
- * <p>A failure that counts is redelivered some times with a growing pause, from the end of the queue; the count is in a header of the message, and so survives everything. Then, and at once if
- * the message can never be handled, it goes to the dead-letter exchange with the reason in a header. {@link
- * Redelivery#REQUEUE} does both by {@code basicNack} instead. A failure of the database or of the broker does not
- * count: the message is
- * kept and run again. With a concurrency of 1 messages are handled in the order of the queue, except those that are redelivered or run again.
+ * <p>After a counted failure the message is redelivered at the end of the queue, with a growing delay and up to a
+ * limit. The count is in a message header, so it survives restarts. After the last redelivery, or at once if the
+ * message can never be handled, the message goes to the dead-letter exchange with the reason in a header. {@link
+ * Redelivery#REQUEUE} uses {@code basicNack} instead. A failure of the database or the broker does not count: the
+ * consumer keeps the message and runs it again. With concurrency 1, messages are handled in queue order, except those
+ * that are redelivered or run again.
  *
- * <p>When the connection is lost, it is opened again for as long as the consumer is open; messages of the lost one come again. Declares nothing: queue and exchange must be there, and are
- * waited for. Thread-safe.
+ * <p>After a lost connection the consumer reconnects until it is closed, and the broker redelivers the unsettled
+ * messages. The consumer declares nothing: it waits until the queue and the exchange exist. Thread-safe.
  */
 public final class RabbitConsumer implements AutoCloseable {
 
@@ -45,10 +46,10 @@ public final class RabbitConsumer implements AutoCloseable {
     }
 
     private static final Logger LOG = SafeLogger.of(RabbitConsumer.class);
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(4); // health must tell the truth within 5 s
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(4); // health must be correct within 5 s
     private static final long WATCH_SECONDS = 1;
     private static final int ANSWER_MILLIS =
-            (int) Duration.ofSeconds(10).toMillis(); // of the broker, to what waits for one
+            (int) Duration.ofSeconds(10).toMillis(); // time limit for a reply of the broker
 
     private final String queue;
     private final String consumer;
@@ -59,13 +60,14 @@ public final class RabbitConsumer implements AutoCloseable {
     private final ConsumerCounts counts = new ConsumerCounts();
     private final InFlight inFlight = new InFlight();
     private final Settlement settlement;
-    private final ExecutorService dispatch; // the client's callbacks: they only hand over
-    private final ThreadPoolExecutor workers; // its queue is bounded by the prefetch: what is lost is taken out
+    private final ExecutorService dispatch; // runs the callbacks of the client, which only hand over
+    // the prefetch bounds its queue; messages of a lost connection are removed
+    private final ThreadPoolExecutor workers;
     private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
     private final CountDownLatch closing = new CountDownLatch(1);
     private final AtomicReference<@Nullable Subscription> current =
-            new AtomicReference<>(); // supervisor sets, close takes
-    private volatile @Nullable String trouble = "not started"; // supervisor writes
+            new AtomicReference<>(); // set by the supervisor, taken by close
+    private volatile @Nullable String trouble = "not started"; // written by the supervisor
 
     private RabbitConsumer(Builder settings) {
         queue = settings.required("queue", settings.queue);
@@ -89,7 +91,7 @@ public final class RabbitConsumer implements AutoCloseable {
                 ConsumerThreads.named(consumer, "worker"));
     }
 
-    /** A recovery by the client would let the tags of before settle the messages of after. */
+    /** Disables the recovery of the client: it would let old delivery tags settle new messages. */
     private static ConnectionFactory ownFactory(ConnectionFactory given, String name) {
         ConnectionFactory own = given.clone();
         own.setAutomaticRecoveryEnabled(false);
@@ -103,7 +105,10 @@ public final class RabbitConsumer implements AutoCloseable {
         return new Builder();
     }
 
-    /** Begins to consume, on threads of its own, as soon as broker and queue are there; no effect if it has begun. */
+    /**
+     * Starts consuming on its own threads as soon as the broker and the queue are available. No effect if already
+     * started.
+     */
     public void start() {
         if (!state.compareAndSet(State.NEW, State.RUNNING)) {
             if (state.get() == State.CLOSED) {
@@ -131,8 +136,9 @@ public final class RabbitConsumer implements AutoCloseable {
     }
 
     /**
-     * Lets no more messages arrive, and waits for those that are being handled, up to the drain time; what has not been handled by then goes back to the queue. A second call returns at
-     * once. Not to be called by a handler, which it would wait for.
+     * Stops the delivery of messages and waits for the running handlers, up to the drain time. Messages that are not
+     * handled by then return to the queue. A second call returns at once. Must not be called by a handler, because
+     * close waits for it.
      */
     @Override
     public void close() {
@@ -147,10 +153,11 @@ public final class RabbitConsumer implements AutoCloseable {
                 last.cancel();
             }
             settlement.hurry();
-            if (!inFlight.awaitNone(drainTime)) { // without a connection too: their effect counts, if not their ack
+            // also without a connection: the effect is committed even if the ack is lost
+            if (!inFlight.awaitNone(drainTime)) {
                 LOG.log(
                         Level.WARNING,
-                        "Consumer {0} leaves {1} messages of queue {2} to their next delivery: they took longer than the drain time",
+                        "Consumer {0} returns {1} messages to queue {2}: they were not handled within the drain time",
                         consumer,
                         inFlight.count(),
                         queue);
@@ -159,7 +166,7 @@ public final class RabbitConsumer implements AutoCloseable {
             Thread.currentThread().interrupt();
         } finally {
             if (last != null) {
-                last.close(); // before the workers are interrupted: what they do then is not settled
+                last.close(); // before the workers are interrupted, so that their results are not settled
             }
             workers.shutdownNow();
             settlement.close();
@@ -179,14 +186,14 @@ public final class RabbitConsumer implements AutoCloseable {
                         new Subscription(factory, dispatch, "outbox-" + consumer, queue, prefetch, this::arrived);
                 failures = 0;
                 trouble = watch(open);
-            } catch (IOException | TimeoutException | RuntimeException | Error e) { // nobody would start it again
+            } catch (IOException | TimeoutException | RuntimeException | Error e) { // nothing restarts this thread
                 failures = Math.min(failures + 1, 10);
                 trouble = reason(e);
                 end(current.getAndSet(null));
             }
             settlement.abortIfStuck();
             if (isRunning()) {
-                LOG.log(Level.WARNING, "Consumer " + consumer + " does not get queue " + queue + ": " + trouble);
+                LOG.log(Level.WARNING, "Consumer " + consumer + " cannot consume queue " + queue + ": " + trouble);
             }
         } while (!closesWithin(pause(failures)));
         if (state.get() == State.CLOSED) {
@@ -199,7 +206,10 @@ public final class RabbitConsumer implements AutoCloseable {
         return root.getMessage() == null ? root.toString() : root.getMessage();
     }
 
-    /** Waits for the end of the subscription, and says why it ended. One that was opened during a close is closed here, as the close did not see it. */
+    /**
+     * Waits until the subscription ends and returns the reason. Closes a subscription that was opened during close(),
+     * which did not see it.
+     */
     private String watch(Subscription open) {
         current.set(open);
         if (!isRunning() && current.compareAndSet(open, null)) {
@@ -220,13 +230,13 @@ public final class RabbitConsumer implements AutoCloseable {
             } catch (InterruptedException e) {
                 LOG.log(Level.DEBUG, "Interrupt ignored: the consumer ends by close", e);
             } catch (ExecutionException e) {
-                return reason(e); // cannot be: it is only ever completed
+                return reason(e); // cannot happen: the future never completes exceptionally
             }
         }
         return "closed";
     }
 
-    /** Its messages are with somebody else by now, or will come again. */
+    /** Closes a subscription and forgets its messages, which the broker redelivers. */
     private void end(@Nullable Subscription last) {
         if (last == null) {
             return;
@@ -240,7 +250,7 @@ public final class RabbitConsumer implements AutoCloseable {
         }
     }
 
-    /** At most four seconds, give or take a quarter. */
+    /** Returns the wait before the next attempt: at most 4 s, reduced by up to 25 % at random. */
     private static Duration pause(int failures) {
         long millis = Math.min(LONGEST_PAUSE.toMillis(), 250L << failures);
         return Duration.ofMillis(millis * 3 / 4 + ThreadLocalRandom.current().nextLong(millis / 4 + 1));
@@ -255,9 +265,9 @@ public final class RabbitConsumer implements AutoCloseable {
         }
     }
 
-    /** Dispatch thread. */
+    /** Called on the dispatch thread. */
     private void arrived(Arrival arrival) {
-        if (arrival.isOurs()) { // the client may bring what came before the end
+        if (arrival.isOurs()) { // the client may deliver messages after the subscription ended
             inFlight.begin();
             hand(arrival);
         }
@@ -267,11 +277,11 @@ public final class RabbitConsumer implements AutoCloseable {
         try {
             workers.execute(new Work(arrival));
         } catch (RejectedExecutionException e) {
-            inFlight.end(); // closed: it goes back with its connection
+            inFlight.end(); // closed: the message returns to the queue with the connection
         }
     }
 
-    /** The run of a message by a worker. */
+    /** Runs the handler of a message on a worker. */
     private final class Work implements Runnable {
 
         private final Arrival arrival;
@@ -280,7 +290,7 @@ public final class RabbitConsumer implements AutoCloseable {
             this.arrival = arrival;
         }
 
-        /** A message of a lost connection is with somebody else by now, or will come again. */
+        /** Skips a message of a lost connection, which the broker redelivers. */
         @Override
         public void run() {
             if (!arrival.isOurs()) {
@@ -295,10 +305,10 @@ public final class RabbitConsumer implements AutoCloseable {
         }
     }
 
-    /** Collects the settings of a consumer; every setter refuses a wrong value. Not thread-safe. */
+    /** Builds a consumer. Every setter refuses a wrong value. Not thread-safe. */
     public static final class Builder {
 
-        private static final int MAX_CONSUMER = 64; // what every table of an inbox takes
+        private static final int MAX_CONSUMER = 64; // the limit of the inbox tables
 
         private @Nullable ConnectionFactory connectionFactory;
 
@@ -327,7 +337,7 @@ public final class RabbitConsumer implements AutoCloseable {
 
         private Builder() {}
 
-        /** Required: where the broker is. It is copied; recovery is the consumer's own. */
+        /** Required: the connection settings. The factory is copied; the consumer does its own recovery. */
         public Builder connectionFactory(ConnectionFactory connectionFactory) {
             this.connectionFactory = connectionFactory.clone();
             return this;
@@ -339,7 +349,10 @@ public final class RabbitConsumer implements AutoCloseable {
             return this;
         }
 
-        /** Required: the name by which the inbox, logs and threads know the consumer, of 64 characters at most. Another name handles all events once more. */
+        /**
+         * Required: the name of the consumer in the inbox, logs and thread names, at most 64 characters. A consumer
+         * with a new name handles all events again.
+         */
         public Builder consumer(String consumer) {
             if (consumer.length() > MAX_CONSUMER || !consumer.strip().equals(consumer)) {
                 throw new IllegalArgumentException("consumer must have 1 to " + MAX_CONSUMER
@@ -349,13 +362,13 @@ public final class RabbitConsumer implements AutoCloseable {
             return this;
         }
 
-        /** Required: what remembers the events that were handled. */
+        /** Required: the inbox that records handled events. */
         public Builder inbox(Inbox inbox) {
             this.inbox = Objects.requireNonNull(inbox, "inbox");
             return this;
         }
 
-        /** What handles events of one type. */
+        /** Sets the handler for events of one type. */
         public Builder handler(String eventType, MessageHandler handler) {
             if (handlers.putIfAbsent(name("eventType", eventType), Objects.requireNonNull(handler, "handler"))
                     != null) {
@@ -364,17 +377,19 @@ public final class RabbitConsumer implements AutoCloseable {
             return this;
         }
 
-        /** What handles events of types without a handler of their own; without it they are dead letters. One of the two is required. */
+        /**
+         * Sets the handler for all types without their own handler. Without it, such events become dead letters. At
+         * least one handler is required.
+         */
         public Builder handler(MessageHandler handler) {
             this.handler = Objects.requireNonNull(handler, "handler");
             return this;
         }
 
         /**
-         * Where messages go that are given up, which is best what the queue itself names as its dead-letter exchange
-         * and key. What cannot be delivered there is kept and tried again, rather
-         * than being lost. Required with {@link Redelivery#COPY}, refused with {@link Redelivery#REQUEUE}, which
-         * leaves them to the queue.
+         * Sets the exchange and routing key for dead letters; use the same as the dead-letter exchange and key of the
+         * queue. A message that cannot be delivered there is kept and tried again, so it is not lost. Required with
+         * {@link Redelivery#COPY}; refused with {@link Redelivery#REQUEUE}, where the queue decides.
          */
         public Builder deadLetter(String exchange, String routingKey) {
             this.deadLetterExchange = Objects.requireNonNull(exchange, "exchange");
@@ -382,31 +397,37 @@ public final class RabbitConsumer implements AutoCloseable {
             return this;
         }
 
-        /** How many messages may arrive before one is settled, 1 to 10000; default 20. Those that wait for their redelivery are among them. */
+        /**
+         * The maximum number of unsettled messages, 1 to 10000; default 20. Includes messages that wait for their
+         * redelivery.
+         */
         public Builder prefetch(int prefetch) {
             this.prefetch = between("prefetch", prefetch, 1, 10_000);
             return this;
         }
 
-        /** How many messages are handled at a time, 1 to 1000; default 1, which keeps their order. */
+        /** The maximum number of messages handled concurrently, 1 to 1000; default 1, which keeps their order. */
         public Builder concurrency(int concurrency) {
             this.concurrency = between("concurrency", concurrency, 1, 1000);
             return this;
         }
 
-        /** How a message comes again, and how it is given up; default {@link Redelivery#COPY}. */
+        /** How messages are redelivered and dead-lettered; default {@link Redelivery#COPY}. */
         public Builder redelivery(Redelivery redelivery) {
             this.redelivery = Objects.requireNonNull(redelivery, "redelivery");
             return this;
         }
 
-        /** How often a message is redelivered after failures that count, 0 to 1000; default 3. */
+        /** The maximum number of redeliveries after counted failures, 0 to 1000; default 3. */
         public Builder maxRedeliveries(int maxRedeliveries) {
             this.maxRedeliveries = between("maxRedeliveries", maxRedeliveries, 0, 1000);
             return this;
         }
 
-        /** The pause before the first redelivery, up to a minute; it doubles with each, up to a minute; default 1 second. */
+        /**
+         * The delay before the first redelivery, 0 to 1 minute; default 1 second. It doubles each time, up to 1
+         * minute.
+         */
         public Builder redeliveryDelay(Duration redeliveryDelay) {
             if (redeliveryDelay.isNegative() || redeliveryDelay.compareTo(Duration.ofMinutes(1)) > 0) {
                 throw new IllegalArgumentException(
@@ -416,7 +437,7 @@ public final class RabbitConsumer implements AutoCloseable {
             return this;
         }
 
-        /** How long a close waits for messages that are being handled, up to a day; default 30 seconds. */
+        /** How long close waits for running handlers, up to 1 day; default 30 seconds. */
         public Builder drainTime(Duration drainTime) {
             if (drainTime.isNegative() || drainTime.compareTo(Duration.ofDays(1)) > 0) {
                 throw new IllegalArgumentException("drainTime must be between 0 and 1 day: " + drainTime);
@@ -431,8 +452,8 @@ public final class RabbitConsumer implements AutoCloseable {
                         + ": some workers would never get a message");
             }
             if (redelivery == Redelivery.REQUEUE && deadLetterExchange != null) {
-                throw new IllegalArgumentException(
-                        "deadLetter has no effect with REQUEUE: the queue's own dead-letter exchange takes what is given up");
+                throw new IllegalArgumentException("deadLetter has no effect with REQUEUE:"
+                        + " rejected messages go to the dead-letter exchange of the queue");
             }
             return new RabbitConsumer(this);
         }

@@ -8,17 +8,19 @@ import java.util.Collections;
 import java.util.TreeMap;
 
 /**
- * Delays messages by queues that nobody reads and whose messages all live equally long: when its time is over, a message goes to the target exchange by the routing key that it was
- * published with. Each span has a queue of its own, because a queue looks at its head only: in one with mixed times a short one waits behind a long one.
+ * Delays messages with queues that have no consumer and a fixed message TTL. When the TTL expires, a message goes to
+ * the target exchange with its original routing key. Each delay has its own queue, because a queue expires messages
+ * only at its head: in a shared queue a short delay would wait behind a long one.
  *
- * <p>Immutable. Declare it with {@link RabbitTopology.Builder#delay}. A message for which the target has no queue when its time is over is lost, as the broker's way is.
+ * <p>Immutable. Declare it with {@link RabbitTopology.Builder#delay}. If the target exchange has no matching queue
+ * when a message expires, the broker drops the message.
  */
 public final class RabbitDelay {
 
     private final String name;
     private final String target;
     private final TreeMap<Duration, String> buckets =
-            new TreeMap<>(); // the exchange of each; not changed after the constructor
+            new TreeMap<>(); // delay to exchange name; not changed after the constructor
 
     private RabbitDelay(String name, String target, Duration[] spans) {
         this.name = name;
@@ -30,9 +32,9 @@ public final class RabbitDelay {
     }
 
     /**
-     * Delays by these spans for this exchange.
+     * Creates delays for a target exchange.
      *
-     * @param name what the names of its exchanges and queues begin with; the span in milliseconds follows
+     * @param name the prefix of the exchange and queue names; the delay in milliseconds follows
      */
     public static RabbitDelay to(String target, String name, Duration... spans) {
         if (name.isBlank() || target.isBlank()) {
@@ -47,7 +49,11 @@ public final class RabbitDelay {
         return new RabbitDelay(name, RabbitRoute.check("exchange", target), spans);
     }
 
-    /** The way to the target by this routing key after the shortest span that is not shorter than this; a longer one than all is refused. */
+    /**
+     * Returns the route with the shortest delay that is at least this long.
+     *
+     * @throws IllegalArgumentException if all delays are shorter
+     */
     public RabbitRoute route(Duration atLeast, String routingKey) {
         var bucket = buckets.ceilingEntry(atLeast);
         if (bucket == null) {

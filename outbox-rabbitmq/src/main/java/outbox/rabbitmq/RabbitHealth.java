@@ -5,11 +5,12 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 
 /**
- * How a transport is, at this moment.
+ * The current state of a transport.
  *
- * @param connected whether there is a connection, be it blocked
- * @param blocked why the broker blocks the connection, such as by a memory alarm; null if it does not, as far as it has said: it tells a connection that publishes
- * @param inFlight how many events wait for the broker's word, those included that wait for a connection
+ * @param connected whether a connection is open, blocked or not
+ * @param blocked why the broker blocks the connection, such as a memory alarm; null if it is not known to be blocked.
+ *     The broker tells only connections that publish
+ * @param inFlight the number of events that wait for a confirm or for a connection
  * @param oldest how long the oldest of them has waited; zero if there is none
  * @param trouble why there is no connection; null if there is one
  */

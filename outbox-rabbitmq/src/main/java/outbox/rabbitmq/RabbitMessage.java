@@ -6,7 +6,10 @@ import org.jspecify.annotations.Nullable;
 import java.util.Map;
 import java.util.Objects;
 
-/** An event as RabbitMQ carries it. Whatever the properties say, the transport sends it persistent and with the event's id as its message id. */
+/**
+ * The message of an event. The transport always sends it as persistent and with the event id as message id, whatever
+ * the properties contain.
+ */
 public final class RabbitMessage {
 
     private static final int PERSISTENT = 2;
@@ -19,14 +22,14 @@ public final class RabbitMessage {
         this.body = body;
     }
 
-    /** The array is not copied. Names of headers must not be null. */
+    /** Creates a message. The array is not copied. Header names must not be null. */
     public static RabbitMessage of(BasicProperties properties, byte[] body) {
         checkNames(properties.getHeaders());
         return new RabbitMessage(
                 Objects.requireNonNull(properties, "properties"), Objects.requireNonNull(body, "body"));
     }
 
-    /** The client would stumble over it in the middle of its work, and say nothing about the event. */
+    /** Checks header names. The client would fail on a null name while it writes, without naming the event. */
     private static void checkNames(@Nullable Object value) {
         if (value instanceof Map<?, ?> table) {
             table.forEach((name, nested) -> {
@@ -51,7 +54,7 @@ public final class RabbitMessage {
         return properties;
     }
 
-    /** Not a copy. */
+    /** Returns the array itself, not a copy. */
     public byte[] body() {
         return body;
     }

@@ -6,10 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 
-/** A durable queue of a {@link RabbitTopology}: its name and arguments. Immutable; each method returns another one. */
+/**
+ * A durable queue of a {@link RabbitTopology}: its name and arguments. Immutable; each method returns a changed copy.
+ */
 public final class RabbitQueue {
 
-    private static final Duration LONGEST = Duration.ofMillis(Integer.MAX_VALUE); // beyond, brokers differ
+    private static final Duration LONGEST = Duration.ofMillis(Integer.MAX_VALUE); // above this, brokers differ
 
     private final String name;
     private final Map<String, Object> arguments;
@@ -26,18 +28,18 @@ public final class RabbitQueue {
         return new RabbitQueue(RabbitRoute.check("queue", name), Map.of());
     }
 
-    /** What is rejected, expired or too much goes to this exchange, by its own routing key. */
+    /** Sends rejected, expired and excess messages to this exchange, with their own routing key. */
     public RabbitQueue deadLetterTo(String exchange) {
         return argument("x-dead-letter-exchange", RabbitRoute.check("exchange", exchange));
     }
 
-    /** What is rejected, expired or too much goes to this exchange, by this routing key. */
+    /** Sends rejected, expired and excess messages to this exchange, with this routing key. */
     public RabbitQueue deadLetterTo(String exchange, String routingKey) {
         return deadLetterTo(exchange)
                 .argument("x-dead-letter-routing-key", RabbitRoute.check("routingKey", routingKey));
     }
 
-    /** How long a message stays; in milliseconds, at most 24 days. */
+    /** Sets the message TTL, 1 ms to about 24 days. */
     public RabbitQueue timeToLive(Duration timeToLive) {
         return argument("x-message-ttl", millis(timeToLive));
     }
@@ -49,7 +51,7 @@ public final class RabbitQueue {
         return (int) span.toMillis();
     }
 
-    /** Takes no more than so many messages, and nacks the others. */
+    /** Limits the queue to this many messages; the broker nacks further ones. */
     public RabbitQueue refuseBeyond(int messages) {
         if (messages < 0) {
             throw new IllegalArgumentException("A queue cannot hold " + messages + " messages");
@@ -57,12 +59,12 @@ public final class RabbitQueue {
         return argument("x-max-length", messages).argument("x-overflow", "reject-publish");
     }
 
-    /** Replicated; keeps the count of redeliveries. */
+    /** Makes it a quorum queue: replicated, with a delivery count per message. */
     public RabbitQueue quorum() {
         return argument("x-queue-type", "quorum");
     }
 
-    /** Any other argument, as the broker knows it. */
+    /** Sets any other queue argument. */
     public RabbitQueue argument(String argument, Object value) {
         Map<String, Object> more = new LinkedHashMap<>(arguments);
         if (more.put(argument, Objects.requireNonNull(value, "value")) != null) {

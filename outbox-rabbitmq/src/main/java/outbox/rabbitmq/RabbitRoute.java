@@ -3,14 +3,15 @@ package outbox.rabbitmq;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Where a message goes. The exchange may be empty, which is the broker's default exchange: then the routing key is the name of a queue.
+ * The exchange and routing key of a message. An empty exchange is the default exchange of the broker; then the
+ * routing key is a queue name.
  *
  * @param exchange at most 255 bytes
  * @param routingKey at most 255 bytes
  */
 public record RabbitRoute(String exchange, String routingKey) {
 
-    private static final int MAX_BYTES = 255; // of a short string of AMQP
+    private static final int MAX_BYTES = 255; // limit of an AMQP short string
 
     public RabbitRoute {
         check("exchange", exchange);

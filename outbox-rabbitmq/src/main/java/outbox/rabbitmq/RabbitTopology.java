@@ -13,12 +13,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** Durable exchanges, queues and bindings, as an application needs them. Immutable; may be declared by many at a time, and any number of times. */
+/**
+ * The durable exchanges, queues and bindings of an application. Immutable. It may be declared repeatedly and
+ * concurrently.
+ */
 public final class RabbitTopology {
 
     private static final int NOT_FOUND = 404;
 
-    /** One call of the client. */
+    /** One declaration call of the client. */
     private interface Declaration {
         void on(Channel channel) throws IOException;
     }
@@ -28,7 +31,7 @@ public final class RabbitTopology {
     private record NamedBinding(String what, Declaration declare) {}
 
     private final List<Part> parts = new ArrayList<>(); // not changed after the constructor
-    private final List<NamedBinding> bindings = new ArrayList<>(); // as parts
+    private final List<NamedBinding> bindings = new ArrayList<>(); // not changed after the constructor
 
     private RabbitTopology(Builder builder) {
         builder.exchanges.forEach((name, type) -> parts.add(new Part(
@@ -52,10 +55,11 @@ public final class RabbitTopology {
     }
 
     /**
-     * Looks at all exchanges and queues first, then creates what is missing, then binds. What exists is never changed or deleted.
+     * Checks all exchanges and queues, then creates the missing ones, then creates the bindings. Never changes or
+     * deletes anything that exists.
      *
-     * @throws RabbitTopologyException if something exists otherwise, and then nothing was created; or if the broker refuses something later, such as a binding to an exchange that is not
-     *     there
+     * @throws RabbitTopologyException if an exchange or queue exists with other settings (then nothing was created),
+     *     or if the broker refuses a later declaration, such as a binding to a missing exchange
      */
     public void declare(Connection connection) throws IOException {
         List<String> differences = new ArrayList<>();
@@ -65,12 +69,13 @@ public final class RabbitTopology {
             if (isMissing(connection, part)) {
                 missing.add(part);
             } else {
-                attempt(connection, part.what, part.declare, differences); // has no effect but to compare
+                attempt(connection, part.what, part.declare, differences); // the broker only compares the settings
             }
         }
         refuse(differences, created);
         for (Part part : missing) {
-            if (attempt(connection, part.what, part.declare, differences)) { // not if another created it otherwise
+            // fails if another process just created it with other settings
+            if (attempt(connection, part.what, part.declare, differences)) {
                 created.add(part.what);
             }
         }
@@ -93,7 +98,7 @@ public final class RabbitTopology {
             return false;
         } catch (IOException e) {
             AMQP.Channel.Close refusal = refusalOf(e);
-            return refusal.getReplyCode() == NOT_FOUND; // anything else, the declaration will tell
+            return refusal.getReplyCode() == NOT_FOUND; // the declaration reports any other error
         }
     }
 
@@ -108,11 +113,11 @@ public final class RabbitTopology {
         }
     }
 
-    /** A refusal closes the channel. */
+    /** Uses a new channel, because a refusal closes the channel. */
     private static void onOwnChannel(Connection connection, Declaration declaration) throws IOException {
         Channel channel = connection.createChannel();
         if (channel == null) {
-            throw new IOException("The broker allows no further channel");
+            throw new IOException("The broker does not allow another channel");
         }
         try {
             declaration.on(channel);
@@ -121,7 +126,7 @@ public final class RabbitTopology {
         }
     }
 
-    /** What the broker said; throws the failure itself if it said nothing about the declaration. */
+    /** Returns the reply of the broker. Throws the exception itself if the broker did not reply to the declaration. */
     private static AMQP.Channel.Close refusalOf(IOException e) throws IOException {
         if (e.getCause() instanceof ShutdownSignalException signal
                 && signal.getReason() instanceof AMQP.Channel.Close close) {
@@ -130,7 +135,7 @@ public final class RabbitTopology {
         throw e;
     }
 
-    /** Collects the parts of a topology; what is wrong in itself is refused. */
+    /** Builds a topology. Refuses definitions that are wrong in themselves. */
     public static final class Builder {
 
         private record Binding(String queue, String exchange, String routingKey) {}
@@ -163,7 +168,7 @@ public final class RabbitTopology {
             return this;
         }
 
-        /** The queue is of this topology; the exchange may be another's. */
+        /** Binds a queue of this topology to an exchange, which may be declared elsewhere. */
         public Builder bind(String queue, String exchange, String routingKey) {
             if (!queues.containsKey(queue)) {
                 throw new IllegalArgumentException("There is no queue " + queue + " to bind; describe it first");
@@ -173,7 +178,7 @@ public final class RabbitTopology {
             return this;
         }
 
-        /** The exchanges and queues of a delay. */
+        /** Adds the exchanges and queues of a delay. */
         public Builder delay(RabbitDelay delay) {
             delay.addTo(this);
             return this;

@@ -4,7 +4,10 @@ import outbox.OutboxException;
 
 import java.util.List;
 
-/** Exchanges or queues exist otherwise than described, or the broker refuses to declare or bind them. Nothing was changed or deleted; what was created before, if anything, the message names. */
+/**
+ * Exchanges or queues exist with other settings, or the broker refused a declaration or binding. Nothing was changed
+ * or deleted. The message lists what was created before the failure.
+ */
 public final class RabbitTopologyException extends OutboxException {
 
     private static final long serialVersionUID = 1L;
@@ -15,13 +18,15 @@ public final class RabbitTopologyException extends OutboxException {
     RabbitTopologyException(List<String> differences, List<String> created) {
         super(
                 "RabbitMQ refuses the topology: " + String.join("; ", differences)
-                        + ". Change the description of what exists otherwise, or empty and delete that by hand; grant the user what access is refused to; declare what is missing. "
-                        + (created.isEmpty() ? "Nothing was created." : "Created was " + String.join(", ", created)),
+                        + ". If it exists with other settings, change the definition, or"
+                        + " empty and delete it by hand. If access is refused, grant the permission."
+                        + " If it is missing, declare it. "
+                        + (created.isEmpty() ? "Nothing was created." : "Created: " + String.join(", ", created)),
                 null);
         this.differences = List.copyOf(differences);
     }
 
-    /** For each exchange, queue or binding its name and what the broker says. */
+    /** Returns one entry per refused exchange, queue or binding: its name and the reply of the broker. */
     public List<String> differences() {
         return differences;
     }

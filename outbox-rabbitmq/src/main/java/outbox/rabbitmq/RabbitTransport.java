@@ -27,20 +27,22 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * Publishes each event to RabbitMQ, persistent and {@code mandatory}, and takes the broker's confirm as its word: an event is delivered when it was confirmed and not returned.
- * Thread-safe; registered like any listener.
+ * Publishes each event to RabbitMQ as a persistent and {@code mandatory} message. An event is delivered when the
+ * broker has confirmed the message and has not returned it. Thread-safe; registered like any listener.
  *
- * <p>A message that the broker refuses is a failed attempt of its event alone ({@link PublishRefusedException}). What says nothing about the event costs no attempt: no connection, one that is
- * blocked by an alarm or ends before the confirm, a confirm that does not come in time. Then the event is put off,
- * and may be published twice ({@link Builder#countOutages} counts it). It is put off a second after it came if the
- * broker cannot be used.
+ * <p>If the broker refuses a message, the attempt of that event fails ({@link PublishRefusedException}). Failures
+ * that are not caused by the event consume no attempt: there is no connection, an alarm blocks it, it ends before the
+ * confirm, or the confirm is late. Then the event is postponed and may be published twice ({@link
+ * Builder#countOutages} counts these failures). While the broker cannot be used, an event is postponed after one
+ * second.
  *
- * <p>It keeps one connection, and makes a new one when that ends. Close the dispatcher first, then the transport.
+ * <p>The transport keeps one connection and reconnects when it ends. Close the dispatcher first, then the transport.
  */
 public final class RabbitTransport implements AsyncEventListener, AutoCloseable {
 
     private static final Logger LOG = SafeLogger.of(RabbitTransport.class);
-    private static final long PATIENCE_NANOS = Duration.ofSeconds(1).toNanos(); // with a broker that cannot be used
+    // how long events wait for an unusable broker
+    private static final long PATIENCE_NANOS = Duration.ofSeconds(1).toNanos();
     private static final long LOOK_MILLIS = 100;
 
     private final String name;
@@ -106,7 +108,9 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         return publish(event, route);
     }
 
-    /** An event that was not handed to a channel yet never will be: its dispatcher may release it. */
+    /**
+     * Prevents the sending of an event that was not handed to a channel yet, so that its dispatcher may release it.
+     */
     @Override
     public boolean withdraw(EventEnvelope event) {
         List<Publish> own = inFlight.stream()
@@ -116,8 +120,8 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
     }
 
     /**
-     * A listener by the same name that publishes over this transport, with its connection and its limits, but takes its ways from here. For several outboxes, or registries that know more
-     * than the event says.
+     * Returns a listener with the same name that uses the connection and limits of this transport, but takes routes
+     * from the given function. Use it for several outboxes, or for routes that depend on more than the event.
      */
     public AsyncEventListener routed(Function<EventEnvelope, @Nullable RabbitRoute> ways) {
         return new RoutedListener(this, Objects.requireNonNull(ways, "ways"));
@@ -127,11 +131,11 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         RabbitRoute where = ways.apply(event);
         if (where == null) {
             throw new GiveUpException("No route for event " + event.eventId() + " (type " + event.eventType()
-                    + ") to RabbitMQ. Make the route function answer for it, then replay it.");
+                    + ") to RabbitMQ. Make the route function return a route for it, then replay the event.");
         }
         RabbitMessage message = format.messageOf(event).identifiedBy(event.eventId());
         Publish publish = new Publish(event, where, message, threads.ends(), countOutages, System.nanoTime());
-        inFlight.add(publish); // before the look at closed, so that a close sees it or it sees the close
+        inFlight.add(publish); // before closed is read: either close() sees the event or this code sees the close
         publish.stage().whenComplete((delivered, failure) -> inFlight.remove(publish));
         if (closed.get()) {
             publish.putOff(closedText());
@@ -141,7 +145,10 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         return publish.stage();
     }
 
-    /** Events of an aggregate share a channel, so that the broker gets them in their order. */
+    /**
+     * Returns the lane of an event. Events of one aggregate use the same channel, so the broker receives them in
+     * order.
+     */
     private Lane laneOf(EventEnvelope event) {
         String id = event.aggregateId();
         int number = id == null ? turn.getAndIncrement() : Objects.hash(event.aggregateType(), id);
@@ -151,8 +158,8 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
     private void look() {
         try {
             putOffLate();
-        } catch (RuntimeException | Error e) { // such as of a breaker's clock; the next look must come
-            LOG.log(Level.ERROR, "RabbitMQ transport " + name + " could not look after its events", e);
+        } catch (RuntimeException | Error e) { // for example from the clock of a breaker; the task must run again
+            LOG.log(Level.ERROR, "RabbitMQ transport " + name + " could not check its waiting events", e);
         }
     }
 
@@ -173,7 +180,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             }
         }
         if (trouble != null) {
-            openBreaker(trouble); // last: its clock is the code of others
+            openBreaker(trouble); // last, because the breaker runs user code
         }
     }
 
@@ -183,7 +190,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         }
     }
 
-    /** What the transport knows at this moment; asks nobody. */
+    /** Returns the current state without a request to the broker. */
     public RabbitHealth health() {
         long now = System.nanoTime();
         long oldest = inFlight.stream()
@@ -203,7 +210,10 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         return "RabbitMQ transport " + name + " is closed";
     }
 
-    /** Waits for what is in flight, up to the drain time; puts the rest off; ends its threads and its connection. A second call returns at once. */
+    /**
+     * Waits for events in flight, up to the drain time, postpones the others, and ends the threads and the
+     * connection. A second call returns at once.
+     */
     @Override
     public void close() {
         if (!closed.compareAndSet(false, true)) {
@@ -223,7 +233,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
-            return; // how each ended, its dispatcher knows; what has not is put off
+            return; // the dispatcher gets each result; close postpones the remaining events
         }
     }
 
@@ -232,7 +242,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         return "RabbitTransport[" + name + ", " + broker.where() + ", " + inFlight.size() + " in flight]";
     }
 
-    /** Collects the settings of a transport; every setter refuses a wrong value. */
+    /** Builds a transport. Every setter refuses a wrong value. */
     public static final class Builder {
 
         private static final Duration LONGEST = Duration.ofMinutes(10);
@@ -254,7 +264,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
 
         private Builder() {}
 
-        /** By which rules, limits and pauses know it as a listener; default {@code rabbitmq}. */
+        /** The listener name for rules, limits and pauses; default {@code rabbitmq}. */
         public Builder name(String name) {
             if (name.isBlank()) {
                 throw new IllegalArgumentException("name must not be blank");
@@ -264,57 +274,73 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         }
 
         /**
-         * Where the broker is. Required; copied. The client's recovery is switched off and blocking I/O used; limits for connecting, handshake (5 seconds) and heartbeat (10 seconds) are
-         * lowered to these if they are longer.
+         * Required: the connection settings; the factory is copied. Automatic recovery is disabled and blocking I/O
+         * is used. Longer time limits are reduced: 5 seconds to connect and for the handshake, 10 seconds for the
+         * heartbeat.
          */
         public Builder connectionFactory(ConnectionFactory factory) {
             this.factory = factory.clone();
             return this;
         }
 
-        /** The nodes of the broker, asked for with each connection, which is made to one of them; default: host and port of the connection factory. */
+        /**
+         * The nodes of the broker. Each connection asks for the addresses and connects to one of them. Default: host
+         * and port of the connection factory.
+         */
         public Builder addresses(AddressResolver addresses) {
             this.addresses = Objects.requireNonNull(addresses, "addresses");
             return this;
         }
 
-        /** Publishes everything to this exchange, by {@link #routingKey}. This or {@link #route}. */
+        /** Publishes all events to this exchange, with {@link #routingKey}. Set this or {@link #route}. */
         public Builder exchange(String exchange) {
             this.exchange = RabbitRoute.check("exchange", exchange);
             return this;
         }
 
-        /** Where an event goes to. Null is no route: the event is dead at once. What it throws is a failed attempt. */
+        /**
+         * Returns the route of an event. Null means no route, and the event is DEAD at once. An exception is a failed
+         * attempt.
+         */
         public Builder route(Function<EventEnvelope, @Nullable RabbitRoute> route) {
             this.route = Objects.requireNonNull(route, "route");
             return this;
         }
 
-        /** With {@link #exchange}; default: the event type. */
+        /** The routing key, used with {@link #exchange}; default: the event type. */
         public Builder routingKey(Function<EventEnvelope, String> routingKey) {
             this.routingKey = Objects.requireNonNull(routingKey, "routingKey");
             return this;
         }
 
-        /** Default {@link MessageFormat#CONTRACT}. */
+        /** The message format; default {@link MessageFormat#CONTRACT}. */
         public Builder format(MessageFormat format) {
             this.format = Objects.requireNonNull(format, "format");
             return this;
         }
 
-        /** How many channels, with a thread each, share the work; events of an aggregate stay on one. 1, the default, to 64. */
+        /**
+         * The number of channels, each with its own thread, 1 to 64; default 1. Events of one aggregate use the same
+         * channel.
+         */
         public Builder channels(int channels) {
             this.channels = count("channels", channels, 64);
             return this;
         }
 
-        /** How many events wait for the broker's word at a time for one dispatcher, on all channels together; 1 to 10,000, default 512. */
+        /**
+         * The maximum number of events per dispatcher that wait for a confirm, on all channels, 1 to 10,000; default
+         * 512.
+         */
         public Builder maxInFlight(int maxInFlight) {
             this.maxInFlight = count("maxInFlight", maxInFlight, 10_000);
             return this;
         }
 
-        /** How long an event waits for the broker's word before it is put off; at most 10 minutes, default 30 seconds. Keep it below the dispatcher's {@code listenerTimeLimit}. */
+        /**
+         * How long an event waits for its confirm before it is postponed; at most 10 minutes, default 30 seconds.
+         * Keep it below the {@code listenerTimeLimit} of the dispatcher.
+         */
         public Builder confirmTimeout(Duration confirmTimeout) {
             if (confirmTimeout.isZero() || confirmTimeout.isNegative() || confirmTimeout.compareTo(LONGEST) > 0) {
                 throw new IllegalArgumentException(
@@ -324,7 +350,7 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             return this;
         }
 
-        /** How long a close waits for what is in flight; at most 10 minutes, default 10 seconds. */
+        /** How long close waits for events in flight; at most 10 minutes, default 10 seconds. */
         public Builder drainTime(Duration drainTime) {
             if (drainTime.isNegative() || drainTime.compareTo(LONGEST) > 0) {
                 throw new IllegalArgumentException(
@@ -334,15 +360,20 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             return this;
         }
 
-        /** How long one call of the client may last while the broker does not block the connection; then that is cut. For tests. */
+        /**
+         * How long one client call may take while the broker does not block the connection; then the connection is
+         * cut. For tests.
+         */
         Builder stuck(Duration stuck) {
             this.stuck = stuck;
             return this;
         }
 
         /**
-         * Opened when the broker cannot be used, so that events stay in the table meanwhile instead of being put off one by one. It has an effect if the dispatcher's
-         * {@link outbox.dispatch.Protection} has it for this listener. Let it {@linkplain CircuitBreaker.Builder#ignore ignore} {@link PublishRefusedException}, which says nothing about the broker.
+         * A breaker that the transport opens when the broker cannot be used, so that events stay in the table instead
+         * of being postponed one by one. It works only if the dispatcher's {@link outbox.dispatch.Protection} uses it
+         * for this listener. Let it {@linkplain CircuitBreaker.Builder#ignore ignore} {@link
+         * PublishRefusedException}, which says nothing about the broker.
          */
         public Builder breaker(CircuitBreaker breaker) {
             this.breaker = Objects.requireNonNull(breaker, "breaker");
@@ -350,10 +381,10 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         }
 
         /**
-         * Counts what fails because of the broker, such as no connection or no confirm in time, as a failed attempt
-         * of the event: the retry policy says when it is tried again, and an outage that
-         * lasts longer than the attempts makes events dead. Off by default, since an outage is not the fault of the
-         * event. Not with a {@link #breaker}, which keeps events in the table meanwhile.
+         * Counts failures caused by the broker, such as no connection or a late confirm, as failed attempts. Then the
+         * retry policy sets the delay, and events become DEAD if an outage lasts longer than their attempts. Default:
+         * off, because the event does not cause an outage. Cannot be combined with a {@link #breaker}, which keeps
+         * events in the table.
          */
         public Builder countOutages(boolean countOutages) {
             this.countOutages = countOutages;
@@ -384,9 +415,9 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
         }
 
         /**
-         * Connects, and goes on trying in the background if the broker cannot be reached.
+         * Connects. If the broker cannot be reached, the transport tries again in the background.
          *
-         * @throws IllegalStateException if the broker has no publisher confirms or refuses the user
+         * @throws IllegalStateException if the broker does not support publisher confirms or refuses the user
          */
         public RabbitTransport build() {
             if (factory == null) {
@@ -394,7 +425,8 @@ public final class RabbitTransport implements AsyncEventListener, AutoCloseable 
             }
             if (countOutages && breaker != null) {
                 throw new IllegalArgumentException("RabbitMQ transport " + name
-                        + " cannot count outages behind a breaker, which lets no event come to it during one");
+                        + " cannot count outages and use a breaker:"
+                        + " the breaker lets no event reach the transport during an outage");
             }
             RabbitTransport transport = new RabbitTransport(this, factory);
             transport.start();

@@ -9,7 +9,10 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
 
-/** An event as it comes out of a queue: in the JSON contract, or as a CloudEvent in binary or structured mode. Immutable. */
+/**
+ * An event that was received from a queue, in the JSON contract or as a CloudEvent in binary or structured mode.
+ * Immutable.
+ */
 public final class ReceivedMessage {
 
     private final String eventId;
@@ -35,9 +38,9 @@ public final class ReceivedMessage {
     }
 
     /**
-     * Reads a message.
+     * Parses a message.
      *
-     * @throws UnrecoverableMessageException if it is neither, or lacks its id, type or payload
+     * @throws UnrecoverableMessageException if it has another format, or lacks its id, type or payload
      */
     public static ReceivedMessage parse(BasicProperties properties, byte[] body) {
         return new ReceivedMessage(MessageParser.parse(properties, body), properties);
@@ -55,7 +58,7 @@ public final class ReceivedMessage {
         return Optional.ofNullable(aggregateType);
     }
 
-    /** A number comes as its text. */
+    /** A number is returned as text. */
     public Optional<String> aggregateId() {
         return Optional.ofNullable(aggregateId);
     }
@@ -68,7 +71,7 @@ public final class ReceivedMessage {
         return Optional.ofNullable(traceId);
     }
 
-    /** The payload as text, character for character as it was sent. */
+    /** Returns the payload as text, exactly as it was sent. */
     public String payload() {
         return new String(payload, StandardCharsets.UTF_8);
     }
@@ -77,17 +80,17 @@ public final class ReceivedMessage {
         return payload.clone();
     }
 
-    /** The headers of the message that are texts, numbers or the like. */
+    /** Returns the message headers with simple values, such as texts and numbers. */
     public Map<String, String> headers() {
         return headers;
     }
 
-    /** How often it was redelivered as a copy after a failure that counts; 0 with {@link Redelivery#REQUEUE}. */
+    /** Returns the number of redeliveries as a copy after counted failures; 0 with {@link Redelivery#REQUEUE}. */
     public int redeliveries() {
         return redeliveries;
     }
 
-    /** Never the payload. */
+    /** Does not contain the payload. */
     @Override
     public String toString() {
         return "event " + eventId + " (type " + eventType + (traceId == null ? "" : ", trace " + traceId) + ")";

@@ -4,14 +4,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * How often events were requeued by this consumer. Bounded: the event that failed longest ago is forgotten, and
- * begins at zero. Any thread.
+ * The number of requeues per event by this consumer. Bounded: the event whose last failure is the oldest is removed
+ * and starts again at zero. Thread-safe.
  */
 final class RequeueCounts {
 
     static final int CAPACITY = 10_000;
 
-    /** Guarded by itself; in order of the last failure. */
+    /** Guarded by itself; ordered by last access. */
     private final Map<String, Integer> counts = new LinkedHashMap<>(16, 0.75f, true) {
 
         private static final long serialVersionUID = 1L;

@@ -7,7 +7,7 @@ import outbox.EventEnvelope;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
-/** A transport by other ways than its own. */
+/** A listener that publishes through a transport, with its own route function. */
 final class RoutedListener implements AsyncEventListener {
 
     private final RabbitTransport transport;

@@ -23,17 +23,19 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
 /**
- * Settles messages after their run. What is handled is acked. What failed is held for a while, unacked, and then published again to its queue with a higher count; what failed too often or can
- * never be handled is published to the dead-letter exchange with the reason. In both cases the original is acked after the copy was confirmed, so a crash at any point leaves one of
- * them at least, and the inbox takes care of two. As long as there is no copy, the original is kept. With {@link
- * Redelivery#REQUEUE} there are no copies: the original is nacked, and the counts are here.
+ * Settles messages after handling. A handled message is acked. A failed message is kept unacked for a delay and then
+ * published again to its queue with a higher count. A message that failed too often or can never be handled is
+ * published to the dead-letter exchange with the reason. In both cases the original is acked after the copy is
+ * confirmed, so a crash leaves at least one of them, and the inbox handles the duplicate. While no copy can be
+ * published, the original is kept. With {@link Redelivery#REQUEUE} there are no copies: the original is nacked, and
+ * the counts are in memory.
  *
- * <p>Threads: workers call settle; one thread of its own does everything that waits.
+ * <p>Threads: workers call settle; the courier thread does everything that waits.
  */
 final class Settlement {
 
     private static final Logger LOG = SafeLogger.of(Settlement.class);
-    private static final Clock CLOCK = Clock.systemUTC(); // only told to people
+    private static final Clock CLOCK = Clock.systemUTC(); // only for the failed-at header
     private static final Duration LONGEST_DELAY = Duration.ofMinutes(1);
     private static final Duration LONGEST_PUT_OFF = Duration.ofSeconds(30);
     private static final Duration SHORTEST_PUT_OFF = Duration.ofSeconds(1);
@@ -41,10 +43,10 @@ final class Settlement {
 
     private final String queue;
     private final String consumer;
-    private final @Nullable RequeueCounts requeues; // null if copies carry the count
+    private final @Nullable RequeueCounts requeues; // null if the count is in the copies
     private final int maxRedeliveries;
     private final Duration redeliveryDelay;
-    private final String deadLetterExchange; // of copies
+    private final String deadLetterExchange; // used with copies only
     private final String deadLetterKey;
     private final ConsumerCounts counts;
     private final InFlight inFlight;
@@ -52,12 +54,13 @@ final class Settlement {
     private final ScheduledThreadPoolExecutor courier;
     private final Consumer<Arrival> again;
     private final Set<Held> held =
-            ConcurrentHashMap.newKeySet(); // until their time comes; whoever removes one, ends it
+            // kept until their delay ends; the thread that removes an entry completes it
+            ConcurrentHashMap.newKeySet();
     private final AtomicInteger putOffInRow = new AtomicInteger();
     private volatile boolean closing;
-    private volatile @Nullable String trouble; // of the last copy that failed, while one is held for that
+    private volatile @Nullable String trouble; // of the last failed copy, while a message is kept because of it
 
-    /** @param again runs a message once more; it is still in flight */
+    /** @param again runs the handler of a message again; the message stays in flight */
     Settlement(
             RabbitConsumer.Builder settings,
             ConnectionFactory factory,
@@ -81,18 +84,18 @@ final class Settlement {
         courier.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
 
-    /** Why copies cannot be passed on now; null if they can. */
+    /** Returns why copies cannot be published now, or null if they can. */
     @Nullable
     String trouble() {
         String blocked = copies.blocked();
-        return blocked == null ? trouble : "The broker takes no messages now: " + blocked;
+        return blocked == null ? trouble : "The broker accepts no messages now: " + blocked;
     }
 
     void abortIfStuck() {
         copies.abortIfStuck();
     }
 
-    /** Settles the message now, or later by a thread of its own. */
+    /** Settles the message now, or later on the courier thread. */
     void settle(Arrival arrival, Outcome outcome) {
         switch (outcome.kind()) {
             case HANDLED -> {
@@ -101,7 +104,7 @@ final class Settlement {
             }
             case DUPLICATE -> {
                 counts.duplicates.increment();
-                LOG.log(Level.DEBUG, "Handled before, skipped {0}", arrival.describe(queue, consumer));
+                LOG.log(Level.DEBUG, "Skipped, because it was handled before {0}", arrival.describe(queue, consumer));
                 done(arrival);
             }
             case PUT_OFF -> putOff(arrival, outcome);
@@ -130,14 +133,15 @@ final class Settlement {
 
     private void putOff(Arrival arrival, Outcome outcome) {
         counts.putOff.increment();
-        LOG.log(Level.WARNING, "Put off, not counted " + arrival.describe(queue, consumer) + ": " + outcome.reason());
+        LOG.log(
+                Level.WARNING,
+                "Postponed, failure not counted " + arrival.describe(queue, consumer) + ": " + outcome.reason());
         later(arrival, longer(outcome.delay(), putOffDelay()), () -> runAgain(arrival));
     }
 
     /**
-     * Here, rather than by way of the queue, unless that is wanted: a quorum queue counts what it gets back, and
-     * gives it
-     * up at its delivery limit.
+     * Runs the message again in this consumer, without a requeue: a quorum queue counts requeues and drops or
+     * dead-letters the message at its delivery limit. With REQUEUE the message is requeued.
      */
     private boolean runAgain(Arrival arrival) {
         if (closing || requeues != null || !arrival.isOurs()) {
@@ -148,7 +152,7 @@ final class Settlement {
         return false;
     }
 
-    /** Doubles while nothing succeeds. */
+    /** Returns the delay, which doubles until a message is handled. */
     private Duration putOffDelay() {
         return doubled(
                 SHORTEST_PUT_OFF, putOffInRow.getAndUpdate(n -> Math.min(n + 1, MAX_DOUBLINGS)), LONGEST_PUT_OFF);
@@ -195,13 +199,13 @@ final class Settlement {
             headers.put(MessageHeaders.FAILED_AT, CLOCK.instant().toString());
             BasicProperties properties = MessageHeaders.copied(arrival.properties(), Set.of(), headers)
                     .builder()
-                    .expiration(null) // a dead letter waits for a person
+                    .expiration(null) // a dead letter must not expire
                     .build();
             return replace(arrival, deadLetterExchange, deadLetterKey, properties, counts.deadLettered);
         });
     }
 
-    /** How the message was published in the first place, which its copies tell. */
+    /** Returns headers with the original exchange and routing key. */
     private static Map<String, Object> origin(Arrival arrival) {
         Map<String, Object> headers = new HashMap<>();
         if (!MessageHeaders.of(arrival.properties()).containsKey(MessageHeaders.EXCHANGE)) {
@@ -211,7 +215,10 @@ final class Settlement {
         return headers;
     }
 
-    /** Courier thread. A copy of a message that is no longer ours would only be one more. */
+    /**
+     * Publishes a copy and acks the original. Runs on the courier thread. Skips a message that this consumer no
+     * longer holds.
+     */
     private boolean replace(
             Arrival arrival, String exchange, String routingKey, BasicProperties properties, LongAdder count) {
         if (!arrival.isOurs()) {
@@ -224,7 +231,7 @@ final class Settlement {
             return true;
         } catch (CopyPublisher.NotPublishedException e) {
             String why = PrintableText.of(String.valueOf(e.getMessage()));
-            LOG.log(Level.WARNING, "No copy " + arrival.describe(queue, consumer) + ": " + why);
+            LOG.log(Level.WARNING, "Cannot publish the copy " + arrival.describe(queue, consumer) + ": " + why);
             if (closing) {
                 arrival.requeue();
                 return true;
@@ -237,7 +244,7 @@ final class Settlement {
         }
     }
 
-    /** What is to happen to a message that is held; answers whether the message is over with it. */
+    /** The action for a kept message. Returns whether the message is settled. */
     private interface Step {
         boolean run();
     }
@@ -246,8 +253,8 @@ final class Settlement {
 
         final Arrival arrival;
         final Step step;
-        final boolean lacksCopy; // whether it is held because its copy failed
-        volatile @Nullable Future<?> timer; // written by who holds it
+        final boolean lacksCopy; // whether it is kept because its copy failed
+        volatile @Nullable Future<?> timer; // written by the thread that schedules the entry
 
         Held(Arrival arrival, Step step, boolean lacksCopy) {
             this.arrival = arrival;
@@ -264,7 +271,7 @@ final class Settlement {
         held.add(entry);
         try {
             entry.timer = courier.schedule(() -> fire(entry), delay.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (RejectedExecutionException e) { // closed: the end of the subscription gives it back
+        } catch (RejectedExecutionException e) { // closed: the message returns to the queue with the subscription
             forget(entry);
         }
         if (closing) {
@@ -272,7 +279,7 @@ final class Settlement {
         }
     }
 
-    /** Courier thread. Only the first call for an entry has an effect. */
+    /** Runs on the courier thread. Only the first call for an entry has an effect. */
     private void fire(Held entry) {
         if (held.remove(entry)) {
             new LogFields(entry.arrival, queue, consumer).during(() -> run(entry));
@@ -285,7 +292,7 @@ final class Settlement {
             isOver = entry.step.run();
         } catch (RuntimeException | Error e) {
             LOG.log(Level.ERROR, "A message could not be settled " + entry.arrival.describe(queue, consumer), e);
-            isOver = !giveBackLater(entry.arrival);
+            isOver = !requeueLater(entry.arrival);
         } finally {
             if (isOver) {
                 inFlight.end();
@@ -294,17 +301,17 @@ final class Settlement {
         }
     }
 
-    /** What fails so would fail again at once. Answers whether it is held. */
-    private boolean giveBackLater(Arrival arrival) {
-        Step giveBack = () -> {
+    /** Requeues the message after a delay, because it would fail again immediately. Returns whether it is kept. */
+    private boolean requeueLater(Arrival arrival) {
+        Step requeue = () -> {
             arrival.requeue();
             return true;
         };
         if (closing) {
-            giveBack.run();
+            requeue.run();
             return false;
         }
-        later(arrival, putOffDelay(), giveBack);
+        later(arrival, putOffDelay(), requeue);
         return true;
     }
 
@@ -314,7 +321,7 @@ final class Settlement {
         }
     }
 
-    /** Forgets messages whose subscription has ended: others have them by now. */
+    /** Removes messages whose subscription has ended; the broker redelivers them. */
     void forgetLost() {
         for (Held entry : held) {
             if (!entry.arrival.isOurs()) {
@@ -334,7 +341,7 @@ final class Settlement {
         }
     }
 
-    /** Lets nothing wait for its time any more. */
+    /** Ends all delays. */
     void hurry() {
         closing = true;
         flush();
@@ -358,7 +365,10 @@ final class Settlement {
         return delay.compareTo(longest) > 0 ? longest : delay;
     }
 
-    /** The broker ends a channel that keeps a message for long. */
+    /**
+     * Returns the longer delay, but at most LONGEST_DELAY: the broker closes a channel that keeps a message unacked
+     * for too long.
+     */
     private static Duration longer(Duration asked, Duration ours) {
         Duration delay = asked.compareTo(ours) > 0 ? asked : ours;
         return delay.compareTo(LONGEST_DELAY) > 0 ? LONGEST_DELAY : delay;

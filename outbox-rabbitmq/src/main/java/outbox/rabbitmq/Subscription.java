@@ -19,8 +19,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /**
- * One connection that consumes one queue, from its opening to its end, after which there is another one. What arrived by it is settled by it or not at all: the broker counts the tags of
- * each channel from 1, so an ack on a later channel would be that of another message.
+ * One connection that consumes one queue, from open to close. Only this subscription can settle its messages:
+ * delivery tags restart at 1 on each channel, so an ack on a later channel would settle another message.
  */
 final class Subscription implements AutoCloseable {
 
@@ -30,12 +30,12 @@ final class Subscription implements AutoCloseable {
     private final Connection connection;
     private final Channel channel;
     private final String consumerTag;
-    private final CompletableFuture<String> end = new CompletableFuture<>(); // why it ended
+    private final CompletableFuture<String> end = new CompletableFuture<>(); // the reason of the end
 
     /**
-     * Opens the connection and begins to consume.
+     * Opens the connection and starts to consume.
      *
-     * @param dispatch the thread on which messages arrive; it stays open
+     * @param dispatch runs the callbacks; it is not shut down here
      */
     Subscription(
             ConnectionFactory factory,
@@ -88,37 +88,37 @@ final class Subscription implements AutoCloseable {
         return !end.isDone() && channel.isOpen();
     }
 
-    /** Why it ended, once it has. */
+    /** Completes with the reason when the subscription ends. */
     CompletableFuture<String> end() {
         return end;
     }
 
-    /** Lets no more messages arrive; those that have arrived can still be settled. */
+    /** Stops the delivery of messages. Messages that have arrived can still be settled. */
     void cancel() {
         try {
             channel.basicCancel(consumerTag);
         } catch (IOException | ShutdownSignalException e) {
-            LOG.log(Level.DEBUG, "The subscription has ended before it could be cancelled", e);
+            LOG.log(Level.DEBUG, "The subscription ended before it was cancelled", e);
         }
     }
 
     void settle(Settling settling) {
         if (!isOpen()) {
-            return; // the broker has given the message to somebody else by now
+            return; // the broker redelivers the message
         }
         try {
             settling.on(channel);
         } catch (IOException | ShutdownSignalException e) {
-            LOG.log(Level.DEBUG, "The connection broke before a message was settled; it will come again", e);
+            LOG.log(Level.DEBUG, "The connection was lost before a message was settled; the broker redelivers it", e);
         }
     }
 
-    /** Tells the broker what became of a message. */
+    /** Acks or nacks a message. */
     interface Settling {
         void on(Channel channel) throws IOException;
     }
 
-    /** What was not settled goes back to the queue. */
+    /** Unsettled messages return to the queue. */
     @Override
     public void close() {
         end.complete("closed");

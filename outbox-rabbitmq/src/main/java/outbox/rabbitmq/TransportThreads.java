@@ -9,7 +9,10 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The threads of one transport, however many events are in flight: daemons, named {@code outbox-<name>-rabbitmq…}. */
+/**
+ * The threads of one transport; their number does not depend on the events in flight. Daemons, named {@code
+ * outbox-<name>-rabbitmq…}.
+ */
 final class TransportThreads {
 
     private final ThreadFactory factory;
@@ -26,11 +29,11 @@ final class TransportThreads {
         };
         timer = new ScheduledThreadPoolExecutor(1, factory);
         timer.setRemoveOnCancelPolicy(true);
-        ends = one(factory); // its queue is bounded by what is in flight: each ends once
-        client = one(factory); // and this by the channels that close
+        ends = one(factory); // the events in flight bound its queue: each completes once
+        client = one(factory); // the closing channels bound this queue
     }
 
-    /** After the close, what comes late runs on the thread that brings it. */
+    /** Creates an executor with one thread. After shutdown, a late task runs on the submitting thread. */
     private static ThreadPoolExecutor one(ThreadFactory factory) {
         RejectedExecutionHandler onCaller = (task, closed) -> task.run();
         return new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory, onCaller);
@@ -44,12 +47,12 @@ final class TransportThreads {
         return timer;
     }
 
-    /** Where stages end. */
+    /** Completes the stages. */
     ExecutorService ends() {
         return ends;
     }
 
-    /** Where the client tells that a channel has ended. */
+    /** Runs the shutdown callbacks of the client. */
     ExecutorService client() {
         return client;
     }

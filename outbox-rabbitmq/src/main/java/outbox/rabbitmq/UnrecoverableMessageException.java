@@ -3,7 +3,10 @@ package outbox.rabbitmq;
 import org.jspecify.annotations.Nullable;
 import outbox.GiveUpException;
 
-/** The message can never be handled: its type is not known, or its data is wrong. It becomes a dead letter at once, with this text as its reason. */
+/**
+ * The message can never be handled: its type is unknown or its data is wrong. It becomes a dead letter at once, with
+ * this message as the reason.
+ */
 public class UnrecoverableMessageException extends GiveUpException {
 
     private static final long serialVersionUID = 1L;

@@ -1,4 +1,4 @@
-/** Events to RabbitMQ and from it: a transport that takes the broker's confirm as its word, topology, delay and consumers. */
+/** A RabbitMQ transport that waits for publisher confirms, consumers, dead-letter replay, topology and delays. */
 @NullMarked
 package outbox.rabbitmq;
 

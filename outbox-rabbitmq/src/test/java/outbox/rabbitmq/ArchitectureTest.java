@@ -27,7 +27,6 @@ class ArchitectureTest {
                     "outbox.dispatch",
                     "outbox.inbox",
                     "outbox.rabbitmq",
-                    "outbox.relay",
                     "outbox.spi");
 
     @ArchTest

@@ -1,5 +1,6 @@
 package outbox.rabbitmq;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.testing.RabbitServer;
@@ -12,8 +13,9 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What the consumer does when its broker dies or raises an alarm, on a node of its own. */
+/** The consumer when its broker is killed or raises an alarm, on a separate node. */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("rabbitmq")
 class BrokerLossTest {
 
     private static final int EVENTS = 300;
@@ -68,7 +70,7 @@ class BrokerLossTest {
                 await().atMost(Duration.ofSeconds(5))
                         .until(() -> consumer.health().trouble() != null);
                 assertThat(consumer.health().consuming()).isTrue();
-                assertThat(unacked(broker)).isEqualTo(1); // the one that needs a copy
+                assertThat(unacked(broker)).isEqualTo(1); // the message that waits for its copy
             } finally {
                 server.clearMemoryAlarm();
             }

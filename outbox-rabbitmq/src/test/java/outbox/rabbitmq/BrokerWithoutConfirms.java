@@ -9,7 +9,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** As much of AMQP 0-9-1 as a client needs to connect, by a broker that promises nothing: no capabilities. */
+/** The part of AMQP 0-9-1 that a client needs to connect, from a broker without capabilities. */
 final class BrokerWithoutConfirms implements AutoCloseable {
     private final ServerSocket listener = new ServerSocket();
 
@@ -39,7 +39,7 @@ final class BrokerWithoutConfirms implements AutoCloseable {
             skipFrame(in);
             send(out, 51, new byte[0]); // close-ok
         } catch (IOException e) {
-            // The client has gone, or the test is over.
+            // The client disconnected, or the test ended.
         }
     }
 

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A database with an inbox and a table of effects, and what handlers did. */
+/** A database with an inbox and a table of effects, and a record of handler calls. */
 final class ConsumerFixture implements AutoCloseable {
 
     static {
@@ -59,7 +59,7 @@ final class ConsumerFixture implements AutoCloseable {
                 .redeliveryDelay(Duration.ofMillis(20));
     }
 
-    /** Writes down the run and the effect. */
+    /** Records the call and stores the effect. */
     void effect(ReceivedMessage message, Connection connection) throws SQLException {
         runs.add(message.eventId());
         try (PreparedStatement insert = connection.prepareStatement("INSERT INTO effect (event_id) VALUES (?)")) {

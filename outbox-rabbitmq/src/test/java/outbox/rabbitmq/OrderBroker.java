@@ -17,7 +17,10 @@ import java.util.Map;
 
 import static org.awaitility.Awaitility.await;
 
-/** A virtual host with a queue of the order platform, as its document freezes it, and plain AMQP to look at it. Used by the test's thread. */
+/**
+ * A virtual host with a queue of the order platform, as its document defines it, and an AMQP client to inspect it.
+ * Used by the test thread only.
+ */
 final class OrderBroker implements AutoCloseable {
 
     static final String EXCHANGE = "order.events.exchange";
@@ -47,7 +50,7 @@ final class OrderBroker implements AutoCloseable {
         return factory;
     }
 
-    /** A channel of its own connection, opened again after a restart of the broker. */
+    /** Returns a channel on a separate connection, which is reopened after a restart of the broker. */
     Channel channel() throws Exception {
         Connection known = connection;
         if (known == null || !known.isOpen()) {
@@ -94,7 +97,7 @@ final class OrderBroker implements AutoCloseable {
         await().atMost(Duration.ofSeconds(30)).until(() -> ready(queue) == count);
     }
 
-    /** Takes all messages out of a queue. */
+    /** Removes and returns all messages of a queue. */
     List<GetResponse> drain(String queue) throws Exception {
         Channel channel = channel();
         List<GetResponse> all = new ArrayList<>();

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -52,12 +53,13 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Events through the whole engine to a real node that fails in every way. */
+/** Sends events through the whole engine to a real node that fails in several ways. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("rabbitmq")
 class OutboxToRabbitTest {
     private static final Duration MINUTE = Duration.ofMinutes(1);
-    private static final Duration TRUTH = Duration.ofSeconds(5); // how soon health knows
+    private static final Duration TRUTH = Duration.ofSeconds(5); // health must show a change within this time
     private static final Duration ALARM = Duration.ofSeconds(Integer.getInteger("outbox.rabbitmq.alarmSeconds", 30));
     private static final int LARGE = Integer.getInteger("outbox.rabbitmq.batch", 2_000);
 
@@ -101,7 +103,7 @@ class OutboxToRabbitTest {
         return new RabbitRoute(names[0], names[1]);
     }
 
-    /** A node that sends everything to the transport. */
+    /** Starts a node that sends all events to the transport. */
     private void start(RabbitTransport transport, Consumer<OutboxDispatcher.Builder> more) {
         OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
                 .connectionProvider(new DataSourceConnectionProvider(db.dataSource()))
@@ -137,7 +139,7 @@ class OutboxToRabbitTest {
         }
     }
 
-    /** Writes events one by one until it is told to stop. */
+    /** Writes events one by one until it is closed. */
     private final class Load implements AutoCloseable {
         final Map<String, String> typeById = new ConcurrentHashMap<>();
         private final AtomicBoolean over = new AtomicBoolean();
@@ -245,7 +247,7 @@ class OutboxToRabbitTest {
         start(transport, settings -> settings.drainTimeoutMs(100));
         node.raiseMemoryAlarm();
         try {
-            String sent = write("first"); // the broker tells only who publishes that it is blocked
+            String sent = write("first"); // the broker reports the alarm only to connections that publish
             await().atMost(TRUTH).until(() -> transport.health().blocked() != null);
             try (JdbcTransactionManager.Transaction tx = transactions.begin()) {
                 for (int i = 0; i < 20; i++) {
@@ -259,7 +261,7 @@ class OutboxToRabbitTest {
 
             closeNode();
 
-            assertThat(db.row(sent).lockedBy()).isNotNull(); // it may arrive once the alarm is over
+            assertThat(db.row(sent).lockedBy()).isNotNull(); // it may arrive after the alarm ends
             assertThat(db.count("status = 0 AND attempts = 0 AND locked_by IS NULL"))
                     .isEqualTo(20);
         } finally {
@@ -267,11 +269,11 @@ class OutboxToRabbitTest {
         }
         try (Connection connection = rabbit.factory().newConnection();
                 Channel channel = connection.createChannel()) {
-            assertThat(channel.messageCount("alarmed")).isLessThanOrEqualTo(1); // what was withdrawn was never sent
+            assertThat(channel.messageCount("alarmed")).isLessThanOrEqualTo(1); // withdrawn events were never sent
         }
     }
 
-    /** Closes poller and dispatcher, and leaves the transport. */
+    /** Closes poller and dispatcher, but not the transport. */
     private void closeNode() throws Exception {
         open.remove(open.size() - 1).close();
         open.remove(open.size() - 1).close();
@@ -321,7 +323,7 @@ class OutboxToRabbitTest {
             long end = System.nanoTime() + ALARM.toNanos();
             await().atMost(MINUTE.plus(ALARM)).until(() -> System.nanoTime() - end > 0);
             assertThat(transport.health().isUp()).isFalse();
-            assertThat(load.typeById.size()).isGreaterThan(written + 100); // the broker stops no commit
+            assertThat(load.typeById.size()).isGreaterThan(written + 100); // the broker does not stop commits
             node.clearMemoryAlarm();
             await().atMost(TRUTH).until(() -> transport.health().isUp());
             awaitProgress();

@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A virtual host of a real node, and a client that looks at its queues. */
+/** A virtual host of a real node, and a client to inspect its queues. */
 final class Rabbit implements AutoCloseable {
     private final RabbitServer server;
     private final String virtualHost;
@@ -44,7 +44,7 @@ final class Rabbit implements AutoCloseable {
         T on(Channel channel) throws Exception;
     }
 
-    /** Does something on a connection of its own. */
+    /** Runs the work on a new connection. */
     <T> T call(Work<T> work) {
         try (Connection connection = factory().newConnection();
                 Channel channel = connection.createChannel()) {
@@ -61,7 +61,7 @@ final class Rabbit implements AutoCloseable {
         });
     }
 
-    /** Takes everything out of a queue. */
+    /** Removes and returns all messages of a queue. */
     List<GetResponse> drain(String queue) {
         return call(channel -> drain(channel, queue));
     }
@@ -80,6 +80,6 @@ final class Rabbit implements AutoCloseable {
 
     @Override
     public void close() {
-        // The virtual host goes with the node.
+        // The virtual host is deleted with the node.
     }
 }

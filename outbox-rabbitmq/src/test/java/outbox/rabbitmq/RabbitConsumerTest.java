@@ -7,6 +7,7 @@ import com.rabbitmq.client.GetResponse;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.RetryLaterException;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("rabbitmq")
 class RabbitConsumerTest {
 
     private OrderBroker broker;
@@ -126,7 +128,7 @@ class RabbitConsumerTest {
                     .build()) {
                 consumer.start();
                 await().until(() -> app.runs.size() == runs);
-            } // does not wait for the minute
+            } // close does not wait for the redelivery delay of one minute
         }
 
         broker.awaitReady(OrderBroker.DEAD, 1);
@@ -286,8 +288,7 @@ class RabbitConsumerTest {
             broker.awaitReady(OrderBroker.DEAD, 1);
         }
 
-        assertThat(broker.ready("copies"))
-                .isEqualTo(1); // a queue gets one of a message, however many of its keys match
+        assertThat(broker.ready("copies")).isEqualTo(1); // a queue gets one copy, even if several routing keys match
         GetResponse dead = broker.drain(OrderBroker.DEAD).get(0);
         assertThat(OrderBroker.header(dead, "tenant")).isEqualTo("t1");
         assertThat(dead.getProps().getDeliveryMode()).isEqualTo(2);
@@ -347,7 +348,8 @@ class RabbitConsumerTest {
                     .until(() -> app.effects() == 40 && consumer.health().inFlight() == 0);
             await().until(() -> consumer.health().consuming());
             assertThat(consumer.health().trouble()).isNull();
-            assertThat(consumer.health().duplicates()).isPositive(); // the first one at least, whose ack came too late
+            // at least the first message, whose ack was too late
+            assertThat(consumer.health().duplicates()).isPositive();
         }
 
         assertThat(app.differentEffects()).isEqualTo(40);
@@ -399,7 +401,7 @@ class RabbitConsumerTest {
         assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
         await().until(() -> consumer.health().inFlight() == 10);
         broker.channel().queueDelete(OrderBroker.QUEUE);
-        await().until(() -> consumer.health().inFlight() == 1); // what a worker has; nobody else can have it back
+        await().until(() -> consumer.health().inFlight() == 1); // the message of the running handler
 
         Thread closing = new Thread(consumer::close);
         closing.start();

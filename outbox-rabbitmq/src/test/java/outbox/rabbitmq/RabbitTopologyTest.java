@@ -1,6 +1,7 @@
 package outbox.rabbitmq;
 
 import com.rabbitmq.client.BuiltinExchangeType;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -14,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("rabbitmq")
 class RabbitTopologyTest {
     private final Rabbit rabbit = Rabbit.shared();
 
@@ -79,7 +81,7 @@ class RabbitTopologyTest {
                         "x-dead-letter-routing-key",
                         "order.timeout")));
         publish("", "order.dlq.queue", "into the void");
-        publish("", "order.timeout.delay.queue", "kept"); // its time is long enough for this test
+        publish("", "order.timeout.delay.queue", "kept"); // its TTL is longer than this test
 
         assertThatThrownBy(() -> rabbit.topology(market(Duration.ofMinutes(15))))
                 .cause()
@@ -112,7 +114,7 @@ class RabbitTopologyTest {
                 .cause()
                 .isInstanceOf(RabbitTopologyException.class)
                 .hasMessageContaining("binding of queue 'lonely' to exchange 'of-another' by 'key': NOT_FOUND")
-                .hasMessageContaining("Created was queue 'lonely'");
+                .hasMessageContaining("Created: queue 'lonely'");
     }
 
     @Test

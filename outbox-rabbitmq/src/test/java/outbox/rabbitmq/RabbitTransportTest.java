@@ -7,6 +7,7 @@ import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.NoOpMetricsCollector;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.AsyncEventListener;
@@ -36,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("rabbitmq")
 class RabbitTransportTest {
     private static final Duration SECONDS = Duration.ofSeconds(30);
 
@@ -59,7 +61,7 @@ class RabbitTransportTest {
         return RabbitTransport.builder().connectionFactory(rabbit.factory()).exchange("orders");
     }
 
-    /** Events go to the exchange and by the routing key that their type names, such as {@code orders/placed}. */
+    /** Takes exchange and routing key from the event type, such as {@code orders/placed}. */
     private RabbitTransport.Builder byName() {
         return RabbitTransport.builder().connectionFactory(rabbit.factory()).route(event -> {
             String[] names = event.eventType().split("/", 2);
@@ -79,7 +81,7 @@ class RabbitTransportTest {
         return EventEnvelope.builder(type).eventId(id).payloadJson("{}").build();
     }
 
-    /** What became of it: null if it was delivered. */
+    /** Returns the failure, or null if the event was delivered. */
     private static @Nullable Throwable end(RabbitTransport transport, EventEnvelope event) {
         return end(transport.onEventAsync(event).toCompletableFuture());
     }
@@ -93,7 +95,7 @@ class RabbitTransportTest {
         }
     }
 
-    /** All at a time, so that they share a channel. */
+    /** Publishes all events concurrently, so that they share a channel. */
     private static Map<String, @Nullable Throwable> endAll(RabbitTransport transport, List<EventEnvelope> events) {
         Map<String, CompletableFuture<?>> stages = new LinkedHashMap<>();
         events.forEach(event ->
@@ -133,7 +135,7 @@ class RabbitTransportTest {
         declareOrders();
         ConnectionFactory factory = rabbit.factory();
         int port = factory.getPort();
-        factory.setPort(1); // where nobody listens
+        factory.setPort(1); // no server listens here
         RabbitTransport transport = start(RabbitTransport.builder()
                 .connectionFactory(factory)
                 .addresses(() -> List.of(new Address("127.0.0.1", 1), new Address("127.0.0.1", port)))
@@ -409,7 +411,7 @@ class RabbitTransportTest {
                 .isNotInstanceOf(RetryLaterException.class)
                 .hasMessageContaining("away");
 
-        transport.close(); // its own end is no outage
+        transport.close(); // closing the transport is not an outage
         assertUncounted(end(transport, event("placed", "closed")));
     }
 
@@ -460,7 +462,7 @@ class RabbitTransportTest {
         rabbit.server().freeze();
         try {
             String large = "\"" + "x".repeat(65_536) + "\"";
-            for (int i = 0; i < 400; i++) { // more than the sockets hold
+            for (int i = 0; i < 400; i++) { // more than the socket buffers hold
                 EventEnvelope event = EventEnvelope.builder("placed")
                         .eventId("large" + i)
                         .payloadJson(large)
@@ -502,7 +504,7 @@ class RabbitTransportTest {
 
             await().atMost(SECONDS).until(() -> {
                 Throwable again = end(transport, event("asleep", "a"));
-                return String.valueOf(again).contains("did not confirm"); // so it was sent
+                return String.valueOf(again).contains("did not confirm"); // the event was sent
             });
             await().atMost(SECONDS).until(() -> end(transport, event("placed", "b")) == null);
             assertThat(transport.health().connected()).isTrue();
@@ -526,7 +528,7 @@ class RabbitTransportTest {
         declareOrders();
         var proxy = FaultProxy.to(rabbit.server().port());
         open.add(proxy);
-        proxy.latency(Duration.ofMillis(100)); // so that the failure comes before the ack
+        proxy.latency(Duration.ofMillis(100)); // so that the failure happens before the ack
         var failures = new ConcurrentLinkedQueue<Throwable>();
         var factory = rabbit.factory();
         factory.setPort(proxy.port());

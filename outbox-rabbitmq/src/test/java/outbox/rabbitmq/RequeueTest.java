@@ -3,6 +3,7 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.RetryLaterException;
@@ -16,8 +17,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** {@link Redelivery#REQUEUE}: the broker gets nacks of the message itself, and no copies. */
+/** {@link Redelivery#REQUEUE}: the consumer nacks the message itself and publishes no copies. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("rabbitmq")
 class RequeueTest {
 
     private OrderBroker broker;
@@ -45,7 +47,7 @@ class RequeueTest {
                 .redeliveryDelay(Duration.ofMillis(20));
     }
 
-    /** Fails as long as the message is bad. */
+    /** Fails while {@code bad} is true. */
     private MessageHandler failing(AtomicBoolean bad) {
         return (message, connection) -> {
             app.effect(message, connection);
@@ -78,7 +80,8 @@ class RequeueTest {
                 DeadLetters.of(broker.factory(), OrderBroker.DEAD).list(DeadLetterFilter.all(), 10);
         assertThat(dead).singleElement().satisfies(letter -> {
             assertThat(letter.eventId()).isEqualTo("bad");
-            assertThat(letter.reason()).isEqualTo("rejected"); // the word of the broker: no copy told more
+            // the reason set by the broker, because there is no copy with another one
+            assertThat(letter.reason()).isEqualTo("rejected");
             assertThat(letter.queue()).isEqualTo(OrderBroker.QUEUE);
             assertThat(letter.redeliveries()).isZero();
         });
@@ -125,7 +128,8 @@ class RequeueTest {
         broker.publish("bad");
         AtomicBoolean bad = new AtomicBoolean(true);
 
-        for (int life = 1; life <= 5; life++) { // with a count that survives the last would have been given up
+        // if the count survived a restart, the last run would dead-letter the message
+        for (int life = 1; life <= 5; life++) {
             int runs = life;
             try (RabbitConsumer consumer = consumer()
                     .redeliveryDelay(Duration.ofMinutes(1))

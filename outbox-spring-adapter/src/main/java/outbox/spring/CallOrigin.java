@@ -3,18 +3,24 @@ package outbox.spring;
 import java.lang.StackWalker.StackFrame;
 import java.util.Objects;
 
-/** From which part of a Spring transaction the current call comes. Spring itself has no answer, so the stack tells, by what is nearest. */
+/**
+ * The part of a Spring transaction from which the current call comes. Spring does not report it, so it is read from
+ * the stack: the nearest frame that belongs to Spring's transaction support decides.
+ */
 enum CallOrigin {
-    /** The code inside the transaction. */
+    /** Code inside the transaction. */
     BUSINESS,
-    /** A callback before the commit: a synchronization that is registered there misses its own. */
+    /**
+     * A callback before the commit. A synchronization that is registered here does not get its own
+     * {@code beforeCommit} call.
+     */
     BEFORE_COMMIT,
     /** A callback after the commit. */
     AFTER_COMMIT,
     UNKNOWN;
 
     private static final String SUPPORT = "org.springframework.transaction.";
-    private static final int MAX_FRAMES = 200; // looking further costs more than it finds
+    private static final int MAX_FRAMES = 200; // a deeper search costs more than it finds
 
     static CallOrigin current() {
         return StackWalker.getInstance()

@@ -6,7 +6,7 @@ import outbox.dispatch.EventInterceptor;
 
 import java.util.List;
 
-/** Keeps the number of the attempt for the listener, which is called on the same thread. */
+/** Keeps the attempt number for the listener, which runs on the same thread. */
 final class CurrentAttempt implements EventInterceptor {
 
     private record Current(String eventId, int number) {}

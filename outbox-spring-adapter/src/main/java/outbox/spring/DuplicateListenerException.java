@@ -1,6 +1,6 @@
 package outbox.spring;
 
-/** Two listeners are for the same events, of which each can have one. */
+/** Two listeners match the same events. Each event must have exactly one listener. */
 public final class DuplicateListenerException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;

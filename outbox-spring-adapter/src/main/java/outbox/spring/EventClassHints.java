@@ -6,7 +6,7 @@ import org.springframework.aot.hint.annotation.ReflectiveProcessor;
 
 import java.lang.reflect.AnnotatedElement;
 
-/** What a native image must know of an {@link OutboxEvent}: how to make a payload of it. */
+/** Registers the reflection hints that a native image needs to serialize an {@link OutboxEvent} to a payload. */
 final class EventClassHints implements ReflectiveProcessor {
 
     @Override

@@ -8,9 +8,11 @@ import outbox.EventEnvelope;
 import java.util.function.UnaryOperator;
 
 /**
- * How an object of a class with {@link OutboxEvent} becomes an event. Immutable.
+ * Describes how an object of a class with {@link OutboxEvent} becomes an event. Immutable.
  *
- * @param aggregateId where it is; null if the event has none, as the next two
+ * @param aggregateId how to read the aggregate id, or null if the event has none
+ * @param key how to read the deduplication key, or null if the event has none
+ * @param tenant how to read the tenant, or null if the event has none
  */
 record EventForm(
         String outbox,
@@ -21,7 +23,10 @@ record EventForm(
         @Nullable EventValue key,
         @Nullable EventValue tenant) {
 
-    /** The form of a class; null if it has none. What is wrong with it is refused by the name of the class. */
+    /**
+     * Returns the form of the class, or null if it has no {@link OutboxEvent}. An exception about a wrong annotation
+     * names the class.
+     */
     static @Nullable EventForm of(Class<?> eventClass, UnaryOperator<String> resolver) {
         OutboxEvent annotation = AnnotatedElementUtils.findMergedAnnotation(eventClass, OutboxEvent.class);
         return annotation == null ? null : of(eventClass, annotation, resolver);
@@ -43,7 +48,7 @@ record EventForm(
                     EventValue.of(eventClass, "aggregateId", resolver.apply(annotation.aggregateId())),
                     EventValue.of(eventClass, "key", resolver.apply(annotation.key())),
                     EventValue.of(eventClass, "tenant", resolver.apply(annotation.tenant())));
-            form.builder().payloadJson("{}").build(); // refuses names that no event can have
+            form.builder().payloadJson("{}").build(); // throws if a name is not valid for an event
             return form;
         } catch (outbox.InvalidEventException e) {
             throw new IllegalArgumentException(

@@ -14,10 +14,10 @@ import outbox.InvalidEventException;
 import java.lang.reflect.Method;
 import java.util.stream.Stream;
 
-/** A value that an object with {@link OutboxEvent} has, by a property's name or by expressions. Immutable. */
+/** Reads a value from an object with {@link OutboxEvent}, by a property name or by expressions. Immutable. */
 final class EventValue {
 
-    /** Reads, calls methods of the object, and reaches nothing else. */
+    /** Allows reading properties and calling methods of the object, and nothing else. */
     private static final EvaluationContext READING = SimpleEvaluationContext.forReadOnlyDataBinding()
             .withInstanceMethods()
             .build();
@@ -35,7 +35,7 @@ final class EventValue {
         this.getter = getter;
     }
 
-    /** Null if the text is empty. */
+    /** Returns null if the text is empty. */
     static @Nullable EventValue of(Class<?> eventClass, String attribute, String text) {
         if (text.isEmpty()) {
             return null;

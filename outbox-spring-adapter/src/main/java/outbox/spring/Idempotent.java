@@ -7,20 +7,26 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Runs the method once per message, by the inbox: its mark and what the method does in Spring's transaction take effect together or not at all. A copy of a message that was handled is
- * skipped, and the method answers null. For methods with {@code @RabbitListener} or {@code @OutboxListener}; with a key, for any method of a bean.
+ * Runs the method once per message, with the help of the inbox. The inbox mark and the work of the method in
+ * Spring's transaction are committed together or not at all. If the message was already handled, the method is
+ * skipped and the call returns null. Can be used on methods with {@code @RabbitListener} or {@code @OutboxListener};
+ * with a key, on any method of a bean.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
 public @interface Idempotent {
 
-    /** Who handles the messages: each consumer handles a message once. It must stay the same for ever. May hold {@code ${…}}. */
+    /**
+     * The name of the consumer. Each consumer handles a message once. The name must never change. May contain
+     * {@code ${…}} placeholders.
+     */
     String consumer();
 
     /**
-     * What makes two messages the same, as an expression of Spring: arguments by their names ({@code #order.id}), {@code headers['name']}, {@code id}. Empty, the default: the id of the message;
-     * of an event of the outbox, its deduplication key if it has one, else its id.
+     * A Spring expression that identifies the message; two messages with the same key are duplicates. It can use
+     * arguments by name ({@code #order.id}), {@code headers['name']} and {@code id}. Default: the id of the message.
+     * For an outbox event, the default is its deduplication key if it has one, else its id.
      */
     String key() default "";
 }

@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 
-/** A method with {@link OutboxListener}, read and checked: what it asks for, and the listener that calls it. */
+/** A method with {@link OutboxListener}, parsed and checked: its options, and the listener that calls it. */
 final class ListenerMethod {
 
     private static final Duration LONGEST = Duration.ofDays(365);
@@ -37,7 +37,7 @@ final class ListenerMethod {
     private final List<String> types;
     private final String aggregate;
 
-    /** Refuses a method that cannot be called, with an exception that does not name it yet. */
+    /** Throws if the method cannot be called. The exception does not name the method; the caller adds the name. */
     ListenerMethod(
             ConfigurableBeanFactory beans,
             String beanName,
@@ -78,7 +78,7 @@ final class ListenerMethod {
         return method;
     }
 
-    /** Refuses a bean on which the method cannot be called. */
+    /** Throws if the method cannot be called on this bean. */
     void check(Object bean) {
         call.check(bean);
     }
@@ -136,7 +136,8 @@ final class ListenerMethod {
         if (isBatch()) {
             require(
                     parameters.stream().allMatch(ListenerParameter::listed),
-                    "it takes a list, that is several events in one call, so every parameter must be a list of payloads or of envelopes");
+                    "it takes a list, that is several events in one call, so every parameter must be a list of"
+                            + " payloads or of envelopes");
             require(
                     result == void.class || result == BatchOutcome.class,
                     "it takes several events in one call, so it must return nothing or a BatchOutcome, not a "
@@ -176,7 +177,7 @@ final class ListenerMethod {
                 : new MethodListeners.Plain(call, name);
     }
 
-    /** A listener with several routes needs a name of its own. */
+    /** Returns the configured name, else {@code bean.method} for a listener with several routes, else null. */
     private @Nullable String name() {
         String own = text(annotation.name());
         if (!own.isEmpty()) {
@@ -228,7 +229,7 @@ final class ListenerMethod {
         }
     }
 
-    /** What the step says, with the attribute in its refusal. */
+    /** Runs the step. If it throws, adds the name of the attribute to the message. */
     private static <T> T named(String attribute, java.util.function.Supplier<T> step) {
         try {
             return step.get();

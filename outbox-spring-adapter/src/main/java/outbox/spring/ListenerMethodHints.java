@@ -6,7 +6,10 @@ import org.springframework.aot.hint.annotation.SimpleReflectiveProcessor;
 
 import java.lang.reflect.Method;
 
-/** What a native image must know of a listener: the method, and the types it takes, which may be payloads. */
+/**
+ * Registers the hints that a native image needs for a listener: the method and its parameter types, which
+ * may be payloads.
+ */
 final class ListenerMethodHints extends SimpleReflectiveProcessor {
 
     private final BindingReflectionHintsRegistrar types = new BindingReflectionHintsRegistrar();

@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 
-/** What listeners ask for themselves, by their names. Two that share a name must ask for the same. */
+/** The options that listeners define, by listener name. Listeners that share a name must define the same options. */
 final class ListenerOptions {
 
     private final List<Entry> entries;

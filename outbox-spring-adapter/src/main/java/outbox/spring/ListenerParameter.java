@@ -3,7 +3,6 @@ package outbox.spring;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.ResolvableType;
 import outbox.EventEnvelope;
-import outbox.relay.Meta;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Parameter;
@@ -13,11 +12,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a parameter of a listener method is filled with.
+ * Describes the value that a parameter of a listener method receives.
  *
- * @param type of the payload, if it is one; else of no interest
- * @param header its name, if it is one
- * @param listed whether it is a list, that is with what each event of a call has
+ * @param type the payload class; not used for other kinds
+ * @param header the header name; null for other kinds
+ * @param listed whether the parameter is a list with one element for each event of a call
  */
 record ListenerParameter(Kind kind, Class<?> type, @Nullable String header, boolean listed) {
 
@@ -29,7 +28,7 @@ record ListenerParameter(Kind kind, Class<?> type, @Nullable String header, bool
         ATTEMPT
     }
 
-    /** The parameters of a method, as a bean of the given class has it. */
+    /** Returns the parameters of the method, with generic types resolved for the given bean class. */
     static List<ListenerParameter> of(Method method, Class<?> beanClass) {
         List<ListenerParameter> all = new ArrayList<>();
         Parameter[] parameters = method.getParameters();
@@ -57,7 +56,9 @@ record ListenerParameter(Kind kind, Class<?> type, @Nullable String header, bool
                 && resolved.resolveGeneric(1) == String.class) {
             return new ListenerParameter(Kind.HEADERS, type, null, false);
         }
-        require(type != Meta.class, "Meta is for subscribers of a Relay; take the EventEnvelope, and @Attempt int");
+        require(
+                !type.getName().equals("outbox.relay.Meta"),
+                "Meta is for subscribers of a Relay; take the EventEnvelope, and @Attempt int");
         boolean listed = type == List.class;
         Class<?> one = listed ? resolved.getGeneric().toClass() : type;
         require(!one.isPrimitive(), "no payload is a " + one + "; a number of the attempt needs @Attempt");
@@ -70,13 +71,13 @@ record ListenerParameter(Kind kind, Class<?> type, @Nullable String header, bool
         }
     }
 
-    /** The class that a codec must make of the payload; null if it is not asked to. */
+    /** Returns the class that the codec must create from the payload, or null if the codec is not needed. */
     @Nullable
     Class<?> payloadType() {
         return kind != Kind.PAYLOAD || type == String.class || type == byte[].class ? null : type;
     }
 
-    /** The argument for one event. */
+    /** Returns the argument for one event. */
     @Nullable
     Object of(EventEnvelope event, PayloadReader payloads) {
         return switch (kind) {

@@ -1,9 +1,15 @@
 package outbox.spring;
 
-/** Gives an outbox its listeners: annotated methods, transports. All sources of an outbox fill one {@link OutboxListeners}, in which each event has one listener. */
+/**
+ * Supplies listeners for an outbox, for example annotated methods or transports. All sources of an outbox add to the
+ * same {@link OutboxListeners}, in which each event has one listener.
+ */
 @FunctionalInterface
 public interface ListenerSource {
 
-    /** Adds the listeners of the outbox with this name; the only outbox of an application has the name {@link Outbox#DEFAULT}. Called once, before anything is delivered. */
+    /**
+     * Adds the listeners of the outbox with this name. If an application has a single outbox, its name is
+     * {@link Outbox#DEFAULT}. Called once, before the first event is delivered.
+     */
     void addTo(String outbox, OutboxListeners listeners);
 }

@@ -13,10 +13,13 @@ import java.lang.reflect.UndeclaredThrowableException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Calls a listener method of a bean, whatever proxy stands before it; the bean is asked for each time, so it may be lazy or have a scope. Thread-safe. */
+/**
+ * Calls a listener method of a bean, through any proxy of the bean. The bean is looked up for each call, so it may
+ * be lazy or scoped. Thread-safe.
+ */
 final class MethodCall {
 
-    /** The method to call on beans of a class. */
+    /** The method to call on beans of the class. */
     private record Invocable(Class<?> beanClass, Method method) {}
 
     private final BeanFactory beans;
@@ -24,7 +27,7 @@ final class MethodCall {
     private final Method method;
     private final List<ListenerParameter> parameters;
     private final PayloadReader payloads;
-    private volatile @Nullable Invocable last; // any thread writes; another one is as good
+    private volatile @Nullable Invocable last; // written by any thread; a cache, so a lost update does no harm
 
     MethodCall(
             BeanFactory beans,
@@ -44,7 +47,10 @@ final class MethodCall {
         return invoke(arguments(event));
     }
 
-    /** With lists as far as parameters are lists, of events whose {@link #arguments} are given. */
+    /**
+     * Calls the method for several events, given the {@link #arguments} of each. List parameters receive one element
+     * per event.
+     */
     @Nullable
     Object on(List<@Nullable Object[]> events) throws Exception {
         @Nullable Object[] lists = new Object[parameters.size()];
@@ -58,7 +64,7 @@ final class MethodCall {
         return invoke(lists);
     }
 
-    /** What the parameters are filled with for this event. */
+    /** Returns the arguments of the method for this event. */
     @Nullable
     Object[] arguments(EventEnvelope event) {
         @Nullable Object[] arguments = new Object[parameters.size()];
@@ -68,7 +74,10 @@ final class MethodCall {
         return arguments;
     }
 
-    /** What the method throws, as it throws it: neither reflection nor a proxy may hide it from the retry rules. */
+    /**
+     * Throws the original exception of the method. The retry rules must not see a wrapper from reflection or
+     * from a proxy.
+     */
     private @Nullable Object invoke(@Nullable Object[] arguments) throws Exception {
         Object bean = beans.getBean(beanName);
         try {
@@ -84,7 +93,7 @@ final class MethodCall {
         }
     }
 
-    /** Refuses a bean on which the method cannot be called. */
+    /** Throws if the method cannot be called on this bean. */
     void check(Object bean) {
         invocable(bean);
     }
@@ -96,7 +105,8 @@ final class MethodCall {
         }
         if (AopUtils.isCglibProxy(bean) && Modifier.isFinal(method.getModifiers())) {
             throw new IllegalStateException(
-                    "it is final, so a proxy cannot pass the call to the bean: its fields would be empty. Remove final");
+                    "it is final, so a proxy cannot pass the call to the bean: its fields would be empty."
+                            + " Remove final");
         }
         Method found = AopUtils.selectInvocableMethod(method, bean.getClass());
         ReflectionUtils.makeAccessible(found);

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 
-/** Listeners that call a method, one kind for each form it may have. */
+/** Listeners that call a method, one class for each supported form of the method. */
 final class MethodListeners {
 
     private MethodListeners() {}
@@ -49,7 +49,7 @@ final class MethodListeners {
     record Batch(MethodCall call, @Nullable String listenerName, int maxBatchSize, boolean answers)
             implements BatchEventListener {
 
-        /** An event whose payload cannot be read must not fail the others. */
+        /** If the payload of one event cannot be read, only that event fails. */
         @Override
         public BatchOutcome onEvents(List<EventEnvelope> events) throws Exception {
             BatchOutcome outcome = BatchOutcome.allDelivered();

@@ -2,10 +2,10 @@ package outbox.spring;
 
 import java.util.Comparator;
 
-/** A name in which {@code *} stands for any run of characters, none included. */
+/** A name pattern in which {@code *} matches any sequence of characters, including none. */
 record NamePattern(String text) {
 
-    /** The more specific first; 0 if neither is. */
+    /** Sorts the more specific pattern first. Returns 0 if neither is more specific. */
     static final Comparator<NamePattern> BY_SPECIFICITY =
             Comparator.comparing(NamePattern::hasStar).thenComparing(NamePattern::literals, Comparator.reverseOrder());
 
@@ -17,7 +17,7 @@ record NamePattern(String text) {
         return text.chars().filter(c -> c != '*').count();
     }
 
-    /** Goes back to the last {@code *} only: whatever an earlier one took, a later one can take instead. */
+    /** Backtracks only to the last {@code *}: a later {@code *} can match everything that an earlier one could. */
     boolean fits(String name) {
         int at = 0;
         int star = -1;
@@ -40,12 +40,12 @@ record NamePattern(String text) {
         return text.substring(at).chars().allMatch(c -> c == '*');
     }
 
-    /** Whether there is a name that both fit. */
+    /** Whether at least one name matches both patterns. */
     boolean overlaps(NamePattern other) {
         String one = text;
         String two = other.text;
         boolean[][] rest =
-                new boolean[one.length() + 1][two.length() + 1]; // whether what is left of both has a common name
+                new boolean[one.length() + 1][two.length() + 1]; // whether the remaining parts match a common name
         for (int i = one.length(); i >= 0; i--) {
             for (int j = two.length(); j >= 0; j--) {
                 boolean starOne = i < one.length() && one.charAt(i) == '*';

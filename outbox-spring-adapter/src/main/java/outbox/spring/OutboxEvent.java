@@ -10,11 +10,15 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Makes objects of a class events of the outbox: one that is published by Spring's {@code ApplicationEventPublisher} is written in the caller's transaction, with the object as its payload. Outside a
- * transaction the publication is refused. For plain objects; a subclass of Spring's {@code ApplicationEvent} is not written.
+ * Marks a class whose objects are events of the outbox. When such an object is published by Spring's
+ * {@code ApplicationEventPublisher}, it is written in the caller's transaction, and the object is the payload.
+ * Publishing outside a transaction throws an exception. The class must not extend Spring's {@code ApplicationEvent};
+ * such objects are not written.
  *
- * <p>{@link #aggregateId}, {@link #key} and {@link #tenant} say where in the object the value is: the name of a record component or property, such as {@code orderId}, or a text with expressions of
- * Spring on the object, such as {@code #{customer.id}} or {@code order-#{id}}. {@link #type}, {@link #aggregate} and {@link #outbox} are the texts themselves, and may hold {@code ${placeholders}}.
+ * <p>{@link #aggregateId}, {@link #key} and {@link #tenant} say how to read the value from the object. They are the
+ * name of a record component or property, such as {@code orderId}, or a text with Spring expressions on the object,
+ * such as {@code #{customer.id}} or {@code order-#{id}}. {@link #type}, {@link #aggregate} and {@link #outbox} are
+ * used as they are, and may contain {@code ${placeholders}}.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
@@ -22,7 +26,7 @@ import java.lang.annotation.Target;
 @Reflective(EventClassHints.class)
 public @interface OutboxEvent {
 
-    /** The same as {@link #type}. */
+    /** Alias for {@link #type}. */
     @AliasFor("type")
     String value() default "";
 
@@ -33,18 +37,21 @@ public @interface OutboxEvent {
     /** The aggregate type; default {@link outbox.AggregateType#GLOBAL}. */
     String aggregate() default "";
 
-    /** Where the aggregate id is; default: the event has none. */
+    /** How to read the aggregate id from the object; default: the event has none. */
     String aggregateId() default "";
 
-    /** Where the key is that at most one unfinished event has, see {@link outbox.EventEnvelope.Builder#dedupKey}; default: the event has none. */
+    /**
+     * How to read the deduplication key from the object. At most one unfinished event has the same key, see
+     * {@link outbox.EventEnvelope.Builder#dedupKey}; default: the event has none.
+     */
     String key() default "";
 
-    /** The version of the payload's form; at least 1. */
+    /** The version of the payload format; at least 1. */
     int version() default 1;
 
-    /** Where the tenant is; default: the event has none. The tenant of an object may be null. */
+    /** How to read the tenant from the object; default: the event has none. The value may be null. */
     String tenant() default "";
 
-    /** The outbox, by its name. */
+    /** The name of the outbox. */
     String outbox() default Outbox.DEFAULT;
 }

@@ -20,11 +20,15 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Writes objects with {@link OutboxEvent} that are published as application events, in the transaction and on the thread of whoever publishes them. What cannot be written is refused there, so the
- * transaction rolls back. In a hierarchy of contexts the one of the highest context writes.
+ * Writes objects with {@link OutboxEvent} that are published as application events, in the transaction and on the
+ * thread of the publisher. If an object cannot be written, the publication throws, so that the transaction rolls
+ * back. In a hierarchy of application contexts, only the writer of the topmost context that has one writes.
  *
  * <pre>{@code
- * @Bean OutboxEventWriter outboxEvents(OutboxWriter writer, PayloadCodec codec) { return new OutboxEventWriter(writer, codec); }
+ * @Bean
+ * OutboxEventWriter outboxEvents(OutboxWriter writer, PayloadCodec codec) {
+ *     return new OutboxEventWriter(writer, codec);
+ * }
  * }</pre>
  */
 public final class OutboxEventWriter
@@ -35,19 +39,20 @@ public final class OutboxEventWriter
     private final @Nullable PayloadTypes types;
     private final Map<Class<?>, Optional<EventForm>> forms = new ConcurrentReferenceHashMap<>();
     private @Nullable ConfigurableBeanFactory
-            beans; // set before anything is published, as the next; resolves placeholders, and leaves expressions alone
-    private boolean leftToParent;
+            beans; // set before the first publication; resolves placeholders but no expressions
+    private boolean leftToParent; // set before the first publication
 
-    /** For the only outbox of an application. */
+    /** Creates a writer for the single outbox of an application. */
     public OutboxEventWriter(OutboxWriter writer, PayloadCodec codec) {
         this(outbox -> outbox.equals(Outbox.DEFAULT) ? writer : null, codec, null);
     }
 
     /**
-     * For outboxes by their names.
+     * Creates a writer for several outboxes.
      *
-     * @param writers null for an outbox that does not exist, or is not written to by this process
-     * @param types null, or those that the version of an event must agree with
+     * @param writers returns the writer by the name of the outbox, or null if the outbox does not exist or this
+     *     process does not write to it
+     * @param types if not null, the version of an event must match the registered version
      */
     public OutboxEventWriter(
             Function<String, @Nullable OutboxWriter> writers, PayloadCodec codec, @Nullable PayloadTypes types) {
@@ -66,7 +71,7 @@ public final class OutboxEventWriter
                         > 0;
     }
 
-    /** Another thread would have another transaction, or none. */
+    /** Returns false: another thread would have another transaction, or none. */
     @Override
     public boolean supportsAsyncExecution() {
         return false;

@@ -10,14 +10,18 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Makes a method of a bean the listener of events, on the terms of {@link outbox.EventListener}: each event has one.
+ * Makes a method of a bean the listener of events, with the contract of {@link outbox.EventListener}: each event has
+ * one listener.
  *
- * <p>The method takes, in any order, what it needs: the payload as any type that the {@link outbox.payload.PayloadCodec} reads, as a {@code String} or as {@code byte[]}; the
- * {@link outbox.EventEnvelope}; all headers as a {@code Map<String, String>}; a {@link Header}; the number of the {@link Attempt}. It returns nothing, a {@link outbox.DeliveryOutcome}, or a
- * {@link java.util.concurrent.CompletionStage} if it ends later. A method that takes a {@code List} of payloads or of envelopes, or both, gets several events in one call and returns
- * nothing or a {@link outbox.BatchOutcome}.
+ * <p>The method declares the parameters that it needs, in any order: the payload as any type that the
+ * {@link outbox.payload.PayloadCodec} reads, as a {@code String} or as {@code byte[]}; the
+ * {@link outbox.EventEnvelope}; all headers as a {@code Map<String, String>}; a single {@link Header}; the number of
+ * the {@link Attempt}. It returns nothing, a {@link outbox.DeliveryOutcome}, or a
+ * {@link java.util.concurrent.CompletionStage} if it completes later. A method with a {@code List} of payloads, a
+ * {@code List} of envelopes, or both receives several events in one call. It returns nothing or a
+ * {@link outbox.BatchOutcome}.
  *
- * <p>All texts may hold {@code ${placeholders}}; what is empty is as the outbox has it.
+ * <p>All texts may contain {@code ${placeholders}}. An empty attribute means the setting of the outbox.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
@@ -25,35 +29,49 @@ import java.lang.annotation.Target;
 @Reflective(ListenerMethodHints.class)
 public @interface OutboxListener {
 
-    /** The same as {@link #type}. */
+    /** Alias for {@link #type}. */
     @AliasFor("type")
     String[] value() default {};
 
-    /** The event types, in which {@code *} stands for any run of characters; default: that of the payload's {@link OutboxEvent}. */
+    /**
+     * The event types. {@code *} matches any sequence of characters. Default: the type of the payload's
+     * {@link OutboxEvent}.
+     */
     @AliasFor("value")
     String[] type() default {};
 
-    /** The aggregate type, {@code *} as in {@link #type}; default: that of the payload's {@link OutboxEvent} if it has the same type, else {@link outbox.AggregateType#GLOBAL}. */
+    /**
+     * The aggregate type. {@code *} matches any sequence of characters. Default: the aggregate type of the payload's
+     * {@link OutboxEvent} if it has the same event type, else {@link outbox.AggregateType#GLOBAL}.
+     */
     String aggregate() default "";
 
-    /** The outbox, by its name. */
+    /** The name of the outbox. */
     String outbox() default Outbox.DEFAULT;
 
-    /** The name under which rules, limits and pauses know the listener; default: its route, or {@code bean.method} if it has several. */
+    /**
+     * The name of the listener in rules, limits and pauses. Default: its route, or {@code bean.method} if it has
+     * several routes.
+     */
     String name() default "";
 
-    /** After how many failed attempts an event is DEAD; at least 1. */
+    /** The number of failed attempts after which an event is DEAD; at least 1. */
     String attempts() default "";
 
-    /** How long an event waits after a failed attempt: {@code exponential 1s..10m}, {@code linear 5s..1m}, {@code fixed 5s}, {@code series 5s,30s,2m}, or the name of a bean, a {@link outbox.dispatch.RetryPolicy}. */
+    /**
+     * The delay after a failed attempt: {@code exponential 1s..10m}, {@code linear 5s..1m}, {@code fixed 5s},
+     * {@code series 5s,30s,2m}, or the name of a {@link outbox.dispatch.RetryPolicy} bean.
+     */
     String retry() default "";
 
-    /** How long the method may run before it is interrupted and its attempt has failed, such as {@code 30s}. */
+    /**
+     * The time limit of the method, such as {@code 30s}. After it, the method is interrupted and the attempt fails.
+     */
     String timeLimit() default "";
 
-    /** How many events the method may have at a time on one node; at least 1. */
+    /** The maximum number of events that the method handles at the same time on one node; at least 1. */
     String concurrency() default "";
 
-    /** How many events a call may hold, if the method takes a list. */
+    /** The maximum number of events in one call, if the method takes a list. */
     int batchSize() default 100;
 }

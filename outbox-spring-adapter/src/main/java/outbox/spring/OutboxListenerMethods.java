@@ -33,8 +33,9 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
- * The methods with {@link OutboxListener} of all beans of a context. They are found by the classes of the beans, without making any; a bean is made when its first event comes, unless it was before.
- * What cannot work is refused when the context starts, with the method and the reason.
+ * Finds the methods with {@link OutboxListener} of all beans of a context. It inspects the classes of the beans and
+ * creates no bean. A lazy bean is created when its first event arrives. A method that cannot work makes the start of
+ * the context fail; the exception names the method and the reason.
  *
  * <pre>{@code
  * @Bean OutboxListenerMethods listenerMethods(PayloadCodec codec) { return new OutboxListenerMethods(codec); }
@@ -51,28 +52,34 @@ public final class OutboxListenerMethods
     private static final Logger LOG = SafeLogger.of(OutboxListenerMethods.class);
 
     private final PayloadReader payloads;
-    private final Map<String, Class<?>> seen = new HashMap<>(); // by bean; guarded by this, as the next two
-    private final Set<String> asked = new TreeSet<>();
-    private @Nullable List<ListenerMethod> found;
-    private @Nullable ConfigurableListableBeanFactory beans; // set before anything else is called
+    private final Map<String, Class<?>> seen = new HashMap<>(); // by bean name; guarded by this
+    private final Set<String> asked = new TreeSet<>(); // names passed to addTo; guarded by this
+    private @Nullable List<ListenerMethod> found; // guarded by this
+    private @Nullable ConfigurableListableBeanFactory beans; // set before any other method is called
     private Supplier<Set<String>> outboxes = () -> asked;
 
-    /** For methods that take payloads as text or bytes. */
+    /** Supports payload parameters of type {@code String} and {@code byte[]} only. */
     public OutboxListenerMethods() {
         payloads = new PayloadReader(null, null);
     }
 
-    /** For methods that take payloads as what the codec makes of them. */
+    /** Supports payload parameters of any type that the codec reads. */
     public OutboxListenerMethods(PayloadCodec codec) {
         payloads = new PayloadReader(Objects.requireNonNull(codec, "codec"), null);
     }
 
-    /** The same, and payloads of registered types may be of any version. */
+    /**
+     * Supports payload parameters of any type that the codec reads. Payloads of registered types may
+     * have any version.
+     */
     public OutboxListenerMethods(PayloadCodec codec, PayloadTypes types) {
         payloads = new PayloadReader(Objects.requireNonNull(codec, "codec"), Objects.requireNonNull(types, "types"));
     }
 
-    /** Says which outboxes there are, asked when the context has started; else they are those that asked for their listeners, which one that only writes never does. */
+    /**
+     * Sets the supplier of all outbox names; it is called after the context has started. By default, the known
+     * outboxes are those that asked for their listeners. An outbox that only writes never asks.
+     */
     public OutboxListenerMethods outboxes(Supplier<Set<String>> names) {
         outboxes = Objects.requireNonNull(names, "names");
         return this;
@@ -83,7 +90,7 @@ public final class OutboxListenerMethods
         beans = (ConfigurableListableBeanFactory) beanFactory;
     }
 
-    /** The listeners of one outbox, where there is no other source of them. */
+    /** Returns the listeners of one outbox if there are no other listener sources. */
     public OutboxListeners listenersOf(String outbox) {
         OutboxListeners listeners = new OutboxListeners();
         addTo(outbox, listeners);
@@ -101,10 +108,10 @@ public final class OutboxListenerMethods
         }
     }
 
-    /** Now that all beans are there, their classes are known for sure. */
+    /** All singleton beans exist now, so that their final classes are known. */
     @Override
     public synchronized void afterSingletonsInstantiated() {
-        if (found != null) { // that was before
+        if (found != null) { // the methods were searched before all classes were known
             seen.forEach(this::refuseUnseen);
         }
         for (ListenerMethod method : methods()) {
@@ -119,7 +126,7 @@ public final class OutboxListenerMethods
         seen.clear();
     }
 
-    /** By now all outboxes that deliver have asked for their listeners, unless none has been started. */
+    /** All outboxes that deliver have asked for their listeners by now, unless none was started. */
     @Override
     public synchronized void onApplicationEvent(ContextRefreshedEvent event) {
         if (asked.isEmpty() || event.getApplicationContext().getAutowireCapableBeanFactory() != beans) {
@@ -173,7 +180,10 @@ public final class OutboxListenerMethods
         return List.copyOf(methods);
     }
 
-    /** The class behind all proxies, as far as it is known; null for what is no bean of its own, or nobody's of ours. */
+    /**
+     * Returns the class behind all proxies if it is known. Returns null for abstract beans, scoped targets and
+     * classes that cannot have listener methods.
+     */
     private @Nullable Class<?> classOf(String bean) {
         ConfigurableListableBeanFactory factory = beans();
         boolean isAbstract = factory.containsBeanDefinition(bean)
@@ -191,7 +201,10 @@ public final class OutboxListenerMethods
         return canHaveAny ? type : null;
     }
 
-    /** Makes no bean, not even a factory of beans. A class of something optional may not be there: Spring passes over it too. */
+    /**
+     * Creates no bean, not even a factory bean. Returns null if the class refers to an optional class that is
+     * missing; Spring ignores such classes too.
+     */
     private static @Nullable Class<?> targetClass(ConfigurableListableBeanFactory factory, String bean) {
         try {
             return factory.containsSingleton(bean)
@@ -207,7 +220,7 @@ public final class OutboxListenerMethods
         try {
             return MethodIntrospector.selectMethods(type, (MetadataLookup<OutboxListener>)
                     method -> AnnotatedElementUtils.findMergedAnnotation(method, OutboxListener.class));
-        } catch (LinkageError e) { // a class of something optional; Spring passes over its methods too
+        } catch (LinkageError e) { // an optional class is missing; Spring ignores such methods too
             LOG.log(Level.DEBUG, "The methods of " + type.getName() + " cannot be looked at", e);
             return Map.of();
         }
@@ -217,7 +230,6 @@ public final class OutboxListenerMethods
         return method.getDeclaringClass().getName() + "." + method.getName();
     }
 
-    /** A step that may refuse. */
     private interface Step<T> {
         T run();
     }

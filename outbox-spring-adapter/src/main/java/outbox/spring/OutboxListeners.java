@@ -20,22 +20,26 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The listeners of one outbox and where each comes from. An event goes to the listener that names its aggregate type and type, else to the one whose pattern fits: in patterns {@code *}
- * stands for any run of characters, none included. Of several patterns that fit, a type without {@code *} comes first, then the type with more other characters; if they are equal in that,
- * the same is asked of the aggregate type. Listeners between which that cannot decide are refused, and so is a second listener for the same events.
+ * The listeners of one outbox and the origin of each. An event goes to the listener that names its aggregate type
+ * and event type exactly, else to a listener with a matching pattern. In patterns, {@code *} matches any sequence of
+ * characters, including none. If several patterns match, an event type without {@code *} comes first, then the event
+ * type with more other characters. If the event types are equal in this order, the aggregate types are compared in
+ * the same way. Two listeners that match a common event and are equal in this order are refused, and so is a second
+ * listener for the same events.
  *
- * <p>Listeners are added before {@link #configure}. Thread-safe.
+ * <p>All listeners must be added before {@link #configure} is called. Thread-safe.
  */
 public final class OutboxListeners implements ListenerRegistry {
 
-    private volatile Routes routes = Routes.NONE; // written under the lock
-    private final Map<String, CircuitBreaker> breakers = new LinkedHashMap<>(); // guarded by this, as the next
-    private boolean configured;
+    private volatile Routes routes = Routes.NONE; // written under the lock of this, read by any thread
+    private final Map<String, CircuitBreaker> breakers = new LinkedHashMap<>(); // by listener name; guarded by this
+    private boolean configured; // guarded by this
 
     /**
      * Adds a listener.
      *
-     * @throws IllegalStateException if the same events have a listener already, or a dispatcher is built already
+     * @throws IllegalStateException if the same events already have a listener, or {@link #configure}
+     *     was already called
      */
     public synchronized OutboxListeners add(Entry entry) {
         if (configured) {
@@ -46,13 +50,16 @@ public final class OutboxListeners implements ListenerRegistry {
         return this;
     }
 
-    /** Puts a breaker before the listener with this name, beside those of the application: for transports, which know when their destination is down. */
+    /**
+     * Adds a circuit breaker for the listener with this name, in addition to the breakers of the application.
+     * Transports use it, because they know when their destination is down.
+     */
     public synchronized OutboxListeners guard(String listener, CircuitBreaker breaker) {
         breakers.put(listener, breaker);
         return this;
     }
 
-    /** All that were added, in their order. */
+    /** Returns all entries in the order in which they were added. */
     public List<Entry> entries() {
         return routes.entries();
     }
@@ -63,17 +70,20 @@ public final class OutboxListeners implements ListenerRegistry {
         return entry == null ? null : entry.listener();
     }
 
-    /** The pairs that have a listener; empty if there is a pattern among them. */
+    /** Returns the routes that have a listener, or empty if at least one entry is a pattern. */
     @Override
     public Optional<Set<String>> routes() {
         return routes.pairs();
     }
 
     /**
-     * Gives these listeners with their settings to a dispatcher that is being built. From now on no listener can be added.
+     * Passes these listeners and their settings to the builder of a dispatcher. After this call, no listener
+     * can be added.
      *
-     * @param rules those of the application, to which the rules of listeners are added; one for the name of a listener that has its own is refused
-     * @param protection that of the application, to which the limits of listeners are added on the same terms
+     * @param rules the retry rules of the application. The rules of the listeners are added to them. A rule for a
+     *     listener that defines its own rule is refused
+     * @param protection the protection of the application. The limits of the listeners are added to it. A limit for
+     *     a listener that defines its own limit is refused
      */
     public synchronized void configure(OutboxDispatcher.Builder dispatcher, RetryRules rules, Protection protection) {
         ListenerOptions options = new ListenerOptions(routes.entries());
@@ -87,8 +97,9 @@ public final class OutboxListeners implements ListenerRegistry {
     }
 
     /**
-     * A listener with the settings of its own; what is null is as the outbox has it. Its origin is what an error says: a method, a property. One that has settings and a {@code *} needs a
-     * {@linkplain EventListener#listenerName name}, since it has no route to go by.
+     * A listener with its own settings. A setting that is null is taken from the outbox. Error messages contain the
+     * origin, for example a method or a property. A listener with settings and a {@code *} in its route needs a
+     * {@linkplain EventListener#listenerName name}, because the settings cannot be stored under a route.
      */
     public record Entry(
             String aggregateType,
@@ -111,7 +122,7 @@ public final class OutboxListeners implements ListenerRegistry {
             }
         }
 
-        /** A listener that is treated as the outbox says. */
+        /** A listener without settings of its own. */
         public Entry(String aggregateType, String eventType, EventListener listener, String origin) {
             this(aggregateType, eventType, listener, origin, null, null, null);
         }
@@ -131,7 +142,7 @@ public final class OutboxListeners implements ListenerRegistry {
             return isPattern(aggregateType, eventType);
         }
 
-        /** The name by which rules and limits know the listener. */
+        /** Returns the name of the listener in rules and limits. */
         String listenerName() {
             String own = listener.listenerName();
             return own == null ? aggregateType + ":" + eventType : own;

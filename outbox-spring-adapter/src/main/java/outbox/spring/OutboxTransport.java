@@ -8,8 +8,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Says, on the class of any bean, which events go to RabbitMQ, and where. The same as properties under {@code outbox.rabbitmq.routes}, which win where both name the same events. Texts may
- * hold {@code ${…}}.
+ * Placed on the class of any bean, says which events go to RabbitMQ, and to which exchange. It has the same effect
+ * as properties under {@code outbox.rabbitmq.routes}. If both match the same events, the properties win. Texts may
+ * contain {@code ${…}} placeholders.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
@@ -17,21 +18,25 @@ import java.lang.annotation.Target;
 @Repeatable(OutboxTransport.Routes.class)
 public @interface OutboxTransport {
 
-    /** Types of events, in which {@code *} stands for any run of characters. */
+    /** Event types. {@code *} matches any sequence of characters. */
     String[] type();
 
-    /** Types of aggregates, as patterns too. */
+    /** The aggregate type. {@code *} matches any sequence of characters. */
     String aggregate() default "*";
 
     String outbox() default Outbox.DEFAULT;
 
-    /** The exchange, in which {@code {type}}, {@code {aggregate}}, {@code {aggregateId}} and {@code {header:name}} stand for what the event has; empty for that of the broker, whose keys are queues. */
+    /**
+     * The exchange. {@code {type}}, {@code {aggregate}}, {@code {aggregateId}} and {@code {header:name}} are
+     * replaced with the values of the event. An empty text means the default exchange of the broker, where the
+     * routing key is a queue name.
+     */
     String exchange();
 
     /** The routing key, with the same placeholders. */
     String routingKey() default "{type}";
 
-    /** Holds several. */
+    /** The container of repeated annotations. */
     @Documented
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.TYPE)

@@ -7,10 +7,14 @@ import outbox.payload.PayloadCodec;
 import outbox.payload.PayloadException;
 import outbox.payload.PayloadTypes;
 
-/** Makes payloads into what listener methods take: by the registered types, which know versions, else by the parameter's class alone, whatever the version. Thread-safe. */
+/**
+ * Converts payloads to the parameter types of listener methods. Registered payload types are converted with
+ * respect to their version. Other payloads are converted to the class of the parameter, and their version
+ * is ignored. Thread-safe.
+ */
 final class PayloadReader {
 
-    private final @Nullable PayloadCodec codec; // null if there is none
+    private final @Nullable PayloadCodec codec;
     private final @Nullable PayloadTypes registered;
 
     PayloadReader(@Nullable PayloadCodec codec, @Nullable PayloadTypes registered) {
@@ -18,12 +22,12 @@ final class PayloadReader {
         this.registered = registered;
     }
 
-    /** Refuses what would never work. */
+    /** Throws if this payload type can never be read. */
     void check(String eventType, Class<?> type) {
         if (codec == null) {
-            throw new IllegalArgumentException(
-                    "there is no PayloadCodec to make a " + type.getName()
-                            + " of a payload. Add Jackson and outbox-jackson3 or outbox-jackson, or take the payload as a String");
+            throw new IllegalArgumentException("there is no PayloadCodec to make a " + type.getName()
+                    + " of a payload. Add Jackson and outbox-jackson3 or outbox-jackson, or take the"
+                    + " payload as a String");
         }
         Class<?> known =
                 registered == null ? null : registered.typeOf(eventType).orElse(null);

@@ -2,7 +2,11 @@ package outbox.spring;
 
 import outbox.payload.PayloadTypes;
 
-/** Registers payload types and upcasters: all beans of this type are asked, in their order. Versions count only for what is registered: the payload of another event is read as the class that its listener takes, whatever its version. */
+/**
+ * Registers payload types and upcasters. All beans of this type are called in their order. Versions matter only for
+ * registered types. The payload of any other event is read as the parameter class of its listener, and its version
+ * is ignored.
+ */
 @FunctionalInterface
 public interface PayloadTypesCustomizer {
 

@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 
-/** Waits between attempts as a text. */
+/** Parses retry delays from text. */
 final class RetrySpec {
 
     private static final String FORMS =
@@ -19,7 +19,7 @@ final class RetrySpec {
 
     private RetrySpec() {}
 
-    /** What the text says; one word is the name of a bean, which the given function knows. */
+    /** Parses the text. A single word is the name of a bean, which the given function looks up. */
     static RetryPolicy parse(String text, Function<String, RetryPolicy> beans) {
         String[] words = text.trim().split("\\s+", 2);
         String spans = words.length == 1 ? "" : words[1].replaceAll("\\s", "");
@@ -51,7 +51,10 @@ final class RetrySpec {
         return Arrays.stream(text.split(",", -1)).map(RetrySpec::duration).toList();
     }
 
-    /** A time with its unit, such as 200ms, 5s or PT5S: a mere number could be anything. */
+    /**
+     * Parses a time with its unit, such as 200ms, 5s or PT5S. A number without a unit is refused, because
+     * it is ambiguous.
+     */
     static Duration duration(String text) {
         if (text.isEmpty() || text.chars().allMatch(Character::isDigit)) {
             throw new IllegalArgumentException("'" + text + "' is not a time with a unit, such as 5s");

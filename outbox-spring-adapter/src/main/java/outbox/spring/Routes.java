@@ -13,22 +13,23 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
-/** Which entry an event belongs to. Immutable but for what it remembers. */
+/** Finds the entry that an event belongs to. Immutable, except for a cache of results. */
 final class Routes {
 
-    private static final int MAX_REMEMBERED = 10_000; // pairs; what is beyond is looked up each time
+    private static final int MAX_REMEMBERED = 10_000; // number of pairs; further pairs are searched each time
     private static final Comparator<Entry> BY_SPECIFICITY = Comparator.comparing(
                     (Entry entry) -> new NamePattern(entry.eventType()), NamePattern.BY_SPECIFICITY)
             .thenComparing(entry -> new NamePattern(entry.aggregateType()), NamePattern.BY_SPECIFICITY);
 
-    static final Routes NONE = new Routes(List.of()); // after the order, which it needs
+    // declared after BY_SPECIFICITY, because the constructor uses it
+    static final Routes NONE = new Routes(List.of());
 
     private record Pair(String aggregateType, String eventType) {}
 
     private final List<Entry> entries;
     private final Map<Pair, Entry> exact;
-    private final List<Entry> patterns; // the more specific first
-    private final Map<Pair, Optional<Entry>> remembered = new ConcurrentHashMap<>(); // what patterns said
+    private final List<Entry> patterns; // the most specific first
+    private final Map<Pair, Optional<Entry>> remembered = new ConcurrentHashMap<>(); // results of pattern searches
 
     private Routes(List<Entry> entries) {
         this.entries = entries;

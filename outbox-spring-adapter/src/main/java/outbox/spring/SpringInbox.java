@@ -17,14 +17,14 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Runs an inbox in Spring's transactions, beginning one if there is none, so that what an action does by way of Spring takes effect with its mark. The inbox must be one that joins the
- * transactions of the given context. Thread-safe.
+ * Runs an inbox in Spring's transactions and begins one if none is active, so that the database work of an action
+ * and its inbox mark are committed together. The inbox must join the transactions of the given context. Thread-safe.
  */
 public final class SpringInbox implements Inbox {
 
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
     private static final Set<String> OF_THE_ACTION =
-            Set.of("40002", "55000", "57014"); // at a commit: constraint, wrong state, took too long
+            Set.of("40002", "55000", "57014"); // at a commit: violated constraint, wrong state, query canceled
 
     private final Inbox inbox;
     private final SpringTxContext txContext;
@@ -37,10 +37,10 @@ public final class SpringInbox implements Inbox {
     }
 
     @Override
-    @SuppressWarnings("unchecked") // what is carried came from the action, which throws nothing else
+    @SuppressWarnings("unchecked") // the carried exception came from the action, which declares X
     public <X extends Exception> boolean handle(
             String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
-        AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>(); // by the inbox or its action
+        AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>(); // thrown by the inbox or its action
         try {
             return Boolean.TRUE.equals(transactions.execute(status -> {
                 try {
@@ -52,12 +52,12 @@ public final class SpringInbox implements Inbox {
                     thrown.set(e);
                     throw e;
                 } catch (Exception e) {
-                    throw new Carried(e); // Spring lets no checked exception through
+                    throw new Carried(e); // a TransactionCallback cannot throw a checked exception
                 }
             }));
         } catch (Carried e) {
             throw (X) e.carried;
-        } catch (TransactionException | DataAccessException e) { // which of them a commit throws, the manager decides
+        } catch (TransactionException | DataAccessException e) { // a commit throws either, depending on the manager
             if (e == thrown.get() || isOfAction(e)) {
                 throw e;
             }
@@ -68,16 +68,20 @@ public final class SpringInbox implements Inbox {
         }
     }
 
-    /** In another transaction than the effect, the mark would be of no use. */
+    /** Throws if the mark would be written in another transaction than the work of the action. */
     private void requireSame(Connection connection) {
         if (!txContext.isTransactionActive() || txContext.currentConnection() != connection) {
             throw new InboxException(
-                    "The inbox does not join Spring's transaction: give it the same SpringTxContext, and SpringInbox the transaction manager of its data source",
+                    "The inbox does not join Spring's transaction: give it the same SpringTxContext, and"
+                            + " SpringInbox the transaction manager of its data source",
                     null);
         }
     }
 
-    /** Whether the action is why there was no commit: it asked for none, or the database refused what it did, a value or a constraint. */
+    /**
+     * Whether the action caused the missing commit: it asked for a rollback, or the database refused a value or
+     * reported a violated constraint.
+     */
     private static boolean isOfAction(RuntimeException error) {
         if (error instanceof UnexpectedRollbackException) {
             return true;
@@ -92,7 +96,7 @@ public final class SpringInbox implements Inbox {
         return false;
     }
 
-    /** Brings a checked exception through Spring, and rolls back on its way. */
+    /** Carries a checked exception through Spring and makes Spring roll back. */
     private static final class Carried extends RuntimeException {
 
         private static final long serialVersionUID = 1L;

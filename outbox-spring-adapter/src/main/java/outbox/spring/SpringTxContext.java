@@ -26,19 +26,22 @@ import java.util.Objects;
 import javax.sql.DataSource;
 
 /**
- * Spring's transaction on one data source. It is active only if this very data source takes part: a transaction of another data source's manager would store the event on its
- * own, whatever becomes of the business change. Works with any transaction manager that binds the data source's
- * connection to the thread, such as those for JDBC, JPA and Hibernate.
+ * Spring's transaction on one data source. It is active only if this data source takes part in the transaction. In
+ * a transaction of another data source, the event would be stored independently of the business change. Works with
+ * any transaction manager that binds the data source's connection to the thread, such as the managers for JDBC,
+ * JPA and Hibernate.
  *
- * <p>Callbacks run once the outcome is known for sure, follow savepoints of nested transactions and wait while their
- * transaction is suspended. They belong to the transaction of this data source, also where transactions of several
- * managers are nested on a thread: while one of another manager is inside it, no callback is accepted, and
- * {@link #visibility} is {@link Visibility#NONE}. Savepoints that are set on the connection are not seen.
+ * <p>Callbacks run once the outcome of the transaction is certain. They follow the savepoints of nested transactions
+ * and wait while their transaction is suspended. They belong to the transaction of this data source, even if
+ * transactions of several managers are nested on one thread. While a transaction of another manager runs inside it,
+ * no callback is accepted, and {@link #visibility} is {@link Visibility#NONE}. Savepoints that the application sets
+ * directly on the connection are not noticed.
  *
- * <p>A context that was given the transaction manager knows each transaction from its begin. Without the manager, it
- * takes the current transaction for its own if nothing on the thread points to another one: no other connection or
- * session takes part in a transaction. A manager that binds nothing to the thread, such as that of JTA, cannot be
- * noticed before the first write; if one is used inside transactions of this data source, give the manager.
+ * <p>A context that has the transaction manager observes each transaction from its beginning. Without the manager,
+ * it assumes that the current transaction is its own if no other connection or session on the thread takes part in a
+ * transaction. A manager that binds nothing to the thread, such as the JTA manager, cannot be noticed before the
+ * first write. If such a manager is used inside transactions of this data source, pass the transaction manager to
+ * the constructor.
  */
 public final class SpringTxContext implements TxContext {
 
@@ -47,42 +50,47 @@ public final class SpringTxContext implements TxContext {
     private static final String MYBATIS = "org.mybatis.spring.SqlSessionHolder"; // has no transactions of its own
 
     private final DataSource dataSource;
-    private final DataSourceTransactionManager probe; // asked whether there is a transaction; it never begins one
+    // only checks whether a transaction is active; it never begins one
+    private final DataSourceTransactionManager probe;
     private final TxBeginListener begins;
-    private volatile boolean listens; // written by listenTo, read by all; never false again
+    private volatile boolean listens; // written by listenTo, read by any thread; never reset to false
 
     public SpringTxContext(DataSource dataSource) {
         requireSavepointCallbacks();
         Objects.requireNonNull(dataSource, "dataSource");
         this.dataSource = dataSource instanceof TransactionAwareDataSourceProxy proxy
                 ? Objects.requireNonNull(proxy.getTargetDataSource(), "targetDataSource")
-                : dataSource; // what a transaction manager binds is the target
+                : dataSource; // transaction managers bind the target data source
         probe = new DataSourceTransactionManager(this.dataSource);
         probe.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
         begins = new TxBeginListener(this.dataSource);
     }
 
-    /** A context that knows the transactions of the data source by its transaction manager. */
+    /** Creates a context that observes the transactions of the data source through its transaction manager. */
     public SpringTxContext(DataSource dataSource, ConfigurableTransactionManager transactionManager) {
         this(dataSource);
         listenTo(transactionManager);
     }
 
     /**
-     * Makes the begin of each transaction of the manager known here. From then on, callbacks are accepted in
-     * transactions that began so, and in no others. A manager of another data source does no harm.
+     * Observes the beginning of each transaction of the manager. Afterwards, callbacks are accepted only in
+     * transactions whose beginning was observed. Passing a manager of another data source has no effect on this one.
      */
     public void listenTo(ConfigurableTransactionManager transactionManager) {
         Collection<TransactionExecutionListener> known = transactionManager.getTransactionExecutionListeners();
         if (!known.contains(begins)) {
             List<TransactionExecutionListener> all = new ArrayList<>(known);
             all.add(begins);
-            transactionManager.setTransactionExecutionListeners(all); // transactions may begin while this is called
+            // replaces the whole list, because transactions may begin at the same time
+            transactionManager.setTransactionExecutionListeners(all);
         }
         listens = true;
     }
 
-    /** Without them, an event of a rolled-back savepoint would be delivered though it does not exist. */
+    /**
+     * Requires a Spring version with savepoint callbacks. Without them, an event of a rolled-back savepoint would be
+     * delivered although it does not exist.
+     */
     private static void requireSavepointCallbacks() {
         try {
             TransactionSynchronization.class.getMethod("savepointRollback", Object.class);
@@ -145,7 +153,10 @@ public final class SpringTxContext implements TxContext {
         return ours != null;
     }
 
-    /** Only where it is sure that our callback before the commit will run: one that is registered while such callbacks run already never does. */
+    /**
+     * Returns a scope only if our callback before the commit is certain to run. A callback that is registered while
+     * the callbacks before the commit already run is never called.
+     */
     @Override
     public @Nullable Object scope() {
         TxSynchronization ours = synchronization();
@@ -161,7 +172,10 @@ public final class SpringTxContext implements TxContext {
         return ours.callbacks().scope();
     }
 
-    /** What Spring says is about the innermost transaction; if that is another one, the connection knows. */
+    /**
+     * Spring reports the read-only flag of the innermost transaction. If that is another transaction, the connection
+     * is asked.
+     */
     @Override
     public boolean isReadOnly() {
         return isTransactionActive() && synchronization() == null
@@ -170,9 +184,10 @@ public final class SpringTxContext implements TxContext {
     }
 
     /**
-     * Whether the transaction that bound the connection has not begun to end. Spring calls a transaction active until
-     * its after-commit callbacks have run, but what is written there comes too late. Our synchronization knows it;
-     * without one the stack tells, by whatever is nearer: the begin of a transaction, or an after-commit callback.
+     * Whether the transaction that bound the connection has not begun to complete. Spring reports a transaction as
+     * active until its after-commit callbacks have run, but a write in such a callback is too late. Our
+     * synchronization knows the state. Without a synchronization, the stack is searched for the nearest frame: the
+     * begin of a transaction, or an after-commit callback.
      */
     private boolean isOpen(ConnectionHolder holder) {
         TxSynchronization known = TxSynchronization.of(holder);
@@ -182,8 +197,9 @@ public final class SpringTxContext implements TxContext {
     }
 
     /**
-     * Spring also binds a connection that was merely used during a transaction of another data source, and nobody commits that one. What a JDBC transaction manager began, another
-     * one recognises; managers for JPA and Hibernate bind a handle of their own.
+     * Spring also binds a connection that was only used during a transaction of another data source, and nobody
+     * commits that connection. A JDBC transaction manager recognizes a transaction that another JDBC manager began.
+     * The managers for JPA and Hibernate bind a connection handle of their own.
      */
     private boolean isBoundByItsTransaction(ConnectionHolder holder) {
         return !(holder.getConnectionHandle() instanceof SimpleConnectionHandle)
@@ -193,8 +209,9 @@ public final class SpringTxContext implements TxContext {
     private void requireTransaction() {
         if (!isTransactionActive()) {
             throw new TransactionStateException(
-                    "No transaction of this data source is active on this thread. Is the method @Transactional, with the"
-                            + " transaction manager of this data source, and not called from an after-commit callback?");
+                    "No transaction of this data source is active on this thread. Is the method"
+                            + " @Transactional, with the transaction manager of this data source, and not"
+                            + " called from an after-commit callback?");
         }
     }
 
@@ -209,7 +226,10 @@ public final class SpringTxContext implements TxContext {
         return ours.callbacks();
     }
 
-    /** The synchronization of the transaction that bound the connection; null if the current ones are, or may be, those of another. */
+    /**
+     * Returns the synchronization of the transaction that bound the connection, or null if the current
+     * synchronizations belong, or may belong, to another transaction.
+     */
     private @Nullable TxSynchronization synchronization() {
         requireTransaction();
         ConnectionHolder holder =
@@ -222,8 +242,8 @@ public final class SpringTxContext implements TxContext {
     }
 
     /**
-     * Whether everything on the thread that takes part in a transaction belongs to ours: its connection, and the
-     * session of JPA or Hibernate that the connection comes from.
+     * Whether everything on the thread that takes part in a transaction belongs to our transaction: its connection,
+     * and the JPA or Hibernate session that the connection comes from.
      */
     private static boolean isAlone(ConnectionHolder holder) {
         boolean ofSession = !(holder.getConnectionHandle() instanceof SimpleConnectionHandle);

@@ -11,8 +11,9 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import javax.sql.DataSource;
 
 /**
- * Registers our synchronization with each transaction that binds a connection of the data source, when it begins. A
- * later transaction of another manager on the same thread has other synchronizations, and so cannot be taken for it.
+ * Registers our synchronization at the beginning of each transaction that binds a connection of the data
+ * source. A later transaction of another manager on the same thread has its own synchronizations, so the two
+ * cannot be confused.
  */
 final class TxBeginListener implements TransactionExecutionListener {
 

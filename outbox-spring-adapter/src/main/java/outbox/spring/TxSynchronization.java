@@ -11,32 +11,36 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
 /**
- * Runs the callbacks of one transaction. They run after completion rather than after commit: another synchronization that fails cannot keep them from running, and an outcome that
- * nobody knows is told apart.
+ * Runs the callbacks of one transaction. They run after completion instead of after commit, for two reasons: a
+ * failure in another synchronization cannot prevent them, and an unknown outcome can be distinguished.
  *
- * <p>It is found by the holder of the transaction's connection, so that it is also known while it is suspended: a
- * manager of another data source that begins a transaction suspends it and leaves the connection bound.
+ * <p>The synchronization is found through the holder of the transaction's connection, so that it is also found while
+ * it is suspended. When a manager of another data source begins a transaction, it suspends the synchronization and
+ * leaves the connection bound.
  */
 final class TxSynchronization implements TransactionSynchronization {
 
     private static final Logger LOG = SafeLogger.of(TxSynchronization.class);
 
     private final ConnectionHolder holder;
-    private @Nullable TxCallbacks callbacks; // thread of the transaction only, as what follows
-    private boolean completing;
-    private boolean inTime;
-    private boolean suspended;
+    private @Nullable TxCallbacks callbacks; // used only by the thread of the transaction
+    private boolean completing; // used only by the thread of the transaction
+    private boolean inTime; // used only by the thread of the transaction
+    private boolean suspended; // used only by the thread of the transaction
 
     private TxSynchronization(ConnectionHolder holder) {
         this.holder = holder;
     }
 
-    /** The one of the transaction that bound the connection; null if it has none yet. */
+    /** Returns the synchronization of the transaction that bound the connection, or null if it has none yet. */
     static @Nullable TxSynchronization of(ConnectionHolder holder) {
         return TransactionSynchronizationManager.getResource(holder) instanceof TxSynchronization known ? known : null;
     }
 
-    /** Registers one with the current transaction, which must be the one that bound the connection. */
+    /**
+     * Registers a synchronization with the current transaction. That must be the transaction that
+     * bound the connection.
+     */
     static TxSynchronization register(ConnectionHolder holder) {
         TxSynchronization fresh = new TxSynchronization(holder);
         TransactionSynchronizationManager.registerSynchronization(fresh);
@@ -53,7 +57,7 @@ final class TxSynchronization implements TransactionSynchronization {
         return known;
     }
 
-    /** It was registered before the callbacks before the commit began to run, for all we know. */
+    /** Records that the synchronization was registered before the callbacks before the commit began to run. */
     void setInTime() {
         inTime = true;
     }
@@ -66,7 +70,7 @@ final class TxSynchronization implements TransactionSynchronization {
         return completing;
     }
 
-    /** Whether the synchronizations of another transaction are in its place now. */
+    /** Whether the thread currently has the synchronizations of another transaction. */
     boolean isSuspended() {
         return suspended;
     }
@@ -83,7 +87,7 @@ final class TxSynchronization implements TransactionSynchronization {
 
     @Override
     public void savepoint(Object savepoint) {
-        if (callbacks != null) { // one that is not known was set before the first callback
+        if (callbacks != null) { // a savepoint that is not known was set before the first callback
             callbacks.savepoint(savepoint);
         }
     }
@@ -117,7 +121,8 @@ final class TxSynchronization implements TransactionSynchronization {
             default -> {
                 LOG.log(
                         Level.WARNING,
-                        "The outcome of a transaction with events is unknown; if it committed, a poller delivers them from their table");
+                        "The outcome of a transaction with events is unknown; if it committed, a poller"
+                                + " delivers them from their table");
                 callbacks.unknown();
             }
         }

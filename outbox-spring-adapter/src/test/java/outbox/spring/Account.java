@@ -3,7 +3,7 @@ package outbox.spring;
 import jakarta.persistence.Entity;
 import jakarta.persistence.Id;
 
-/** A row that business code changes by way of JPA. */
+/** A row that business code changes with JPA. */
 @Entity
 class Account {
 

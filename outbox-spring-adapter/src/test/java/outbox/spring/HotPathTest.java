@@ -1,5 +1,6 @@
 package outbox.spring;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -18,7 +19,12 @@ import jakarta.persistence.EntityManagerFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** With one transaction manager, events are born leased and go the hot path, whether the context was given the manager or not. */
+/**
+ * With one transaction manager, events are inserted with a lease and use the hot path, with and without the manager
+ * in the context.
+ */
+@Tag("mariadb")
+@Tag("mysql")
 class HotPathTest {
 
     static Stream<Arguments> managers() {
@@ -48,7 +54,7 @@ class HotPathTest {
         }
     }
 
-    /** As a web request does that keeps its session open. */
+    /** Like a web request with an open session. */
     @ParameterizedTest(name = "manager given = {0}")
     @ValueSource(booleans = {true, false})
     void a_session_that_is_open_around_the_transaction_changes_nothing(boolean given) {

@@ -1,6 +1,7 @@
 package outbox.spring;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -24,9 +25,10 @@ import jakarta.persistence.LockModeType;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * JPA changes the row of an entity at the commit, so its transactions meet there and not before: the numbers of their
- * events need not be in the order of commits. See docs/order.md.
+ * JPA updates the row of an entity at the commit. Concurrent transactions therefore meet only there, and the numbers
+ * of their events need not be in the order of commits. See docs/reference/order.md.
  */
+@Tag("mariadb")
 class JpaOrderTest {
 
     /** What business code does between the change of the entity and the write of the event. */
@@ -49,7 +51,10 @@ class JpaOrderTest {
         assertThat(commitsBeforeTheFirst(database, remedy)).isFalse();
     }
 
-    /** Whether, of two transactions on one entity, the second commits while the first, which has the lower number, waits for it. */
+    /**
+     * Whether the second of two transactions on one entity commits while the first, which has the lower number,
+     * waits for it.
+     */
     private static boolean commitsBeforeTheFirst(TestDatabase database, Remedy remedy) {
         AbstractJdbcEventStore store = database.store();
         ExecutorService other = Executors.newSingleThreadExecutor();

@@ -25,7 +25,9 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What is written after the commit comes too late for the transaction; it is refused, unless it has a transaction of its own. */
+/**
+ * A write after the commit is too late for the transaction. It is refused, unless it has a transaction of its own.
+ */
 @ParameterizedClass(name = "gathering = {0}")
 @ValueSource(booleans = {false, true})
 class LateWriteTest {

@@ -9,7 +9,7 @@ import java.util.List;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What a native image is told of annotated methods and classes. */
+/** The hints for annotated methods and classes in a native image. */
 class ListenerHintsTest {
 
     record Line(String item) {}

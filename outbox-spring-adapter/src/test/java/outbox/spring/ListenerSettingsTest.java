@@ -34,7 +34,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** What a listener asks for itself, as the dispatcher does it; wired as an application without Boot does. */
+/** The dispatcher applies the settings of a listener. The wiring is that of an application without Spring Boot. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @NullUnmarked
 class ListenerSettingsTest {
@@ -107,7 +107,8 @@ class ListenerSettingsTest {
     }
 
     private final SpringRig rig = new SpringRig();
-    private final OutboxWriter writer = new OutboxWriter(rig.context, rig.store); // events are for the poller
+    // without a hook, so that the poller delivers
+    private final OutboxWriter writer = new OutboxWriter(rig.context, rig.store);
     private final AnnotationConfigApplicationContext context =
             new AnnotationConfigApplicationContext(Wiring.class, Listeners.class);
     private final Listeners listeners = context.getBean(Listeners.class);
@@ -177,7 +178,7 @@ class ListenerSettingsTest {
     void no_more_events_are_at_work_than_the_listener_allows() {
         String one = write("alone");
         String other = write("alone");
-        awaitStatus(write("free"), EventStatus.DONE); // so there are workers without work
+        awaitStatus(write("free"), EventStatus.DONE); // so that there are idle workers
         await().until(() -> listeners.inside.get() == 1);
 
         listeners.open.countDown();

@@ -14,11 +14,11 @@ import java.util.Objects;
 import javax.sql.DataSource;
 import jakarta.persistence.EntityManagerFactory;
 
-/** Ways to manage the transactions of a data source. */
+/** Kinds of transaction managers for a data source. */
 enum ManagerKind {
     JDBC,
     JPA,
-    /** Binds nothing to the thread, as a manager of JTA. */
+    /** Binds nothing to the thread, like a JTA manager. */
     UNBOUND;
 
     AbstractPlatformTransactionManager manager(DataSource dataSource) {

@@ -30,7 +30,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** An outbox with a dispatcher and a poller, the manager of its data source, and another manager of another one. */
+/**
+ * An outbox with a dispatcher and a poller, the transaction manager of its data source, and the manager of another
+ * data source.
+ */
 final class ManagersRig implements AutoCloseable {
 
     final HikariDataSource pool;
@@ -42,8 +45,8 @@ final class ManagersRig implements AutoCloseable {
     final OutboxWriter writer;
 
     /**
-     * The types of the events that the hot path was told to deliver without asking for the row. Those that were not
-     * born leased end with a question mark.
+     * The types of the events that the hot path was told to deliver without a check of the row. The types of events
+     * without a lease end with a question mark.
      */
     final List<String> told = new CopyOnWriteArrayList<>();
 
@@ -89,7 +92,7 @@ final class ManagersRig implements AutoCloseable {
         return new TransactionTemplate(other);
     }
 
-    /** Sets a savepoint on the connection of the current transaction, which nobody tells Spring. */
+    /** Sets a savepoint directly on the connection of the current transaction, so that Spring does not know it. */
     void underSavepoint(boolean rollsBack, Runnable work) {
         Connection connection = DataSourceUtils.getConnection(pool);
         try {
@@ -103,7 +106,10 @@ final class ManagersRig implements AutoCloseable {
         }
     }
 
-    /** Every event that exists is delivered once, by the poller if not before, and no other one. */
+    /**
+     * Asserts that every stored event is delivered once, at the latest by the poller, and that no other
+     * event is delivered.
+     */
     void assertDelivered(List<String> expected) {
         assertThat(new JdbcTemplate(pool)
                         .queryForList("SELECT event_type FROM outbox_event ORDER BY event_id", String.class))
@@ -122,13 +128,13 @@ final class ManagersRig implements AutoCloseable {
                 });
     }
 
-    /** Delivers what waits, closes, and looks once more. */
+    /** Delivers waiting events, closes, and checks again. */
     void assertNothingIsLeft(List<String> expected) {
         close();
         assertThat(delivered).as("delivered").containsExactlyInAnyOrderElementsOf(expected);
     }
 
-    /** Forgets everything, for the next test. */
+    /** Deletes all data, for the next test. */
     void clear() {
         new JdbcTemplate(pool).update("DELETE FROM outbox_event");
         told.clear();

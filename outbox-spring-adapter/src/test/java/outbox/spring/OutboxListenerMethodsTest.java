@@ -464,7 +464,7 @@ class OutboxListenerMethodsTest {
         return new OutboxListenerMethods(new JacksonPayloadCodec());
     }
 
-    /** A context with the given bean or classes. */
+    /** Starts a context with the given beans or classes. */
     private OutboxListeners start(OutboxListenerMethods methods, Object... parts) {
         AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
         contexts.add(context);

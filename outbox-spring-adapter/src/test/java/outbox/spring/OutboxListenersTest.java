@@ -36,7 +36,7 @@ class OutboxListenersTest {
         assertThat(find("Cart", "order.created.v1")).isSameAs(anywhere.listener());
         assertThat(find("Order", "order.created.v2")).isSameAs(created.listener());
         assertThat(find("Order", "order.paid")).isSameAs(orders.listener());
-        assertThat(find("Order", "order.paid")).isSameAs(orders.listener()); // as remembered
+        assertThat(find("Order", "order.paid")).isSameAs(orders.listener()); // from the cache
         assertThat(find("Cart", "order.paid")).isSameAs(all.listener());
         assertThat(listeners.routes()).isEmpty();
     }
@@ -188,7 +188,7 @@ class OutboxListenersTest {
         return listeners.listenerFor(aggregateType, eventType);
     }
 
-    /** Not the same object each time. */
+    /** Returns a new object each time. */
     private static EventListener named(String name) {
         return new EventListener() {
             @Override

@@ -14,7 +14,7 @@ import outbox.TransactionStateException;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-/** The seven propagations, inside a transaction and without one, with every outcome of both. */
+/** All seven propagations, inside a transaction and without one, with every outcome of both. */
 @ParameterizedClass(name = "gathering = {0}")
 @ValueSource(booleans = {false, true})
 class PropagationTest {

@@ -2,6 +2,7 @@ package outbox.spring;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,12 +26,18 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Savepoints that are set on the connection behind Spring's back, as jOOQ's nested transactions do. */
+/**
+ * Savepoints that are set directly on the connection, so that Spring does not know them, as in nested transactions
+ * of jOOQ.
+ */
 @ParameterizedClass(name = "{0}, {1}")
 @MethodSource("managers")
+@Tag("mariadb")
+@Tag("mysql")
 class RawSavepointTest {
 
-    private static final Map<List<Object>, ManagersRig> RIGS = new HashMap<>(); // one for all tests of a combination
+    // one rig for all tests of a combination
+    private static final Map<List<Object>, ManagersRig> RIGS = new HashMap<>();
 
     private final ManagersRig rig;
 
@@ -141,7 +148,10 @@ class RawSavepointTest {
         assertDeliveredHot(List.of("one", "two"));
     }
 
-    /** What is registered while callbacks before the commit run does not run: nobody looks, and the delivery asks for the row. */
+    /**
+     * A callback that is registered while the callbacks before the commit run is not called. The rollback is not
+     * noticed then, so the delivery checks the row.
+     */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void an_event_that_a_callback_before_the_commit_writes_is_delivered_if_it_exists(boolean rollsBack) {

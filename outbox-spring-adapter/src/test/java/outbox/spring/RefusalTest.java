@@ -9,7 +9,7 @@ import outbox.TransactionStateException;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-/** Where an event would not share the fate of the business change, it is refused before any SQL. */
+/** If an event would not share the outcome of the business change, it is refused before any SQL. */
 class RefusalTest {
 
     private final SpringRig rig = new SpringRig();

@@ -15,12 +15,12 @@ import java.util.List;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-/** Methods that cannot be listeners, each with the reason that is given at start. */
+/** Methods that cannot be listeners, each with the reason that is reported at the start. */
 @NullUnmarked
 class RefusedListenerTest {
 
     static class Private {
-        @SuppressWarnings("UnusedMethod") // that is the point
+        @SuppressWarnings("UnusedMethod") // the test needs it
         @OutboxListener("x")
         private void on() {}
     }

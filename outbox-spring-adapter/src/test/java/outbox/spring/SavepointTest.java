@@ -8,7 +8,7 @@ import org.springframework.transaction.TransactionDefinition;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** An event of a savepoint that is rolled back is neither stored nor delivered. */
+/** An event of a rolled-back savepoint is neither stored nor delivered. */
 @ParameterizedClass(name = "gathering = {0}")
 @ValueSource(booleans = {false, true})
 class SavepointTest {

@@ -19,7 +19,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-/** A database of its own, its pool and transaction manager, and a writer whose hook keeps what it was told. */
+/** A private database with its pool and transaction manager, and a writer whose hook records its calls. */
 final class SpringRig implements AutoCloseable {
 
     private static final AtomicInteger NUMBER = new AtomicInteger();
@@ -31,7 +31,7 @@ final class SpringRig implements AutoCloseable {
     final SpringTxContext context;
     final OutboxWriter writer;
 
-    /** The types of the events that were delivered by the hot path. */
+    /** The types of the events that the hot path delivered. */
     final List<String> told = new CopyOnWriteArrayList<>();
 
     SpringRig() {
@@ -65,7 +65,7 @@ final class SpringRig implements AutoCloseable {
         return writer.write(eventType, "{}");
     }
 
-    /** A template of the given propagation. */
+    /** Returns a template with the given propagation. */
     TransactionTemplate tx(int propagation) {
         return template(manager, propagation);
     }
@@ -76,7 +76,7 @@ final class SpringRig implements AutoCloseable {
         return template;
     }
 
-    /** The types of the events that are committed, in their order. */
+    /** Returns the types of the committed events, in their order. */
     List<String> stored() {
         TransactionTemplate fresh = tx(TransactionTemplate.PROPAGATION_REQUIRES_NEW);
         return fresh.execute(status -> new JdbcTemplate(pool)
@@ -88,7 +88,7 @@ final class SpringRig implements AutoCloseable {
         pool.close();
     }
 
-    /** Events are born leased, as with a dispatcher. */
+    /** Inserts events with a lease, as a dispatcher does. */
     private final class Hook implements AfterCommitHook {
 
         @Override

@@ -202,7 +202,7 @@ class SpringTxContextTest {
     }
 
     @Test
-    @SuppressWarnings("NullAway") // that is the point
+    @SuppressWarnings("NullAway") // the test needs it
     void a_data_source_is_required() {
         assertThatNullPointerException().isThrownBy(() -> new SpringTxContext(null));
     }

@@ -21,7 +21,7 @@ enum TestDatabase {
 
     private static final AtomicInteger NUMBER = new AtomicInteger();
 
-    /** A pool on a new database. */
+    /** Returns a pool on a new database. */
     HikariDataSource pool() {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(

@@ -19,20 +19,22 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Transactions of another manager around and inside that of the outbox: an event follows the transaction that stores
- * it. Event "one" is written before the inner transaction, "two" inside it, "three" after it.
+ * Transactions of another manager around and inside the transaction of the outbox. An event follows the transaction
+ * that stores it. Event "one" is written before the inner transaction, "two" inside it, "three" after it.
  */
 @ParameterizedClass(name = "{0}: {1} and {2}, manager given = {3}")
 @MethodSource("managers")
 class TwoManagersTest {
 
-    /** Where the transaction of the other manager is. A is that of the outbox, B the other. */
+    /** The position of the transaction of the other manager. A is the manager of the outbox, B the other. */
     private enum Place {
         /** A { one B { two } three } */
         INSIDE,
         /** A { one B { A joined { two } } three } */
         INSIDE_AND_JOINED,
-        /** A { one B { A nested { two } } three }; with JPA, whose manager has no nested transactions, a savepoint */
+        /**
+         * A { one B { A nested { two } } three }; with JPA, whose manager has no nested transactions, a savepoint
+         */
         INSIDE_AND_NESTED,
         /** A { one B { new A { two } } three } */
         INSIDE_AND_NEW,
@@ -46,7 +48,8 @@ class TwoManagersTest {
         }
     }
 
-    private static final Map<List<Object>, ManagersRig> RIGS = new HashMap<>(); // one for all tests of a combination
+    // one rig for all tests of a combination
+    private static final Map<List<Object>, ManagersRig> RIGS = new HashMap<>();
 
     private final ManagersRig rig;
     private final ManagerKind kind;
@@ -99,7 +102,8 @@ class TwoManagersTest {
     @MethodSource("outcomes")
     void an_event_follows_the_transaction_that_stores_it(
             Place place, boolean writesFirst, boolean rollsBack, boolean otherRollsBack, boolean thirdRollsBack) {
-        // Without the manager, nothing tells that a transaction which binds nothing began before the first write.
+        // Without the manager, a transaction that binds nothing to the thread cannot be noticed before
+        // the first write.
         boolean first = writesFirst || !given && !otherIsSeen;
 
         run(place, first, rollsBack, otherRollsBack, thirdRollsBack);

@@ -9,13 +9,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** A jar on the class path that carries the program of a server. */
+/** A jar on the class path that contains the program of a server. */
 record Archive(Path jar) {
     interface Decompressor {
         InputStream decompress(InputStream compressed) throws IOException;
     }
 
-    /** Finds the jar on the class path that holds this entry. */
+    /** Finds the jar on the class path that contains this entry. */
     static Optional<Archive> with(String entry) {
         var url = Archive.class.getClassLoader().getResource(entry);
         if (url == null) {
@@ -29,12 +29,12 @@ record Archive(Path jar) {
         }
     }
 
-    /** The name of the jar, which holds the version of what is in it. */
+    /** Returns the name of the jar without its suffix. It contains the version of the program. */
     String name() {
         return jar.getFileName().toString().replaceFirst("\\.jar$", "");
     }
 
-    /** Unpacks a tar file that lies in the jar, by the system's tar: the JDK has none. */
+    /** Unpacks a tar file in the jar with the {@code tar} command, because the JDK cannot read tar files. */
     void unpackTar(String entry, Decompressor decompressor, Path to) throws IOException {
         Process tar = new ProcessBuilder("tar", "-x", "--no-same-owner", "-f", "-", "-C", to.toString()).start();
         try (var jarFiles = FileSystems.newFileSystem(jar);
@@ -45,7 +45,7 @@ record Archive(Path jar) {
         Command.finish(tar, "tar").orThrow();
     }
 
-    /** Copies the one directory of the jar that is a child of the parent, whatever its name, and holds this path. */
+    /** Copies {@code parent/x/path} from the jar, where {@code x} is the only child of the parent directory. */
     void unpackChild(String parent, String path, Path to) throws IOException {
         try (var jarFiles = FileSystems.newFileSystem(jar);
                 var children = Files.newDirectoryStream(jarFiles.getPath(parent))) {

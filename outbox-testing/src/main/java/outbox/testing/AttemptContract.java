@@ -5,11 +5,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
+import outbox.Experimental;
+import outbox.admin.AdminEventStore;
 import outbox.admin.Attempt;
+import outbox.admin.AttemptEventStore;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
-import outbox.spi.AdminEventStore;
-import outbox.spi.AttemptEventStore;
 import outbox.spi.Claim;
 import outbox.spi.Mark;
 
@@ -21,7 +22,11 @@ import java.util.stream.IntStream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What a store promises that keeps the history of attempts. Its store is an {@link AttemptEventStore} and an {@link AdminEventStore}. */
+/**
+ * Contract tests for a store that keeps the history of attempts. The store must be an {@link AttemptEventStore} and
+ * an {@link AdminEventStore}.
+ */
+@Experimental
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class AttemptContract {
 
@@ -31,10 +36,10 @@ public abstract class AttemptContract {
     private AttemptEventStore store;
     private OutboxAdmin admin;
 
-    /** A fresh, empty table with its store, which has no place for a history yet. */
+    /** Returns a new, empty table with its store. The table for the history must not exist yet. */
     protected abstract StoreFixture createFixture() throws SQLException;
 
-    /** Creates the place for the history; may be called twice. */
+    /** Creates the table for the history. May be called twice. */
     protected abstract void createAttempts(StoreFixture fixture);
 
     @BeforeEach
@@ -50,7 +55,7 @@ public abstract class AttemptContract {
 
         assertThat(db.<Boolean>call(store::keepsAttempts)).isFalse();
         assertThat(history(event)).isEmpty();
-        add(10, attempt(event, 1, "boom")); // it may have gone meanwhile
+        add(10, attempt(event, 1, "boom")); // must not fail: the table may have been dropped after the check
         assertThat(history(event)).isEmpty();
         purge(db.now().plusSeconds(60));
     }
@@ -143,7 +148,7 @@ public abstract class AttemptContract {
     private void purge(Instant before) {
         db.call(connection -> ((AdminEventStore) store).purge(connection, EventStatus.DONE, before, 100));
         while (db.<Integer>call(connection -> store.purgeAttempts(connection, before, 3)) == 3) {
-            // a bounded number each time
+            // each call deletes a limited number of attempts
         }
     }
 

@@ -7,17 +7,19 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A JVM that runs a main class of the tests in a process of its own, for tests that kill, stop or signal it.
+ * A JVM that runs a test main class in a separate process, for tests that kill, freeze or signal it.
  *
- * <p>It has the class path of this JVM, a small heap, and its standard error joined to its standard output, of which
- * the latest ten thousand lines are kept. Every wait is bounded, and one that ends without what it waited for fails
- * with the lines that the child printed. The child is killed by {@link #close()}, and with this JVM however that ends.
+ * <p>The child has the class path of this JVM and a small heap. Standard error is merged into standard output, and
+ * the latest ten thousand lines are kept. Every wait has a time limit. If a wait fails, the error message contains
+ * the lines that the child printed. {@link #close()} kills the child; it also dies when this JVM ends, even if this
+ * JVM is killed.
  *
  * <p>Any thread may call any method.
  */
 public final class ChildJvm implements AutoCloseable {
     private static final Duration KILL_LIMIT = Duration.ofSeconds(20);
-    private static final Duration OUTPUT_LEAD = Duration.ofMillis(500); // a process closes its output, then ends
+    // a process closes its output shortly before it ends
+    private static final Duration OUTPUT_LEAD = Duration.ofMillis(500);
 
     private final String name;
     private final Process process;
@@ -47,16 +49,16 @@ public final class ChildJvm implements AutoCloseable {
         return process.pid();
     }
 
-    /** Returns whether the child still runs, or is frozen. */
+    /** Returns whether the child is alive. A frozen child is alive. */
     public boolean isAlive() {
         return process.isAlive();
     }
 
     /**
-     * Waits for a line that contains the text and returns it. The search begins behind the line that the previous call
-     * returned, so a text that is printed again and again can be awaited again and again.
+     * Waits for a line that contains the text and returns it. The search starts after the line that the previous
+     * call returned, so a test can wait repeatedly for a text that is printed repeatedly.
      *
-     * @throws AssertionError if the time is over, or the child ends without printing it
+     * @throws AssertionError if the time limit passes or the child ends before it prints the text
      */
     public String awaitLine(String text, Duration limit) {
         try {
@@ -73,40 +75,41 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     /**
-     * Waits for the end of the child and returns its exit code, which after a signal is 128 and the number of the
-     * signal. All that it printed can be read then.
+     * Waits until the child ends and returns its exit code. After a signal, the code is 128 plus the signal number.
+     * All output of the child can be read afterwards.
      *
-     * @throws AssertionError if it still runs when the time is over
+     * @throws AssertionError if the child still runs when the time limit passes
      */
     public int waitFor(Duration limit) {
         try {
             if (!process.waitFor(limit.toNanos(), TimeUnit.NANOSECONDS)) {
                 throw failure("did not end within " + limit);
             }
-            output.awaitEnd(limit); // a process that the child started may keep it open
+            // bounded: a process that the child started may keep the output open
+            output.awaitEnd(limit);
             return process.exitValue();
         } catch (InterruptedException e) {
             throw Interrupted.during("waiting for the end of " + name, e);
         }
     }
 
-    /** Kills the child with SIGKILL, frozen or not, and returns when it is gone. */
+    /** Kills the child with SIGKILL, frozen or not, and waits until it has ended. */
     public void kill() {
-        process.toHandle().destroyForcibly(); // the process's own method would drop what it has printed
+        process.toHandle().destroyForcibly(); // Process.destroyForcibly would discard its unread output
         waitFor(KILL_LIMIT);
     }
 
-    /** Asks the child to end by SIGTERM, which runs its shutdown hooks; see {@link #waitFor(Duration)}. */
+    /** Sends SIGTERM to the child, which runs its shutdown hooks. Does not wait; see {@link #waitFor(Duration)}. */
     public void terminate() {
-        process.toHandle().destroy(); // the process's own method would drop what it prints
+        process.toHandle().destroy(); // Process.destroy would discard its unread output
     }
 
-    /** Stops the child where it stands, as a long pause of its collector or its machine would. */
+    /** Freezes the child with SIGSTOP. To others this looks like a long GC pause or a paused machine. */
     public void freeze() {
         tree.freeze();
     }
 
-    /** Lets a frozen child go on. */
+    /** Resumes a frozen child. */
     public void resume() {
         tree.resume();
     }
@@ -122,7 +125,7 @@ public final class ChildJvm implements AutoCloseable {
         return new AssertionError("%s %s; it %s and printed:%n%s".formatted(name, what, state, output.text()));
     }
 
-    /** What a child is started with. */
+    /** The settings of a child. */
     public static final class Builder {
         private final Class<?> main;
         private List<String> jvmOptions = List.of("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
@@ -133,19 +136,19 @@ public final class ChildJvm implements AutoCloseable {
             this.main = main;
         }
 
-        /** Sets the arguments of the main method; none by default. */
+        /** Sets the arguments of the main method. Default: none. */
         public Builder arguments(String... values) {
             arguments = List.of(values);
             return this;
         }
 
-        /** Replaces the options of the JVM, which are {@code -Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1}. */
+        /** Replaces the JVM options. Default: {@code -Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1}. */
         public Builder jvmOptions(String... values) {
             jvmOptions = List.of(values);
             return this;
         }
 
-        /** Replaces the class path, which is that of this JVM. */
+        /** Replaces the class path. Default: the class path of this JVM. */
         public Builder classPath(String value) {
             classPath = value;
             return this;
@@ -153,8 +156,10 @@ public final class ChildJvm implements AutoCloseable {
 
         /** Starts the child. */
         public ChildJvm start() {
+            ExcludedTags.check("process");
             var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-            var command = new ArrayList<>(List.of(java, "-XX:TieredStopAtLevel=1", "-cp", classPath)); // starts sooner
+            // C1 only: the JVM starts faster
+            var command = new ArrayList<>(List.of(java, "-XX:TieredStopAtLevel=1", "-cp", classPath));
             command.addAll(jvmOptions);
             command.add(main.getName());
             command.addAll(arguments);

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** A short program that ran to its end. */
+/** The result of a short command that has ended. */
 record Command(String name, int exitCode, String output) {
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
@@ -19,7 +19,7 @@ record Command(String name, int exitCode, String output) {
         return finish(start(builder.redirectErrorStream(true)), program);
     }
 
-    /** Waits for at most a minute; a program that takes longer is killed and is an error. */
+    /** Waits for at most one minute. A command that takes longer is killed, and the call fails. */
     static Command finish(Process process, String name) {
         try {
             var output = new ProcessOutput(process, name);

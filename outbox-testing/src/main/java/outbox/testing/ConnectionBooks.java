@@ -6,7 +6,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 
-/** How the connections of a data source were used. Any thread may call any method. */
+/** Records how the connections of a data source were used. Any thread may call any method. */
 final class ConnectionBooks {
     private static final int KEPT = 10_000;
 

@@ -6,11 +6,12 @@ import org.junit.jupiter.api.Timeout;
 import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.Experimental;
+import outbox.admin.AdminEventStore;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
-import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
@@ -36,7 +37,11 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** What a store promises about due times, keys, deadlines, priorities and changes of pending events. Its store is a {@link ControlledEventStore} and an {@link AdminEventStore}. */
+/**
+ * Contract tests for due times, keys, deadlines, priorities and changes of pending events. The store must be a
+ * {@link ControlledEventStore} and an {@link AdminEventStore}.
+ */
+@Experimental
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class ControlContract {
 
@@ -47,7 +52,7 @@ public abstract class ControlContract {
     private ControlledEventStore store;
     private int claims;
 
-    /** A fresh, empty table with its store. */
+    /** Returns a new, empty table with its store. */
     protected abstract StoreFixture createFixture() throws SQLException;
 
     @BeforeEach
@@ -90,7 +95,7 @@ public abstract class ControlContract {
         });
     }
 
-    // ---- what is stored ----
+    // ---- stored values ----
 
     @Test
     void an_event_is_restored_as_it_was_written() {
@@ -172,7 +177,7 @@ public abstract class ControlContract {
         assertThat(db.row(expires.eventId()))
                 .isEqualTo(new StoreFixture.Row(EventStatus.DEAD, 0, "Expired: by a test", null));
         assertThat(db.row(held.eventId()).status()).isEqualTo(EventStatus.NEW);
-        assertThat(expire(deadline.plus(HOUR))).containsExactly(held.eventId()); // its lease has ended by then
+        assertThat(expire(deadline.plus(HOUR))).containsExactly(held.eventId()); // its lease has expired by then
     }
 
     private List<String> expire(Instant now) {
@@ -249,7 +254,7 @@ public abstract class ControlContract {
             EventEnvelope twice = event().eventId("given").priority(5).build();
             assertThatThrownBy(() -> store.insertAll(connection, List.of(given, twice), null))
                     .hasMessageContaining("given");
-            store.insertNew(connection, later); // none of it has spoiled the transaction
+            store.insertNew(connection, later); // the transaction is still usable after these errors
         });
 
         assertThat(db.count("1 = 1")).isEqualTo(3);

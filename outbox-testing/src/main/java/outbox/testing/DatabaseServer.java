@@ -7,20 +7,23 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 
 /**
- * A real database server for tests, ready to take connections.
+ * A real database server for tests, ready to accept connections.
  *
- * <p>Each product has a {@code shared()} server, one per JVM, which lives until the JVM ends, and {@code start()} for a
- * private one that a test may treat as it likes and must close. Tests keep apart by {@link #createDatabase()}.
+ * <p>Each product has a {@code shared()} server and {@code start()}. There is one shared server per JVM, and it runs
+ * until the JVM ends. {@code start()} returns a private server: the test may stop or kill it, and must close it.
+ * Tests use {@link #createDatabase()} to stay independent of each other.
  *
- * <p>A server that cannot be had skips the test that asks for it, with the reason; where the environment says
- * {@code CI=true} or the system property {@code outbox.servers.required} is {@code true}, it fails the test instead.
- * A server that we start listens on a random loopback port, and goes with this JVM however that ends. Its program is
- * unpacked once into {@code ~/.cache/outbox-test-servers}, for root into a directory below {@code java.io.tmpdir}, or
- * where the system property {@code outbox.servers.cache} says.
+ * <p>If a server is not available, the test that needs it is skipped, with the reason. The test fails instead if the
+ * environment has {@code CI=true} or the system property {@code outbox.servers.required} is {@code true}. A server
+ * that we start listens on a random loopback port and ends with this JVM, even if this JVM is killed. Its program is
+ * unpacked once into {@code ~/.cache/outbox-test-servers}; for root, into a directory below {@code java.io.tmpdir}.
+ * The system property {@code outbox.servers.cache} names another directory.
  *
- * <p>Any thread may call any method. Methods that change the life of the server return when that has taken effect.
+ * <p>Any thread may call any method. Methods that start, stop, kill or freeze the server return after the change has
+ * taken effect.
  */
 public abstract sealed class DatabaseServer extends TestServer permits PostgresServer, MariaDbServer, MySqlServer {
     private final Product product;
@@ -34,17 +37,17 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
         this.shared = shared;
     }
 
-    /** Returns the complete URL, with user, of the database that every server has from the start. */
+    /** Returns the complete URL, with user, of the default database, which every server has. */
     public final String jdbcUrl() {
         return host.url().toString();
     }
 
-    /** Returns the complete URL, with user, of a database of this server, which need not exist yet. */
+    /** Returns the complete URL, with user, of a database on this server. The database need not exist yet. */
     public final String jdbcUrl(String database) {
         return host.url().withDatabase(database).toString();
     }
 
-    /** Creates an empty database with a name of its own and returns its complete URL. It is dropped with the server. */
+    /** Creates an empty database with a unique name and returns its complete URL. It is dropped with the server. */
     public final String createDatabase() {
         var name = "outbox_" + UUID.randomUUID().toString().replace("-", "").substring(0, 16);
         execute("CREATE DATABASE " + name);
@@ -52,13 +55,13 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
         return jdbcUrl(name);
     }
 
-    /** Returns the port that the server listens on. */
+    /** Returns the port of the server. */
     public final int port() {
         return host.url().port();
     }
 
     /**
-     * Returns the id of the server's first process, which a restart changes.
+     * Returns the id of the server's first process. It changes with a restart.
      *
      * @throws UnsupportedOperationException if the server was given by its URL
      */
@@ -67,8 +70,8 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
     }
 
     /**
-     * Kills all processes of the server at once, with no chance to tidy up; what was committed is there after
-     * {@link #restart()}. Does nothing to a dead server.
+     * Kills all processes of the server at once, without a clean shutdown. Committed data is there after
+     * {@link #restart()}. Does nothing if the server is dead.
      *
      * @throws UnsupportedOperationException if the server was given by its URL
      */
@@ -77,7 +80,7 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
     }
 
     /**
-     * Starts the server again on the same port and data, after killing it if it still runs.
+     * Starts the server again with the same port and data. Kills it first if it still runs.
      *
      * @throws UnsupportedOperationException if the server was given by its URL
      */
@@ -86,7 +89,7 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
     }
 
     /**
-     * Stops all processes of the server where they stand: connections stay open and nothing answers.
+     * Freezes all processes of the server: connections stay open, but the server does not respond.
      *
      * @throws UnsupportedOperationException if the server was given by its URL
      */
@@ -95,7 +98,7 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
     }
 
     /**
-     * Lets a frozen server go on.
+     * Resumes a frozen server.
      *
      * @throws UnsupportedOperationException if the server was given by its URL
      */
@@ -103,7 +106,7 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
         host.resume();
     }
 
-    /** Ends a private server and deletes its data; does nothing to a shared one, which others still use. */
+    /** Stops a private server and deletes its data. Does nothing for a shared server, because other tests use it. */
     @Override
     public final void close() {
         if (!shared) {
@@ -126,12 +129,11 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
         return "%s at %s".formatted(product.title(), host.url().withoutParameters());
     }
 
-    /** The statement that drops a database though somebody may still be connected to it. */
+    /** Returns the statement that drops a database, even if clients are still connected to it. */
     abstract String dropStatement(String database);
 
-    private void execute(String sql) {
-        requireDriver();
-        try (Connection connection = DriverManager.getConnection(jdbcUrl());
+    final void execute(String sql) {
+        try (Connection connection = DriverManager.getConnection(urlWithDriver());
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         } catch (SQLException e) {
@@ -139,16 +141,26 @@ public abstract sealed class DatabaseServer extends TestServer permits PostgresS
         }
     }
 
-    private void requireDriver() {
+    /**
+     * Returns a URL that an available driver accepts. The MariaDB driver also works with MySQL, but it only accepts
+     * {@code jdbc:mariadb:} URLs.
+     */
+    private String urlWithDriver() {
+        return Stream.of(jdbcUrl(), jdbcUrl().replaceFirst("^jdbc:mysql:", "jdbc:mariadb:"))
+                .filter(DatabaseServer::hasDriver)
+                .findFirst()
+                .orElseThrow(() -> Unavailable.because(
+                        product,
+                        "no JDBC driver takes its URL",
+                        "Add %s to your test class path".formatted(product.driver())));
+    }
+
+    private static boolean hasDriver(String url) {
         try {
-            DriverManager.getDriver(jdbcUrl());
+            DriverManager.getDriver(url);
+            return true;
         } catch (SQLException e) {
-            var unavailable = Unavailable.because(
-                    product,
-                    "no JDBC driver takes its URL",
-                    "Add %s to your test class path".formatted(product.driver()));
-            unavailable.initCause(e);
-            throw unavailable;
+            return false;
         }
     }
 }

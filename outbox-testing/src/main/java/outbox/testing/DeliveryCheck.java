@@ -2,11 +2,9 @@ package outbox.testing;
 
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
-import outbox.dispatch.DispatcherPollerHandler;
-import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.RetryPolicies;
-import outbox.poller.OutboxPoller;
 import outbox.registry.DefaultListenerRegistry;
+import outbox.runtime.OutboxRuntime;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -17,7 +15,11 @@ import java.util.stream.Collectors;
 
 import static org.awaitility.Awaitility.await;
 
-/** Lets the whole engine deliver a plan, and makes a plan that it does not keep short. An event that never comes is a difference like any other: it is known by the silence. One thread. */
+/**
+ * Runs the whole engine on a plan and compares the result. If a plan fails, it searches for a shorter plan that
+ * still fails. An event that is never delivered is also detected: no listener runs for a while although events are
+ * unfinished. For one thread only.
+ */
 final class DeliveryCheck {
 
     static final int MAX_ATTEMPTS = 4;
@@ -26,7 +28,7 @@ final class DeliveryCheck {
     private static final int TRANSACTION = 20;
     private static final Duration PATIENCE = Duration.ofMinutes(2);
 
-    /** Makes fresh, empty tables. */
+    /** Creates new, empty tables. */
     interface Fixtures {
         StoreFixture create() throws SQLException;
     }
@@ -36,10 +38,11 @@ final class DeliveryCheck {
     private final Duration shortening;
 
     /**
-     * A check on such tables.
+     * Creates a check that uses these tables.
      *
-     * @param silence how long nothing may happen while events are unfinished; a third of it while a plan is made shorter
-     * @param shortening how long that may take
+     * @param silence how long no listener may run while events are unfinished; a third of this while a plan
+     *     is shortened
+     * @param shortening the time limit for shortening a plan
      */
     DeliveryCheck(Fixtures fixtures, Duration silence, Duration shortening) {
         this.fixtures = fixtures;
@@ -52,7 +55,7 @@ final class DeliveryCheck {
         return difference.isPresent() ? Optional.of(shortest(steps, difference.get())) : difference;
     }
 
-    /** Leaves out parts, from halves down to single events, as long as something still differs. */
+    /** Removes parts of the plan, from halves down to single events, as long as the result still differs. */
     private String shortest(List<DeliveryPlan.Step> all, String first) throws SQLException {
         long start = System.nanoTime();
         List<DeliveryPlan.Step> shortest = all;
@@ -113,24 +116,17 @@ final class DeliveryCheck {
         return Optional.empty();
     }
 
-    /** Answers false if not all events have ended, and nothing happens any more. */
+    /** Delivers the events. Returns false if no listener runs any more although events are unfinished. */
     private static boolean deliver(StoreFixture db, DeliveryPlan plan, Duration quiet) {
-        try (OutboxDispatcher dispatcher = OutboxDispatcher.builder()
-                        .connectionProvider(db.dataSource()::getConnection)
-                        .eventStore(db.store())
+        try (OutboxRuntime runtime = OutboxRuntime.builder(db.dataSource()::getConnection, db.store())
+                .dispatcher(dispatcher -> dispatcher
                         .listenerRegistry(new DefaultListenerRegistry().register(DeliveryPlan.TYPE, plan::deliver))
                         .retryPolicy(RetryPolicies.fixed(BACKOFF))
                         .maxAttempts(MAX_ATTEMPTS)
-                        .coldQueueCapacity(200)
-                        .build();
-                OutboxPoller poller = OutboxPoller.builder()
-                        .connectionProvider(db.dataSource()::getConnection)
-                        .eventStore(db.store())
-                        .handler(new DispatcherPollerHandler(dispatcher))
-                        .batchSize(100)
-                        .intervalMs(1000)
-                        .build()) {
-            poller.start();
+                        .coldQueueCapacity(200))
+                .poller(poller -> poller.batchSize(100).intervalMs(1000))
+                .build()) {
+            runtime.start();
             Progress progress = new Progress(plan);
             await().atMost(PATIENCE.plusSeconds(30))
                     .pollInterval(Duration.ofMillis(100))
@@ -143,7 +139,7 @@ final class DeliveryCheck {
         return plan.hasRunAll() && db.count("status IN (0, 2)") == 0;
     }
 
-    /** Since when nothing has run. */
+    /** Detects that no listener has run for some time. */
     private static final class Progress {
 
         private final DeliveryPlan plan;

@@ -2,6 +2,7 @@ package outbox.testing;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.Experimental;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -13,9 +14,12 @@ import java.util.stream.Stream;
 import static org.junit.jupiter.api.Assertions.fail;
 
 /**
- * Ten thousand events with random priorities, delays, failures, duplicates and rolled-back transactions are delivered by the whole engine as a model of a few lines says ({@link DeliveryPlan}). A plan that is
- * not is made as short as time allows. {@code -Doutbox.delivery.seed} repeats a run, {@code -Doutbox.delivery.events} makes it longer or shorter. The store knows keys and priorities.
+ * Contract test for the whole engine. It delivers ten thousand events with random priorities, delays, failures,
+ * duplicates and rolled-back transactions, and compares the result with a small model ({@link DeliveryPlan}). A plan
+ * that fails is shortened as far as time allows. {@code -Doutbox.delivery.seed} repeats a run;
+ * {@code -Doutbox.delivery.events} sets the number of events. The store must support keys and priorities.
  */
+@Experimental
 @Timeout(value = 400, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class DeliveryContract {
 
@@ -23,7 +27,7 @@ public abstract class DeliveryContract {
     private static final Duration SILENCE = Duration.ofSeconds(30);
     private static final Duration SHORTENING = Duration.ofSeconds(150);
 
-    /** A fresh, empty table with its store. */
+    /** Returns a new, empty table with its store. */
     protected abstract StoreFixture createFixture() throws SQLException;
 
     @Test

@@ -16,10 +16,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** What the events of an outbox go through, as simple as it can be told: a map, and no database. */
+/** A minimal model of the life of events in an outbox. It uses a map instead of a database. */
 final class DeliveryModel {
 
-    /** An event. A due time of null is before all others. */
+    /** An event. A due time of null is earlier than all others. */
     static final class Event {
         final String id;
         final String type;
@@ -102,7 +102,7 @@ final class DeliveryModel {
         return events;
     }
 
-    /** The event of this id, which is there. */
+    /** Returns the event with this id, which must exist. */
     Event event(String id) {
         return Objects.requireNonNull(events.get(id), id);
     }
@@ -117,7 +117,10 @@ final class DeliveryModel {
                 : events.values().stream().filter(event -> event.hasKey(key)).findFirst();
     }
 
-    /** Answers the id of the event that is there afterwards: this one, or who has its key. */
+    /**
+     * Adds the event unless another event holds its key. Returns the id of the event that then exists: this one, or
+     * the holder of the key.
+     */
     String write(Event event) {
         Optional<Event> holder = holderOf(event.key);
         if (holder.isEmpty()) {
@@ -145,7 +148,7 @@ final class DeliveryModel {
                                 && other.status != EventStatus.DONE);
     }
 
-    /** Whether the claim holds the event. */
+    /** Returns whether the claim with this token holds the event. */
     boolean isHeld(String id, String token) {
         Event event = events.get(id);
         return event != null && event.isPending() && token.equals(event.lockedBy);
@@ -172,7 +175,7 @@ final class DeliveryModel {
         return events.values().stream().filter(event -> event.status == status);
     }
 
-    /** Makes a terminal event pending again; false if another one has its key. */
+    /** Makes a terminal event pending again. Returns false if another event holds its key. */
     boolean replay(Event event, Instant now) {
         if (holderOf(event.key).filter(holder -> holder != event).isPresent()) {
             return false;
@@ -184,7 +187,7 @@ final class DeliveryModel {
         return true;
     }
 
-    /** Ends what has passed its deadline and is in nobody's hands. */
+    /** Makes the events dead whose deadline has passed, except those with a valid lease. Returns their ids. */
     Set<String> expire(Instant now, Instant lockExpiry) {
         Set<String> expired = new HashSet<>();
         for (Event event : new ArrayList<>(events.values())) {

@@ -18,17 +18,21 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * What is to become of events in two waves, each written before the first of it is delivered: of those with one key the first that was committed is there, and each that is there runs until it does not fail,
- * or too often, never before its time and never again. A key is free once its event is dead, or delivered without keeping it. Those that are due at once come by priority, and the earlier before the later.
+ * The expected delivery of events in two waves. All events of a wave are written before the first of them is
+ * delivered. Of the events with the same key, only the first committed one is stored. A key becomes free when its
+ * event is dead, or when its event is delivered and does not keep the key. Each stored event runs until an attempt
+ * succeeds or the maximum of attempts is reached: never before its due time, and never again afterwards. Events that
+ * are due at once run by priority, and older ones first.
  */
 final class DeliveryPlan {
 
     static final String TYPE = "planned";
 
-    private static final Duration TOLERANCE = Duration.ofMillis(10); // between the clocks that are compared
-    private static final int MANY = 300; // enough for an average
-    private static final double CLEARLY =
-            0.9; // the queues of a node alone, if claims had no priorities, do not get there
+    // the clocks that are compared may differ by this
+    private static final Duration TOLERANCE = Duration.ofMillis(10);
+    private static final int MANY = 300; // enough events for a meaningful average
+    // the priority queues of a node alone do not reach this ratio if claims ignore priorities
+    private static final double CLEARLY = 0.9;
     private static final Duration KEEPS = Duration.ofHours(1);
 
     /** An event of the plan. */
@@ -61,17 +65,17 @@ final class DeliveryPlan {
     private record Run(int rank, long startNanos, long endNanos) {}
 
     private final List<Step> steps;
-    private final Map<String, Integer> stored = new HashMap<>(); // event id → its step
+    private final Map<String, Integer> stored = new HashMap<>(); // event id → index of its step
     private final Map<String, String> holders = new HashMap<>(); // key → event id
     private final Map<Integer, Long> dueNanos = new HashMap<>();
-    private final Map<String, List<Run>> runs = new ConcurrentHashMap<>(); // a list by one thread at a time
+    private final Map<String, List<Run>> runs = new ConcurrentHashMap<>(); // each list is guarded by itself
     private final AtomicInteger started = new AtomicInteger();
 
     DeliveryPlan(List<Step> steps) {
         this.steps = steps;
     }
 
-    /** The events of each wave, by their number. */
+    /** Returns the indexes of the events in each wave. */
     List<List<Integer>> waves() {
         Map<Boolean, List<Integer>> waves = IntStream.range(0, steps.size())
                 .boxed()
@@ -79,7 +83,7 @@ final class DeliveryPlan {
         return List.of(Objects.requireNonNull(waves.get(false)), Objects.requireNonNull(waves.get(true)));
     }
 
-    /** All that was written has ended. */
+    /** Call this when all events of the wave have ended. Releases the keys that their events do not keep. */
     void endWave() {
         holders.values().removeIf(id -> {
             Step step = steps.get(Objects.requireNonNull(stored.get(id)));
@@ -117,7 +121,7 @@ final class DeliveryPlan {
         return envelopes;
     }
 
-    /** The ids that the write answers. */
+    /** Records a write and returns the ids that it must return. */
     List<String> written(List<Integer> some, boolean rolledBack) {
         Map<String, String> before = Map.copyOf(holders);
         List<String> ids = new ArrayList<>();
@@ -135,7 +139,7 @@ final class DeliveryPlan {
         return ids;
     }
 
-    /** The listener. */
+    /** The listener: fails as often as the plan says. */
     void deliver(EventEnvelope event) {
         int rank = started.getAndIncrement();
         long start = System.nanoTime();
@@ -203,8 +207,9 @@ final class DeliveryPlan {
     }
 
     /**
-     * Of what was due from the start: how early events came follows from their priority, and among like ones from their due time, on average. Neighbouring priorities are too close to tell, since a share of
-     * all goes by age.
+     * Checks the order of the events that were due at once: on average, a higher priority runs earlier, and within a
+     * priority the older events run earlier. Compares groups of three priorities, because the difference between
+     * neighbouring priorities is too small: a part of every claim ignores priority and goes by age.
      */
     private Optional<String> urgentFirst() {
         List<Integer> before = List.of();
@@ -226,7 +231,7 @@ final class DeliveryPlan {
         return Optional.empty();
     }
 
-    /** When events of the first wave came, in the order in which they were written. */
+    /** Returns the positions at which events of the first wave ran, in the order in which they were written. */
     private List<Integer> ranks(int least, int most) {
         List<Integer> ranks = new ArrayList<>();
         for (int i = 0; i < steps.size(); i++) {
@@ -239,7 +244,7 @@ final class DeliveryPlan {
         return ranks;
     }
 
-    /** Also if they are too few to tell. */
+    /** Compares the averages. Also returns true if there are too few events to compare. */
     private static boolean isEarlier(List<Integer> some, List<Integer> others, double share) {
         return some.size() < MANY || others.size() < MANY || average(some) < share * average(others);
     }

@@ -8,9 +8,10 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What a call of {@link TestOutbox#deliver} did.
+ * The result of a call of {@link TestOutbox#deliver}.
  *
- * @param events those that were attempted or became dead, in the order of their outcomes, as they were at the end of the call
+ * @param events the events that were attempted or became dead, in the order of their outcomes, in their state at the
+ *     end of the call
  */
 public record DeliveryReport(List<WrittenEvent> events) {
 
@@ -18,17 +19,17 @@ public record DeliveryReport(List<WrittenEvent> events) {
         events = List.copyOf(events);
     }
 
-    /** The events whose listener took them. */
+    /** Returns the events that their listener processed. */
     public List<WrittenEvent> delivered() {
         return with(EventStatus.DONE);
     }
 
-    /** The events whose attempt failed and that will be tried again. */
+    /** Returns the events whose attempt failed and that will be retried. */
     public List<WrittenEvent> retrying() {
         return with(EventStatus.RETRY);
     }
 
-    /** The events that became dead. */
+    /** Returns the events that became dead. */
     public List<WrittenEvent> dead() {
         return with(EventStatus.DEAD);
     }
@@ -37,7 +38,7 @@ public record DeliveryReport(List<WrittenEvent> events) {
         return events.stream().filter(event -> event.status() == status).toList();
     }
 
-    /** Both as one; an event that is in both counts as the later has it. */
+    /** Merges both reports. If an event is in both, the later report applies. */
     DeliveryReport and(DeliveryReport later) {
         Map<String, WrittenEvent> all = new LinkedHashMap<>();
         events.forEach(event -> all.put(event.envelope().eventId(), event));

@@ -16,19 +16,22 @@ import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** What a test outbox sees of its deliveries: claims and outcomes by its store, runs as an interceptor. Thread-safe. */
+/**
+ * Records the deliveries of a test outbox: its store reports claims and outcomes, and as an interceptor it sees the
+ * attempts. Thread-safe.
+ */
 final class DeliveryWatch implements EventInterceptor {
 
-    /** An event that was deleted as delivered, so that no row tells of it. */
+    /** An event that was deleted after its delivery, so its row no longer exists. */
     record Removed(EventEnvelope envelope, int attempts) {}
 
     private final Semaphore ends = new Semaphore(0);
-    private final Map<String, Removed> running = new HashMap<>(); // guarded by this, as those below
-    private final Map<String, Removed> removed = new LinkedHashMap<>();
-    private final Set<String> attempted = new HashSet<>(); // in this call
-    private final Map<String, EventStatus> outcomes = new LinkedHashMap<>(); // in this call
-    private final Set<String> claimed = new HashSet<>(); // in this round
-    private int progress; // in this round
+    private final Map<String, Removed> running = new HashMap<>(); // guarded by this
+    private final Map<String, Removed> removed = new LinkedHashMap<>(); // guarded by this
+    private final Set<String> attempted = new HashSet<>(); // in this call; guarded by this
+    private final Map<String, EventStatus> outcomes = new LinkedHashMap<>(); // in this call; guarded by this
+    private final Set<String> claimed = new HashSet<>(); // in this round; guarded by this
+    private int progress; // in this round; guarded by this
 
     synchronized void beginCall() {
         running.clear();
@@ -84,12 +87,12 @@ final class DeliveryWatch implements EventInterceptor {
         return progress > 0;
     }
 
-    /** The events that had an outcome in this call, in the order of their outcomes. */
+    /** Returns the events that had an outcome in this call, in the order of their outcomes. */
     synchronized List<String> endedEvents() {
         return List.copyOf(outcomes.keySet());
     }
 
-    /** The events that no row tells of any more. */
+    /** Returns the events whose rows were deleted after delivery. */
     synchronized List<Removed> removedEvents() {
         return new ArrayList<>(removed.values());
     }
@@ -98,7 +101,7 @@ final class DeliveryWatch implements EventInterceptor {
         return removed.get(eventId);
     }
 
-    /** Waits until something ends, or for the given time: an outcome is seen before it is committed. */
+    /** Waits until an event has an outcome, at most for the given time. The outcome may not be committed yet. */
     void awaitEnd(long millis) throws InterruptedException {
         if (ends.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
             ends.drainPermits();

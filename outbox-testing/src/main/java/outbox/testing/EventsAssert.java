@@ -12,7 +12,8 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * Asserts that there is an event, and narrows down which: all conditions must hold for the same event. One such event at least, unless {@link #times} says how many.
+ * Asserts that at least one event matches all conditions, or exactly as many as {@link #times} says. All conditions
+ * must hold for the same event.
  */
 public final class EventsAssert extends AbstractAssert<EventsAssert, List<WrittenEvent>> {
 
@@ -34,7 +35,7 @@ public final class EventsAssert extends AbstractAssert<EventsAssert, List<Writte
         return outbox.outbox().isInTransaction() ? "(with the events of the transaction that the test is in)" : "";
     }
 
-    /** With a payload that is the same JSON, whatever the order of its fields and its white space. */
+    /** The payload is the same JSON. The order of fields and white space do not matter. */
     public EventsAssert withPayload(String json) {
         JsonText expected = JsonText.of(json);
         return such(
@@ -43,14 +44,14 @@ public final class EventsAssert extends AbstractAssert<EventsAssert, List<Writte
                         && expected.isSame(event.envelope().payloadJson()));
     }
 
-    /** With these bytes as payload. */
+    /** The payload consists of these bytes. */
     public EventsAssert withPayload(byte[] bytes) {
         return such(
                 "with a payload of the given " + bytes.length + " bytes",
                 event -> Arrays.equals(event.envelope().payloadBytes(), bytes));
     }
 
-    /** With a payload that equals the value when it is read as its type, by the codec of the outbox. */
+    /** The payload equals the value after the codec of the outbox has read it as the type of the value. */
     public EventsAssert withPayload(Object value) {
         if (value instanceof String json) {
             return withPayload(json);
@@ -61,7 +62,7 @@ public final class EventsAssert extends AbstractAssert<EventsAssert, List<Writte
         return such("with payload " + value, event -> value.equals(read(event, value.getClass())));
     }
 
-    /** With a payload that, read as this type, fulfils the requirements. */
+    /** The payload satisfies the requirements after the codec of the outbox has read it as this type. */
     public <T> EventsAssert withPayloadSatisfying(Class<T> type, Consumer<T> requirements) {
         StringBuilder why = new StringBuilder();
         return such("with a payload that satisfies the requirements", why, event -> {
@@ -92,24 +93,24 @@ public final class EventsAssert extends AbstractAssert<EventsAssert, List<Writte
         });
     }
 
-    /** The listener of such events has this name: its own, else {@code aggregateType:eventType}. */
+    /** The listener of the event has this name: its own name, or {@code aggregateType:eventType} if it has none. */
     public EventsAssert to(String listener) {
         return such("to listener " + listener, event -> listener.equals(event.listener()));
     }
 
-    /** Its last error contains the text. */
+    /** The last error of the event contains the text. */
     public EventsAssert withError(String text) {
         return such(
                 "with an error that contains '" + text + "'",
                 event -> event.error() != null && event.error().contains(text));
     }
 
-    /** So many attempts of it have failed. */
+    /** The event has this number of failed attempts. */
     public EventsAssert withAttempts(int attempts) {
         return such("after " + attempts + " failed attempts", event -> event.attempts() == attempts);
     }
 
-    /** There are exactly so many. */
+    /** Exactly this number of events matches. */
     public EventsAssert times(int count) {
         if (actual.size() != count) {
             throw failure(
@@ -119,13 +120,13 @@ public final class EventsAssert extends AbstractAssert<EventsAssert, List<Writte
         return this;
     }
 
-    /** Any of the conditions of your own, for each of the events that are left. */
+    /** Applies other assertions to each event that matches the conditions so far. */
     public EventsAssert allSatisfy(Consumer<WrittenEvent> requirements) {
         actual.forEach(requirements);
         return this;
     }
 
-    /** Back to the outbox, for the next assertion. */
+    /** Returns to the assertions about the outbox. */
     public OutboxAssert and() {
         return outbox;
     }

@@ -6,20 +6,21 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A TCP proxy on a loopback port that carries bytes faithfully until a test turns one of its faults on.
+ * A TCP proxy on a loopback port. It passes all bytes on unchanged until a test turns on a fault.
  *
- * <p>Faults act on connections that are open as well as on new ones, from the next bytes on. Of the three that wait for
- * a place in the traffic ({@link #cutAfter}, {@link #cutBefore}, {@link #swallowReplyAfter}) one at a time is armed; it
- * springs once, and arming another, or {@link #heal()}, cancels it.
+ * <p>Faults affect open and new connections, starting with the next bytes. Three faults wait for a certain point in
+ * the traffic: {@link #cutAfter}, {@link #cutBefore} and {@link #swallowReplyAfter}. Only one of them is armed at a
+ * time, and it happens once. Arming another one, or {@link #heal()}, cancels it.
  *
- * <p>Any thread may call any method. Up to 256 connections are carried, by two threads each; more are reset.
+ * <p>Any thread may call any method. The proxy handles up to 256 connections, with two threads each. It resets
+ * further connections.
  */
 public final class FaultProxy implements AutoCloseable {
-    /** The two ways that bytes take through the proxy. */
+    /** The direction of traffic through the proxy. */
     public enum Direction {
-        /** What the client sends. */
+        /** From the client to the server. */
         TO_SERVER,
-        /** What the server answers. */
+        /** From the server to the client. */
         TO_CLIENT
     }
 
@@ -31,13 +32,13 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /** Starts a proxy in front of a database server. */
-    @SuppressWarnings("AddressSelection") // a server given by name may have several; the first must do
+    @SuppressWarnings("AddressSelection") // a host name may have several addresses; we use the first
     public static FaultProxy to(DatabaseServer server) {
         var url = JdbcUrl.parse(server.jdbcUrl());
         return start(new InetSocketAddress(url.host(), url.port()));
     }
 
-    /** Starts a proxy in front of whatever listens on this loopback port, now or later. */
+    /** Starts a proxy for a server on this loopback port. The server may be started later. */
     public static FaultProxy to(int loopbackPort) {
         return start(Loopback.address(loopbackPort));
     }
@@ -48,55 +49,56 @@ public final class FaultProxy implements AutoCloseable {
         return proxy;
     }
 
-    /** Returns the loopback port of the proxy, which stays the same through {@link #down()} and {@link #up()}. */
+    /** Returns the loopback port of the proxy. {@link #down()} and {@link #up()} do not change it. */
     public int port() {
         return listener.port();
     }
 
-    /** Returns this URL with the address of the proxy instead of the server's. */
+    /** Returns this URL with the address of the proxy instead of the server's address. */
     public String through(String jdbcUrl) {
         return JdbcUrl.parse(jdbcUrl)
                 .withAddress(Loopback.HOST, listener.port())
                 .toString();
     }
 
-    /** Returns how many connections are open. */
+    /** Returns the number of open connections. */
     public int connections() {
         return listener.connections();
     }
 
     /**
-     * Delays bytes by this long in each direction; zero turns it off. Each piece of up to 16 KB is delayed by itself,
-     * so that what is larger is also slowed down.
+     * Delays bytes by this duration in each direction. Zero turns the delay off. Each chunk of up to 16 KB is
+     * delayed separately, so larger transfers also become slower.
      */
     public void latency(Duration oneWay) {
         faults.latency(oneWay);
     }
 
     /**
-     * Lets nothing through in this direction any more, not even the end of a connection. What is sent meanwhile is held
-     * and comes through after {@link #heal()}, as it does after a partition of the network.
+     * Blocks this direction completely; even the end of a connection does not pass. The bytes are held and pass
+     * after {@link #heal()}, as after a network partition.
      */
     public void blackhole(Direction direction) {
         faults.blackhole(direction);
     }
 
     /**
-     * Loses what is sent in this direction until {@link #heal()}, as a firewall does that has forgotten a connection.
-     * A connection that lost something stays open and never works again; new ones work after {@link #heal()}.
+     * Drops all bytes in this direction until {@link #heal()}, like a firewall that has lost the state of
+     * a connection. A connection that lost bytes stays open but never works again. New connections work
+     * after {@link #heal()}.
      */
     public void swallow(Direction direction) {
         faults.swallow(direction);
     }
 
-    /** Ends all open connections with a reset on both sides. */
+    /** Resets all open connections on both sides. */
     public void cutAll() {
         listener.cutAll();
     }
 
     /**
-     * Lets so many more bytes pass in this direction, counted over all connections, then resets the connection that
-     * carried the last of them, be it in the middle of a message.
+     * Passes this number of bytes in this direction, counted over all connections. Then resets the connection that
+     * carried the last byte, even in the middle of a message.
      *
      * @return completes when the connection has been cut
      */
@@ -108,8 +110,8 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Resets the connection of the next request that contains these bytes instead of passing it on: the server has not
-     * seen it, and the client cannot know.
+     * Resets the connection of the next request that contains these bytes, instead of passing the request on. The
+     * server has not received the request, but the client cannot know this.
      *
      * @return completes when the connection has been cut
      * @see #swallowReplyAfter(byte[])
@@ -118,43 +120,45 @@ public final class FaultProxy implements AutoCloseable {
         return arm(Trap.beforeRequest(marker));
     }
 
-    /** As {@link #cutBefore(byte[])}, for a text in UTF-8, such as {@code COMMIT}. */
+    /** Like {@link #cutBefore(byte[])}, for a text in UTF-8, such as {@code COMMIT}. */
     public CompletableFuture<Void> cutBefore(String marker) {
         return cutBefore(marker.getBytes(StandardCharsets.UTF_8));
     }
 
     /**
-     * Passes the next request that contains these bytes on to the server, waits for the answer, and resets the
-     * connection instead of passing that on: the server has done it, and the client cannot know.
+     * Passes the next request that contains these bytes on to the server and waits for the reply. Then resets
+     * the connection instead of passing the reply on. The server has executed the request, but the client cannot
+     * know this.
      *
-     * <p>The bytes must be in the request as sent. The PostgreSQL driver sends the text of {@code COMMIT} only once per
-     * connection and its name afterwards, unless its URL has {@code prepareThreshold=0}.
+     * <p>The request must contain the bytes literally. The PostgreSQL driver sends the text of {@code COMMIT} only
+     * once per connection and later refers to it by name, unless its URL has {@code prepareThreshold=0}.
      *
-     * @return completes when the answer has come and the connection has been cut
+     * @return completes when the reply has arrived and the connection has been cut
      */
     public CompletableFuture<Void> swallowReplyAfter(byte[] marker) {
         return arm(Trap.beforeReply(marker));
     }
 
-    /** As {@link #swallowReplyAfter(byte[])}, for a text in UTF-8, such as {@code COMMIT}. */
+    /** Like {@link #swallowReplyAfter(byte[])}, for a text in UTF-8, such as {@code COMMIT}. */
     public CompletableFuture<Void> swallowReplyAfter(String marker) {
         return swallowReplyAfter(marker.getBytes(StandardCharsets.UTF_8));
     }
 
     /**
-     * Turns latency, black holes and losses off and disarms what has not sprung; connections that were cut stay so.
+     * Turns off latency, blocked directions and losses, and disarms a fault that has not happened yet. Connections
+     * that were cut stay closed.
      */
     public void heal() {
         faults.heal();
     }
 
-    /** Refuses new connections and resets the open ones, as a server that has died. */
+    /** Refuses new connections and resets the open ones, like a server that has crashed. */
     public void down() {
         listener.down();
     }
 
     /**
-     * Takes connections again on the same port; does nothing if it does already.
+     * Accepts connections again on the same port. Does nothing if the proxy already accepts connections.
      *
      * @throws IllegalStateException if the proxy is closed
      */
@@ -162,7 +166,7 @@ public final class FaultProxy implements AutoCloseable {
         listener.up();
     }
 
-    /** Ends the proxy and all its connections for good. */
+    /** Closes the proxy and all its connections permanently. */
     @Override
     public void close() {
         listener.close();

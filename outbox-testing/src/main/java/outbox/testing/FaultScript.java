@@ -11,10 +11,14 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
-/** What is to go wrong in the calls to a data source. Threads: tests write it, all users of connections run it. */
+/**
+ * The faults to inject into calls of a data source. Threads: tests add faults; every thread that uses a connection
+ * applies them.
+ */
 final class FaultScript {
     private final List<Rule> rules = new CopyOnWriteArrayList<>();
-    private volatile UnaryOperator<String> rewrite = UnaryOperator.identity(); // written by tests
+    // written by tests, read by all threads
+    private volatile UnaryOperator<String> rewrite = UnaryOperator.identity();
 
     interface SqlSupplier<T> {
         T get() throws SQLException;
@@ -54,7 +58,7 @@ final class FaultScript {
         }
     }
 
-    /** One fault, which happens once. */
+    /** One fault. It happens once. */
     static final class Rule implements Fault {
         private final Predicate<Call> calls;
         private final Supplier<? extends SQLException> exception;
@@ -76,7 +80,7 @@ final class FaultScript {
             return remaining.get() <= 0;
         }
 
-        /** Counts the call if it matches; true for the one call at which the fault happens. */
+        /** Counts the call if it matches. Returns true for the one call that must fail. */
         private boolean isDue(Call call) {
             return !happened() && calls.test(call) && remaining.decrementAndGet() == 0;
         }

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
-/** The switches of a proxy. Threads: tests turn them, all pumps obey them. */
+/** The active faults of a proxy. Threads: tests change them; all pump threads read them. */
 final class Faults {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -58,7 +58,7 @@ final class Faults {
         });
     }
 
-    /** Lets waiting pumps look whether their connection has ended. */
+    /** Wakes waiting pumps, so that they check whether their connection has ended. */
     void wake() {
         change(() -> {});
     }
@@ -73,7 +73,9 @@ final class Faults {
         }
     }
 
-    /** Holds a pump for the latency and while its direction is a black hole, unless its connection ends meanwhile. */
+    /**
+     * Blocks a pump for the latency and while its direction is a black hole. Returns early if its connection ends.
+     */
     void hold(Direction direction, BooleanSupplier ended) throws InterruptedException {
         long start = System.nanoTime();
         lock.lockInterruptibly();

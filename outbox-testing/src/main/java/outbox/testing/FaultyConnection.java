@@ -12,8 +12,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * Stands for a connection and follows its state through the calls that change it: a connection that is closed because
- * it broke can no longer be asked.
+ * A proxy for a connection. It tracks the connection state from the calls that change it, because the state of a
+ * broken connection cannot be queried when it is closed.
  */
 final class FaultyConnection extends JdbcProxy {
     private final FaultScript script;
@@ -37,7 +37,7 @@ final class FaultyConnection extends JdbcProxy {
             books.opened();
             return create(Connection.class, handler);
         } catch (SQLException e) {
-            target.close(); // it broke before anybody else knew of it
+            target.close(); // the connection is broken, and the caller never receives it
             throw e;
         }
     }
@@ -85,14 +85,15 @@ final class FaultyConnection extends JdbcProxy {
         switch (call.method()) {
             case "setAutoCommit" -> {
                 state = new ConnectionState((Boolean) arguments[0], state.readOnly(), state.isolation());
-                unfinished &= !state.autoCommit(); // turning it on commits
+                unfinished &= !state.autoCommit(); // turning auto-commit on commits
             }
             case "setReadOnly" ->
                 state = new ConnectionState(state.autoCommit(), (Boolean) arguments[0], state.isolation());
             case "setTransactionIsolation" ->
                 state = new ConnectionState(state.autoCommit(), state.readOnly(), (Integer) arguments[0]);
             case "commit" -> unfinished = false;
-            case "rollback" -> unfinished &= arguments.length > 0; // to a savepoint is not the end
+            // a rollback to a savepoint does not end the transaction
+            case "rollback" -> unfinished &= arguments.length > 0;
             default -> {}
         }
     }

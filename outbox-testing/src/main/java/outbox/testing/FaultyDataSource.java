@@ -14,79 +14,79 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 
 /**
- * A data source that does what the one behind it does, except where a test says otherwise, and that keeps books on how
- * its connections are used.
+ * A data source that delegates to another one, injects the faults that a test asks for, and records how its
+ * connections are used.
  *
- * <p>Every call on a connection or a statement, and {@code getConnection} itself, can be made to fail, and SQL can be
- * rewritten on its way. Result sets and metadata are those of the driver. Any thread may call any method; faults and
- * rewriting act on open connections too.
+ * <p>Every call on a connection or a statement can be made to fail, and so can {@code getConnection}. SQL can be
+ * rewritten before it is executed. Result sets and metadata come directly from the driver. Any thread may call any
+ * method. Faults and rewriting also affect open connections.
  */
 public final class FaultyDataSource implements DataSource {
     private final DataSource target;
     private final FaultScript script = new FaultScript();
     private final ConnectionBooks books = new ConnectionBooks();
 
-    /** Creates a data source that is faultless until told otherwise. */
+    /** Creates a data source without faults. */
     public FaultyDataSource(DataSource target) {
         this.target = target;
     }
 
     /**
-     * Makes the n-th matching call from now on, counted from 1, fail with this SQLState instead of having any effect.
-     * Calls after it succeed again.
+     * Makes the n-th matching call fail with this SQLState before it has any effect. Calls are counted from 1,
+     * starting now. Later calls succeed again.
      */
     public Fault failBefore(int nth, Predicate<Call> calls, String sqlState) {
         return failBefore(
                 nth, calls, () -> new SQLException("The test wants this to fail before its effect", sqlState));
     }
 
-    /** As {@link #failBefore(int, Predicate, String)}, with an exception of the test's making. */
+    /** Like {@link #failBefore(int, Predicate, String)}, with an exception that the test supplies. */
     public Fault failBefore(int nth, Predicate<Call> calls, Supplier<? extends SQLException> exception) {
         return script.add(new FaultScript.Rule(nth, calls, exception, false));
     }
 
     /**
-     * Lets the n-th matching call from now on, counted from 1, have its effect and then fail with this SQLState, as if
-     * the answer were lost. Calls after it succeed again.
+     * Lets the n-th matching call take effect and then fail with this SQLState, as if the reply were lost. Calls are
+     * counted from 1, starting now. Later calls succeed again.
      */
     public Fault failAfter(int nth, Predicate<Call> calls, String sqlState) {
         return failAfter(nth, calls, () -> new SQLException("The test wants this to fail after its effect", sqlState));
     }
 
-    /** As {@link #failAfter(int, Predicate, String)}, with an exception of the test's making. */
+    /** Like {@link #failAfter(int, Predicate, String)}, with an exception that the test supplies. */
     public Fault failAfter(int nth, Predicate<Call> calls, Supplier<? extends SQLException> exception) {
         return script.add(new FaultScript.Rule(nth, calls, exception, true));
     }
 
     /**
-     * Changes all SQL that is prepared or executed from now on; a second call replaces the first. {@link Call#sql()} is
-     * the text after the change.
+     * Rewrites all SQL that is prepared or executed from now on. A second call replaces the first one.
+     * {@link Call#sql()} returns the rewritten text.
      */
     public void rewriteSql(UnaryOperator<String> rewrite) {
         script.rewriteSql(rewrite);
     }
 
-    /** Forgets all faults that have not happened, and stops rewriting. */
+    /** Removes all faults that have not happened yet, and stops rewriting. */
     public void heal() {
         script.clear();
     }
 
-    /** Returns how many times a statement or a batch was sent to the database. */
+    /** Returns how often a statement or a batch was sent to the database. */
     public long statements() {
         return books.statements();
     }
 
-    /** Returns how many connections are open. */
+    /** Returns the number of open connections. */
     public int openConnections() {
         return books.open();
     }
 
-    /** Returns the highest number of connections that were open at a time. */
+    /** Returns the highest number of connections that were open at the same time. */
     public int peakConnections() {
         return books.peak();
     }
 
-    /** Returns how connections were left when they were closed, the latest ten thousand, oldest first. */
+    /** Returns the state of connections when they were closed: the latest ten thousand, oldest first. */
     public List<ClosedConnection> closedConnections() {
         return books.closed();
     }
@@ -109,7 +109,7 @@ public final class FaultyDataSource implements DataSource {
             script.after(call);
             return connection;
         } catch (SQLException e) {
-            connection.close(); // nobody else can
+            connection.close(); // the caller never receives the connection
             throw e;
         }
     }
@@ -149,17 +149,18 @@ public final class FaultyDataSource implements DataSource {
         return target.getParentLogger();
     }
 
-    /** A fault that was asked for. */
+    /** A fault that a test requested. */
     public interface Fault {
-        /** Returns whether it has happened. */
+        /** Returns whether the fault has happened. */
         boolean happened();
     }
 
     /**
-     * A call that code makes.
+     * A JDBC call.
      *
-     * @param method the name of the JDBC method, such as {@code executeUpdate}, {@code commit}, {@code setAutoCommit}
-     * @param sql the SQL it is about, after rewriting; null for calls that are about none, such as {@code commit}
+     * @param method the name of the JDBC method, such as {@code executeUpdate},
+     *     {@code commit}, {@code setAutoCommit}
+     * @param sql the SQL of the call, after rewriting; null for calls without SQL, such as {@code commit}
      */
     public record Call(String method, @Nullable String sql) {
         /** Matches calls of the method with this name. */
@@ -167,28 +168,31 @@ public final class FaultyDataSource implements DataSource {
             return call -> call.method().equals(method);
         }
 
-        /** Matches calls that send SQL which contains this text. */
+        /** Matches calls that send SQL with this text. */
         public static Predicate<Call> executing(String text) {
             return call ->
                     call.sendsStatement() && call.sql() != null && call.sql().contains(text);
         }
 
-        /** Whether the call sends a statement, or a batch of them, to the database. */
+        /** Returns whether the call sends a statement or a batch to the database. */
         boolean sendsStatement() {
             return method.startsWith("execute");
         }
     }
 
-    /** How a connection is set. */
+    /** The settings of a connection. */
     public record ConnectionState(boolean autoCommit, boolean readOnly, int isolation) {}
 
     /**
-     * How a connection was when it was opened and when it was closed.
+     * The settings of a connection when it was opened and when it was closed.
      *
-     * @param unfinished whether a statement was sent in a transaction that neither a commit nor a rollback ended
+     * @param unfinished whether a statement was sent in a transaction that was neither committed nor rolled back
      */
     public record ClosedConnection(ConnectionState opened, ConnectionState closed, boolean unfinished) {
-        /** Returns whether the connection was given back as it was found, as a pool wants it. */
+        /**
+         * Returns whether the connection was closed with its original settings and without an open transaction, as a
+         * pool requires.
+         */
         public boolean isLeftAsFound() {
             return !unfinished && opened.equals(closed);
         }

@@ -6,13 +6,16 @@ import outbox.testing.FaultyDataSource.Call;
 import java.sql.Connection;
 import java.sql.Statement;
 
-/** Stands for a statement, prepared or not. */
+/** A proxy for a statement, prepared or not. */
 final class FaultyStatement extends JdbcProxy {
     private final Connection connection;
     private final @Nullable String preparedSql;
     private final Runnable onSent;
 
-    /** The connection is the proxy that code knows, not that of the driver. */
+    /**
+     * Creates the proxy. {@code connection} is the proxy that the code under test uses, not the connection of
+     * the driver.
+     */
     FaultyStatement(
             Statement target,
             FaultScript script,

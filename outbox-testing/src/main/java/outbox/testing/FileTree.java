@@ -9,11 +9,11 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 
-/** Whole directories, copied and deleted. */
+/** Copies and deletes whole directories. */
 final class FileTree {
     private FileTree() {}
 
-    /** Deletes the directory if it exists; links in it are deleted, not followed. */
+    /** Deletes the directory if it exists. Symbolic links in it are deleted, not followed. */
     static void delete(Path directory) throws IOException {
         if (!Files.exists(directory)) {
             return;
@@ -36,7 +36,7 @@ final class FileTree {
         });
     }
 
-    /** Copies the content of a directory, which may lie in an archive, into an existing one. */
+    /** Copies the content of a directory into an existing one. The source may be inside an archive. */
     static void copy(Path from, Path to) throws IOException {
         try (var files = Files.walk(from)) {
             for (var file : (Iterable<Path>) files::iterator) {

@@ -2,9 +2,9 @@ package outbox.testing;
 
 import java.util.function.Supplier;
 
-/** A server that somebody else runs and named to us by its URL: we use it, and have no power over its process. */
+/** A server that was given by its URL. We use it but do not control its process. */
 record GivenServer(Product product, JdbcUrl url) implements ServerHost {
-    /** The server that somebody named for this product, otherwise the one that is started instead. */
+    /** Returns the server that was configured for this product. If there is none, starts one. */
     static ServerHost or(Product product, Supplier<ServerHost> start) {
         return product.givenUrl()
                 .<ServerHost>map(url -> new GivenServer(product, url))
@@ -38,7 +38,7 @@ record GivenServer(Product product, JdbcUrl url) implements ServerHost {
 
     @Override
     public void close() {
-        // It was there before us and stays.
+        // the server is not ours, so it keeps running
     }
 
     private UnsupportedOperationException refusal(String what) {

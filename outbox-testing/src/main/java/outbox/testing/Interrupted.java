@@ -1,6 +1,6 @@
 package outbox.testing;
 
-/** Keeps an interrupt visible where the signature of a method has no room for it. */
+/** Converts an {@link InterruptedException} for methods that cannot throw it, and restores the interrupt flag. */
 final class Interrupted {
     private Interrupted() {}
 

@@ -10,11 +10,11 @@ import java.lang.reflect.Proxy;
 import java.util.Set;
 
 /**
- * Stands between code and an object of the driver and plays the script. A proxy of the JDK, not a class of delegates:
- * the JDBC interfaces have hundreds of methods and grow with the JDK.
+ * A proxy between the code under test and an object of the driver; it applies the fault script. It is a JDK proxy
+ * and not a delegating class, because the JDBC interfaces have hundreds of methods and the JDK adds more.
  */
 abstract class JdbcProxy implements InvocationHandler {
-    /** Methods whose first argument is SQL, if they have one. */
+    /** Methods whose first argument, if there is one, is SQL. */
     private static final Set<String> WITH_SQL = Set.of(
             "prepareStatement",
             "prepareCall",
@@ -33,13 +33,13 @@ abstract class JdbcProxy implements InvocationHandler {
         this.script = script;
     }
 
-    /** Called when a call is about to have its effect. */
+    /** Called before a call takes effect. */
     abstract void calling(Call call);
 
-    /** Called when a call has had its effect; what it returns is what the caller gets. */
+    /** Called after a call has taken effect. The caller receives the returned object. */
     abstract @Nullable Object called(Object proxy, Call call, Object[] arguments, @Nullable Object result);
 
-    /** The SQL of calls that bring none themselves. */
+    /** Returns the SQL for calls that have no SQL argument. */
     abstract @Nullable String preparedSql();
 
     static <P> P create(Class<P> type, JdbcProxy handler) {
@@ -77,7 +77,7 @@ abstract class JdbcProxy implements InvocationHandler {
         try {
             return method.invoke(target, arguments);
         } catch (InvocationTargetException e) {
-            throw e.getCause(); // what the driver threw
+            throw e.getCause(); // rethrow the exception of the driver
         }
     }
 

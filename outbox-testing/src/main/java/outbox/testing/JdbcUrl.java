@@ -2,7 +2,10 @@ package outbox.testing;
 
 import java.util.regex.Pattern;
 
-/** A JDBC URL of the form {@code jdbc:product://host:port/database?parameters}, taken apart where tests change it. */
+/**
+ * A JDBC URL of the form {@code jdbc:product://host:port/database?parameters}, split into the parts that
+ * tests change.
+ */
 record JdbcUrl(String product, String host, int port, String database, String parameters) {
     private static final Pattern FORM = Pattern.compile(
             "(?<product>jdbc:[a-z]+)://(?<host>[^/:,]+):(?<port>\\d+)/(?<database>[^?]*)(?<parameters>\\?.*)?");
@@ -10,7 +13,7 @@ record JdbcUrl(String product, String host, int port, String database, String pa
     static JdbcUrl parse(String url) {
         var parts = FORM.matcher(url);
         if (!parts.matches()) {
-            // Only the part before the parameters: they may hold a password.
+            // show only the part before the parameters, because they may contain a password
             throw new IllegalArgumentException("Not a URL of the form jdbc:product://host:port/database?parameters: "
                     + url.replaceFirst("\\?.*", "?…"));
         }
@@ -31,12 +34,12 @@ record JdbcUrl(String product, String host, int port, String database, String pa
         return new JdbcUrl(product, otherHost, otherPort, database, parameters);
     }
 
-    /** The URL for messages, without parameters, which may hold a password. */
+    /** Returns the URL for messages, without the parameters, because they may contain a password. */
     String withoutParameters() {
         return "%s://%s:%d/%s".formatted(product, host, port, database);
     }
 
-    /** The whole URL, as drivers want it. */
+    /** Returns the complete URL for the driver. */
     @Override
     public String toString() {
         return withoutParameters() + parameters;

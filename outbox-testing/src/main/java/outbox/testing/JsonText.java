@@ -8,13 +8,16 @@ import tools.jackson.databind.json.JsonMapper;
 
 import java.util.function.Function;
 
-/** A JSON text that others are compared with, by the Jackson that the class path has; as plain text where it has none. */
+/**
+ * A JSON text to compare with other texts. Uses the Jackson version on the class path. Without Jackson, it compares
+ * plain text.
+ */
 final class JsonText {
 
     private static final @Nullable Function<String, Object> PARSER = parser();
 
     private final String text;
-    private final @Nullable Object tree; // null if texts are compared
+    private final @Nullable Object tree; // null if plain text is compared
 
     private JsonText(String text, @Nullable Object tree) {
         this.text = text;
@@ -22,7 +25,7 @@ final class JsonText {
     }
 
     /**
-     * Reads the text.
+     * Parses the text.
      *
      * @throws IllegalArgumentException if it is not JSON
      */
@@ -41,7 +44,7 @@ final class JsonText {
         }
     }
 
-    /** What a message must add. */
+    /** Returns a note for failure messages: empty, or that plain text was compared. */
     String how() {
         return tree == null ? " (compared as text: there is no Jackson on the class path to compare JSON)" : "";
     }

@@ -5,11 +5,12 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The one library of the system that MySQL needs beyond the usual. Debian 13 and Ubuntu 24.04 ship it under a new name,
- * with the same interface on 64-bit machines; there the server finds it through a link of the old name.
+ * A system library that MySQL needs and that many systems do not install by default. Debian 13 and Ubuntu 24.04
+ * ship it under a new name, with the same interface on 64-bit machines. On these systems we create a link with the
+ * old name.
  */
 final class LibAio {
-    /** The Debian packages that bring the libraries MySQL asks for. */
+    /** The Debian packages that contain the libraries for MySQL. */
     static final String PACKAGES = "libaio1 libnuma1 (libaio1t64 libnuma1 on Debian 13, Ubuntu 24.04 and later)";
 
     private static final String OLD_NAME = "libaio.so.1";
@@ -19,7 +20,7 @@ final class LibAio {
 
     private LibAio() {}
 
-    /** Lets the command find the library if the system has it under its new name only. */
+    /** Makes the library available to the command if the system has it only under its new name. */
     static void addTo(ProcessBuilder builder) {
         if (DIRECTORIES.stream().anyMatch(directory -> Files.exists(directory.resolve(OLD_NAME)))) {
             return;

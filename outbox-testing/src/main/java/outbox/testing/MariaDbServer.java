@@ -2,7 +2,7 @@ package outbox.testing;
 
 import java.util.Map;
 
-/** A real MariaDB server for tests; see {@link DatabaseServer} for what every server promises. */
+/** A real MariaDB server for tests. See {@link DatabaseServer} for the behaviour of all servers. */
 public final class MariaDbServer extends DatabaseServer {
     private static final SharedServer<MariaDbServer> SHARED =
             new SharedServer<>(() -> new MariaDbServer(GivenServer.or(Product.MARIADB, () -> local(Map.of())), true));
@@ -12,21 +12,25 @@ public final class MariaDbServer extends DatabaseServer {
     }
 
     /**
-     * Returns the one server of this JVM: the one named by the system property {@code outbox.mariadb.url} or the
-     * environment variable {@code OUTBOX_MARIADB_URL}, otherwise one that is started on the first call.
+     * Returns the shared server of this JVM. This is the server named by the system property
+     * {@code outbox.mariadb.url} or the environment variable {@code OUTBOX_MARIADB_URL}; otherwise the first call
+     * starts one.
      */
     public static MariaDbServer shared() {
         return SHARED.get();
     }
 
-    /** Starts a private server with settings good for tests: commits survive its death, but not that of the machine. */
+    /**
+     * Starts a private server with settings for tests: commits survive a crash of the server, but not of
+     * the machine.
+     */
     public static MariaDbServer start() {
         return start(Map.of());
     }
 
     /**
-     * Starts a private server with further settings, such as {@code innodb-flush-log-at-trx-commit=1}; they win
-     * over those of {@link #start()}.
+     * Starts a private server with additional settings, which override those of {@link #start()}. Use
+     * {@code innodb-flush-log-at-trx-commit=1} and {@code innodb-flush-method=O_DIRECT} to flush commits to disk.
      */
     public static MariaDbServer start(Map<String, String> settings) {
         return OpenServers.add(new MariaDbServer(local(settings), false));

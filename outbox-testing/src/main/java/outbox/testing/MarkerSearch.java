@@ -1,9 +1,10 @@
 package outbox.testing;
 
-/** Looks for a sequence of bytes in a stream that comes in pieces (Knuth, Morris and Pratt). One thread only. */
+/** Searches for a byte sequence in a stream that arrives in chunks (Knuth-Morris-Pratt). For one thread only. */
 final class MarkerSearch {
     private final byte[] marker;
-    private final int[] fallback; // per matched length, the longest shorter one that still matches
+    // by matched length: the length of the longest proper prefix that is also a suffix of the match
+    private final int[] fallback;
     private int matched;
 
     MarkerSearch(byte[] marker) {
@@ -17,7 +18,7 @@ final class MarkerSearch {
         }
     }
 
-    /** Returns whether the marker ends in this piece, which follows the pieces of the calls before. */
+    /** Returns whether the marker ends in this chunk. The chunk continues the chunks of the previous calls. */
     boolean endsIn(byte[] bytes, int length) {
         for (int i = 0; i < length; i++) {
             matched = extend(matched, bytes[i]);

@@ -3,6 +3,7 @@ package outbox.testing;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import outbox.Experimental;
 
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -16,17 +17,20 @@ import java.util.stream.Stream;
 import static org.junit.jupiter.api.Assertions.fail;
 
 /**
- * Random sequences of writes, delays, cancellations, replacements, failures, crashes, replays and pauses end on the store as on a model of a few lines. A sequence that does not is made
- * as short as possible. {@code -Doutbox.model.seed} repeats a run, {@code -Doutbox.model.steps} makes it longer (10,000 steps by default). The store has all capabilities, and a place for pauses.
+ * Contract test that runs random sequences of writes, delays, cancellations, replacements, failures, crashes,
+ * replays and pauses on the store and on a small model, and compares the results. A sequence that fails is shortened
+ * as far as possible. {@code -Doutbox.model.seed} repeats a run; {@code -Doutbox.model.steps} sets the number of
+ * steps (default 10,000). The store must have all capabilities and a table for pauses.
  */
+@Experimental
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class ModelContract {
 
     private static final int STEPS = Integer.getInteger("outbox.model.steps", 10_000);
-    private static final int SEQUENCE = 250; // then it begins with an empty table
+    private static final int SEQUENCE = 250; // each sequence starts with an empty table
     private static final int MAX_SHORTENINGS = 400;
 
-    /** A fresh, empty table with its store. */
+    /** Returns a new, empty table with its store. */
     protected abstract StoreFixture createFixture() throws SQLException;
 
     @Test
@@ -47,7 +51,7 @@ public abstract class ModelContract {
         }
     }
 
-    /** What differed after which steps. */
+    /** A difference, and the steps that lead to it. */
     private record Difference(List<ModelStep> steps, String what) {}
 
     private static Optional<Difference> firstDifference(StoreFixture db, List<ModelStep> steps, boolean ordered) {
@@ -69,7 +73,7 @@ public abstract class ModelContract {
         }
     }
 
-    /** Leaves out parts, from halves down to single steps, as long as something still differs. */
+    /** Removes parts of the sequence, from halves down to single steps, as long as the result still differs. */
     private static Difference shortened(StoreFixture db, List<ModelStep> steps, boolean ordered, Difference first) {
         Difference shortest = first;
         int left = MAX_SHORTENINGS;

@@ -5,11 +5,12 @@ import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxWriter;
+import outbox.admin.AdminEventStore;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
+import outbox.admin.PausingEventStore;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ControlledEventStore;
@@ -33,21 +34,25 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Takes steps on a store and on the model, and tells the first difference. Its time is ahead of the database's, so that what is written now is due. One thread. */
+/**
+ * Executes steps on a store and on the model and returns the first difference. Its clock is ahead of the database
+ * clock, so that events are due as soon as they are written. For one thread only.
+ */
 final class ModelRun {
 
     private static final Duration LEASE = Duration.ofSeconds(30);
     private static final Duration LONG = Duration.ofDays(30);
-    private static final int MAX_CLAIMS = 60; // that are remembered
+    private static final int MAX_CLAIMS = 60; // number of claims that are kept for later steps
     private static final int ALL = 100_000;
     private static final String REASON = "Expired";
 
-    /** A claim of an event, current or not. */
+    /** A claim of an event. It may have expired. */
     private record Held(String eventId, String token) {}
 
     private final StoreFixture db;
     private final ControlledEventStore store;
     private final WithholdingEventStore withholding;
+    private final PausingEventStore pausing;
     private final AdminEventStore admin;
     private final Ordering ordering;
     private final DeliveryModel model;
@@ -62,6 +67,7 @@ final class ModelRun {
         this.db = db;
         store = (ControlledEventStore) db.store();
         withholding = (WithholdingEventStore) db.store();
+        pausing = (PausingEventStore) db.store();
         admin = (AdminEventStore) db.store();
         ordering = ordered ? Ordering.perAggregate() : Ordering.off();
         model = new DeliveryModel(ordered);
@@ -69,16 +75,16 @@ final class ModelRun {
         now = db.now().plus(Duration.ofDays(1)).truncatedTo(ChronoUnit.SECONDS);
         db.clear();
         db.inTransaction(connection -> {
-            for (Pause pause : withholding.pauses(connection)) {
-                withholding.resume(connection, pause.scope(), pause.name());
+            for (Pause pause : pausing.pauses(connection)) {
+                pausing.resume(connection, pause.scope(), pause.name());
             }
         });
     }
 
-    /** The difference that the step brought to light, or null. */
+    /** Executes a step. Returns the difference that it revealed, or null. */
     @Nullable
     String take(ModelStep step) {
-        now = now.plusNanos(10_000); // no two steps at the same time
+        now = now.plusNanos(10_000); // each step has its own time
         return switch (step.kind()) {
             case WRITE -> write(step);
             case ADVANCE -> advance(step);
@@ -103,12 +109,12 @@ final class ModelRun {
         return expected.equals(actual) ? null : what + ":\n      expected " + expected + "\n      but was  " + actual;
     }
 
-    /** In a transaction that may come to nothing. */
+    /** Runs the work in a transaction that may be rolled back. */
     private <T> T inTransaction(ModelStep step, Function<OutboxWriter, T> work) {
         return tx.in(db, step.rolledBack(), () -> work.apply(writer));
     }
 
-    // ---- the business ----
+    // ---- the application ----
 
     private @Nullable String write(ModelStep step) {
         List<EventEnvelope> envelopes = new ArrayList<>();
@@ -209,7 +215,7 @@ final class ModelRun {
         return compare("answer to a replace", expected, answer);
     }
 
-    /** By key or by id; sometimes one that is not there. */
+    /** Returns the event that the step refers to by key or by id. Empty if the step uses an unknown one. */
     private Optional<Event> meant(ModelStep step) {
         if (step.a() % 2 == 0) {
             return model.holderOf("key " + step.b() % 7);
@@ -241,7 +247,7 @@ final class ModelRun {
         List<Event> claimable = model.claimable(now, lockExpiry());
         List<ClaimedEvent> taken = db.call(connection -> {
             Set<String> types =
-                    withholding.pauses(connection).stream().map(Pause::name).collect(Collectors.toSet());
+                    pausing.pauses(connection).stream().map(Pause::name).collect(Collectors.toSet());
             Withheld withheld = new Withheld(types, Set.of(), Set.of());
             return withholding.claimExcept(
                     connection, claim, now, lockExpiry(), Duration.ZERO, limit, ordering, withheld);
@@ -336,7 +342,7 @@ final class ModelRun {
         return idsOf(token).stream().filter(id -> model.isHeld(id, token)).collect(Collectors.toSet());
     }
 
-    /** The node forgets what it has claimed. */
+    /** Simulates a crash: the node loses its claims. */
     private @Nullable String crash() {
         claims.clear();
         return null;
@@ -387,15 +393,15 @@ final class ModelRun {
         String type = "type-" + step.a() % 3;
         boolean pauses = step.kind() == ModelStep.Kind.PAUSE;
         boolean answer = db.call(connection -> pauses
-                ? withholding.pause(connection, new Pause(PauseScope.TYPE, type, now, "model", "a test"))
-                : withholding.resume(connection, PauseScope.TYPE, type));
+                ? pausing.pause(connection, new Pause(PauseScope.TYPE, type, now, "model", "a test"))
+                : pausing.resume(connection, PauseScope.TYPE, type));
         boolean expected = pauses ? model.paused().add(type) : model.paused().remove(type);
         return compare(step.kind() + " of " + type, expected, answer);
     }
 
-    // ---- everything ----
+    // ---- the whole state ----
 
-    /** Compares all rows, and the next due time. */
+    /** Compares all rows and the next due time. */
     @Nullable
     String look() {
         Map<String, String> expected = new TreeMap<>();
@@ -414,7 +420,10 @@ final class ModelRun {
                 : compare("next due time", model.nextDue(now), db.call(connection -> store.nextDue(connection, now)));
     }
 
-    /** What is due from the start has the time of its insert, which nobody foretells. */
+    /**
+     * Formats the due time. Events that are due at once have the insert time of the database, which the model does
+     * not know; they are shown without a time.
+     */
     private String due(@Nullable Instant availableAt) {
         return availableAt == null ? "" : ", due at " + availableAt;
     }

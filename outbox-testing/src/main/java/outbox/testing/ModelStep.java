@@ -3,11 +3,12 @@ package outbox.testing;
 import java.util.Random;
 
 /**
- * A step of a random sequence. Its numbers choose what it is about, whatever there is by then, so that a sequence still makes sense when steps are taken out of it.
+ * A step of a random sequence. Its numbers select from the events that exist at that moment, so a sequence is still
+ * valid after steps have been removed.
  */
 record ModelStep(Kind kind, int a, int b, int c, int d, boolean rolledBack) {
 
-    /** What happens. */
+    /** The kind of step, with its relative frequency. */
     enum Kind {
         WRITE(24),
         ADVANCE(12),

@@ -5,20 +5,25 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What MySQL and MariaDB share: the options of the server and the way to stop it. */
+/** The options and the stop procedure that MySQL and MariaDB have in common. */
 abstract class MySqlFamilyProgram implements ServerProgram {
-    /** As for PostgreSQL: a commit reaches the system, so it survives the death of the server, but not the disk. */
+    /**
+     * As for PostgreSQL, a commit is written to the operating system but not flushed to disk. It survives a crash of
+     * the server, but not of the machine.
+     */
     private static final List<String> OPTIONS = List.of(
             "--bind-address=127.0.0.1",
-            "--socket=mysqld.sock", // relative to the data directory: an absolute path may be too long for a socket
+            // relative to the data directory, because an absolute path may be too long for a socket
+            "--socket=mysqld.sock",
             "--pid-file=mysqld.pid",
             "--skip-log-bin",
             "--innodb-flush-log-at-trx-commit=2",
+            "--innodb-flush-method=nosync",
             "--innodb-buffer-pool-size=64M",
             "--performance-schema=OFF",
             "--max-connections=200");
 
-    /** The command that starts the server program on this data, without further options. */
+    /** Returns the command that starts the server with this data directory, without further options. */
     abstract ProcessBuilder server(Path data);
 
     @Override
@@ -26,7 +31,8 @@ abstract class MySqlFamilyProgram implements ServerProgram {
         var builder = server(data);
         var command = builder.command();
         command.addAll(OPTIONS);
-        command.add("--tmpdir=" + data); // a server that starts deletes the temporary tables that it finds there
+        // not a shared directory: at its start a server deletes the temporary tables that it finds there
+        command.add("--tmpdir=" + data);
         settings.forEach((name, value) -> command.add("--%s=%s".formatted(name, value)));
         command.add("--port=" + port);
         return builder.directory(data.toFile());
@@ -37,7 +43,7 @@ abstract class MySqlFamilyProgram implements ServerProgram {
         return "ready for connections";
     }
 
-    /** A kill: it leaves nothing outside of the data directory, and an orderly end takes seconds. */
+    /** Kills the server: it leaves nothing outside its data directory, and a clean shutdown would take seconds. */
     @Override
     public void stop(ProcessHandle server) {
         server.destroyForcibly();
@@ -46,12 +52,12 @@ abstract class MySqlFamilyProgram implements ServerProgram {
     static List<String> serverCommand(Installation installation, String program, Path data) {
         var command = new ArrayList<>(List.of(
                 installation.file(program),
-                "--no-defaults", // must come first
+                "--no-defaults", // must be the first option
                 "--basedir=" + installation.home(),
                 "--datadir=" + data,
                 "--lc-messages-dir=" + installation.file("share")));
         if (LinuxUser.isRoot()) {
-            command.add("--user=root"); // otherwise it refuses to run as root
+            command.add("--user=root"); // otherwise the server refuses to run as root
         }
         return command;
     }

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.zip.GZIPInputStream;
 
-/** MySQL from the archive in Airlift's testing jar, whose Java code is not used. */
+/** MySQL from the archive in Airlift's testing jar. The Java code of that jar is not used. */
 final class MySqlProgram extends MySqlFamilyProgram {
     private static final String ARCHIVE = "mysql-Linux-amd64.tar.gz";
     private static final String CREATE_TEST_DATABASE = "CREATE DATABASE test;\n";
@@ -50,7 +50,7 @@ final class MySqlProgram extends MySqlFamilyProgram {
     @Override
     ProcessBuilder server(Path data) {
         var builder = new ProcessBuilder(serverCommand(installation, "bin/mysqld", data));
-        builder.command().add("--mysqlx=OFF"); // it would listen on a port of its own
+        builder.command().add("--mysqlx=OFF"); // otherwise it listens on an additional port
         LibAio.addTo(builder);
         return builder;
     }

@@ -5,7 +5,7 @@ import java.lang.System.Logger.Level;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The servers that nobody has closed yet, for the end of the JVM. */
+/** The servers that are still open. A shutdown hook stops them. */
 final class OpenServers {
     private static final Logger LOG = System.getLogger(OpenServers.class.getName());
     private static final Set<TestServer> OPEN = ConcurrentHashMap.newKeySet();

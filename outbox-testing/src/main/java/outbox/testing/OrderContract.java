@@ -6,12 +6,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
+import outbox.Experimental;
 import outbox.OutboxException;
-import outbox.admin.BlockedAggregate;
+import outbox.admin.AdminEventStore;
 import outbox.model.EventStatus;
+import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
-import outbox.spi.AdminEventStore;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
@@ -36,7 +37,11 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** What a store promises that numbers its events. Its store is an {@link OrderedEventStore} and an {@link AdminEventStore}. */
+/**
+ * Contract tests for a store that numbers its events. The store must be an {@link OrderedEventStore} and
+ * an {@link AdminEventStore}.
+ */
+@Experimental
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class OrderContract {
 
@@ -48,10 +53,13 @@ public abstract class OrderContract {
     private OrderedEventStore store;
     private int claims;
 
-    /** A fresh, empty table with its store. */
+    /** Returns a new, empty table with its store. */
     protected abstract StoreFixture createFixture() throws SQLException;
 
-    /** Whether a claim does not wait for rows that another transaction has locked; false for a database that gives up after a while instead. */
+    /**
+     * Returns whether a claim skips rows that another transaction has locked. Return false for a database that waits
+     * for the lock and gives up after a timeout.
+     */
     protected boolean passesOverLockedRows() {
         return true;
     }
@@ -62,13 +70,14 @@ public abstract class OrderContract {
         store = (OrderedEventStore) db.store();
     }
 
-    // ---- places ----
+    // ---- positions ----
 
     @Test
     void events_are_numbered_as_they_were_written_also_within_one_call() {
         List<EventEnvelope> events = new ArrayList<>(
                 IntStream.range(0, 1200).mapToObj(i -> event("a")).toList());
-        Collections.shuffle(events, new Random(7)); // so that the order of ids is another
+        // the order of writing must differ from the order of the ids
+        Collections.shuffle(events, new Random(7));
         db.insert(events.subList(0, 700));
         db.insert(events.subList(700, 1200));
 
@@ -186,7 +195,8 @@ public abstract class OrderContract {
         db.insert(List.of(a1, event("a"), b1, a2, free, alsoFree));
 
         assertThat(claimed(ALL, 10)).containsExactlyInAnyOrder(a1, b1, free, alsoFree);
-        assertThat(claimed(ALL, 10)).isEmpty(); // the first ones are held, the next wait for them
+        // the first events are claimed, and the later ones wait for them
+        assertThat(claimed(ALL, 10)).isEmpty();
     }
 
     @Test
@@ -432,7 +442,7 @@ public abstract class OrderContract {
         return new Claim("claim/" + ++claims, Long.MAX_VALUE);
     }
 
-    /** Gives back what the last claim took. */
+    /** Releases the events of the last claim. */
     private void release() {
         String token = "claim/" + claims;
         db.inTransaction(connection -> store.release(connection, token, db.lockedBy(token)));

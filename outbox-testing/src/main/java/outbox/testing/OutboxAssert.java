@@ -6,24 +6,26 @@ import outbox.model.EventStatus;
 import java.util.List;
 import java.util.function.Predicate;
 
-/** Asserts what is in an outbox. Every message lists what was written. */
+/** Assertions about the events in an outbox. Every failure message lists the written events. */
 public final class OutboxAssert extends AbstractAssert<OutboxAssert, TestOutbox> {
 
     OutboxAssert(TestOutbox outbox) {
         super(outbox, OutboxAssert.class);
     }
 
-    /** An event of this type was written, and is there whatever has become of it; also in the transaction that the test is in. */
+    /**
+     * An event of this type was written. Its status does not matter. Events of the current transaction count too.
+     */
     public EventsAssert wrote(String eventType) {
         return having("written", eventType, event -> true);
     }
 
-    /** The listener took an event of this type. */
+    /** The listener processed an event of this type. */
     public EventsAssert delivered(String eventType) {
         return having("delivered", eventType, event -> event.status() == EventStatus.DONE);
     }
 
-    /** An event of this type is not delivered yet: new, or to be tried again. */
+    /** An event of this type is not delivered yet: it is new or waits for a retry. */
     public EventsAssert pending(String eventType) {
         return having("pending", eventType, event -> !event.status().isTerminal());
     }

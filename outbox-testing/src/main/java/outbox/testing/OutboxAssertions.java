@@ -1,7 +1,7 @@
 package outbox.testing;
 
 /**
- * Assertions about an outbox under test, to be imported statically, beside those of AssertJ or not:
+ * Assertions about an outbox under test. Import them statically; they work together with those of AssertJ:
  *
  * <pre>{@code
  * assertThat(outbox).wrote("order.created.v1").forAggregate("order", "42").withPayload("{\"total\": 10}");

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.sql.DataSource;
 
-/** The rows of an outbox table, as a contract arranges and inspects them. Each call is a transaction of its own. */
+/** Reads and changes the rows of an outbox table for a contract test. Each call uses its own transaction. */
 final class OutboxRows {
 
     private final DataSource dataSource;
@@ -33,7 +33,7 @@ final class OutboxRows {
         T on(Connection connection) throws SQLException;
     }
 
-    /** Writes events of type {@code test} with ids {@code prefix-0000} and so on, and gives them the status. */
+    /** Writes events of type {@code test} with ids {@code prefix-0000} and so on, and sets their status. */
     List<String> given(String prefix, int count, EventStatus status) {
         List<String> ids = new ArrayList<>();
         for (int i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ final class OutboxRows {
         });
     }
 
-    /** Runs an update; {@code %s} is the table. */
+    /** Runs an update. {@code %s} in the SQL stands for the table. */
     int execute(String sql, Object... values) {
         return in(connection -> {
             try (PreparedStatement update = connection.prepareStatement(sql.formatted(table))) {
@@ -71,7 +71,7 @@ final class OutboxRows {
         });
     }
 
-    /** Counts the rows that fulfil the condition. */
+    /** Counts the rows that match the condition. */
     long count(String condition, Object... values) {
         return number("SELECT COUNT(*) FROM %s WHERE " + condition, values);
     }
@@ -80,7 +80,7 @@ final class OutboxRows {
         return count("status = ?", status.code());
     }
 
-    /** The single number that a query answers; {@code %s} is the table. */
+    /** Returns the single number that the query selects. {@code %s} in the SQL stands for the table. */
     long number(String sql, Object... values) {
         return in(connection -> {
             try (PreparedStatement select = connection.prepareStatement(sql.formatted(table))) {

@@ -7,15 +7,16 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * PgBouncer in transaction mode in front of a PostgreSQL server: each transaction of a client may run in another session
- * of the server. The program is that of the package {@code pgbouncer}; one that the system runs is never used.
+ * PgBouncer in transaction mode in front of a PostgreSQL server: each transaction of a client may run in a different
+ * server session. The program comes from the package {@code pgbouncer}. A PgBouncer that the system already runs is
+ * never used.
  *
  * <p>Any thread may call any method.
  */
 public final class PgBouncerServer extends TestServer {
     private static final Path PROGRAM = Path.of("/usr/sbin/pgbouncer");
 
-    /** Few sessions, so that clients have to share them. */
+    /** Uses few server sessions, so that clients must share them. */
     private static final String CONFIGURATION = """
             [databases]
             * = host=%s port=%d user=postgres
@@ -58,7 +59,7 @@ public final class PgBouncerServer extends TestServer {
 
     private PgBouncerServer(PostgresServer server) {
         JdbcUrl target = JdbcUrl.parse(server.jdbcUrl());
-        PostgresUser user = PostgresUser.choose(); // it refuses to be run by root, too
+        PostgresUser user = PostgresUser.choose(); // PgBouncer also refuses to run as root
         try {
             directory = Files.createTempDirectory("outbox-pgbouncer-");
             Path configuration = directory.resolve("pgbouncer.ini");
@@ -72,7 +73,9 @@ public final class PgBouncerServer extends TestServer {
         }
     }
 
-    /** Starts one in front of a server, which must let the user {@code postgres} in without a password. */
+    /**
+     * Starts PgBouncer in front of a server. The server must accept the user {@code postgres} without a password.
+     */
     public static PgBouncerServer inFrontOf(PostgresServer server) {
         if (!Files.isExecutable(PROGRAM)) {
             throw Unavailable.because(
@@ -81,11 +84,11 @@ public final class PgBouncerServer extends TestServer {
         return OpenServers.add(new PgBouncerServer(server));
     }
 
-    /** Returns the URL that reaches a database of the server through here, given the one that reaches it directly. */
+    /** Converts a URL that connects directly to the server into one that connects through PgBouncer. */
     public String through(String jdbcUrl) {
         String url = JdbcUrl.parse(jdbcUrl).withAddress(Loopback.HOST, port).toString();
-        return url + (url.contains("?") ? "&" : "?")
-                + "prepareThreshold=0"; // a prepared statement stays in its session
+        // no named statements: a prepared statement exists only in the session that prepared it
+        return url + (url.contains("?") ? "&" : "?") + "prepareThreshold=0";
     }
 
     @Override

@@ -4,19 +4,20 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Who runs PostgreSQL, which refuses to be run by root. */
+/** The user that runs PostgreSQL. PostgreSQL refuses to run as root. */
 enum PostgresUser {
     /**
-     * Nobody in a namespace of its own, outside of which it is the user of the tests. A killed server leaves a segment
-     * of shared memory behind; with the IPC namespace that goes too, so ordinary users are better off here as well.
+     * The user nobody in a separate user namespace; outside that namespace it is the user of the tests. A killed
+     * server leaves a shared memory segment behind, which disappears with the IPC namespace. Therefore this is the
+     * best choice for ordinary users too.
      */
     NAMESPACE("unshare --user --ipc"),
-    /** The user of the tests. */
+    /** The user that runs the tests. */
     SAME(""),
-    /** The user nobody, for root in a container that forbids namespaces. */
+    /** The user nobody, for root in a container that does not allow namespaces. */
     NOBODY("setpriv --reuid=65534 --regid=65534 --clear-groups");
 
-    private final String prefix; // words of a command line
+    private final String prefix; // the start of a command line
 
     PostgresUser(String prefix) {
         this.prefix = prefix;
@@ -38,7 +39,7 @@ enum PostgresUser {
         return new ProcessBuilder(whole);
     }
 
-    /** Gives a directory and all that is in it to this user. */
+    /** Makes this user the owner of a directory and its content. */
     void own(Path directory) {
         if (this == NOBODY) {
             Command.run("chown", "-R", "65534:65534", directory.toString()).orThrow();

@@ -14,9 +14,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The lines that a child process prints: the latest ones are kept, and a caller can wait for one. Threads: one daemon
- * thread reads until the process closes its output, so the child never blocks on a full pipe; any thread may call the
- * methods.
+ * The output lines of a child process. The latest lines are kept, and a caller can wait for a line. Threads: one
+ * daemon thread reads until the process closes its output, so the child never blocks on a full pipe. Any thread may
+ * call the methods.
  */
 final class ProcessOutput {
     private static final Logger LOG = System.getLogger(ProcessOutput.class.getName());
@@ -25,7 +25,7 @@ final class ProcessOutput {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final Deque<String> kept = new ArrayDeque<>(); // guarded by lock
-    private final Deque<String> unread = new ArrayDeque<>(); // guarded by lock; what no await has passed yet
+    private final Deque<String> unread = new ArrayDeque<>(); // guarded by lock; lines that no await has examined
     private boolean ended; // guarded by lock
 
     ProcessOutput(Process process, String name) {
@@ -35,8 +35,8 @@ final class ProcessOutput {
     }
 
     /**
-     * Waits for a line that contains the text, behind the line that the last call returned; empty if the time or the
-     * output has ended.
+     * Waits for a line that contains the text. The search starts after the line that the last call returned. Returns
+     * empty if the time limit passes or the output ends first.
      */
     Optional<String> await(String text, Duration limit) throws InterruptedException {
         long nanos = limit.toNanos();
@@ -72,7 +72,7 @@ final class ProcessOutput {
         }
     }
 
-    /** The latest lines, oldest first. */
+    /** Returns the latest lines, oldest first. */
     List<String> lines() {
         lock.lock();
         try {
@@ -92,7 +92,7 @@ final class ProcessOutput {
                 add(line);
             }
         } catch (IOException e) {
-            // The JDK closes the stream of a process that is destroyed, which ends it as well as an end of file does.
+            // the JDK closes the stream when a process is destroyed; treat this like the end of the output
             LOG.log(Level.DEBUG, "Output of a child process was closed", e);
         } finally {
             end();

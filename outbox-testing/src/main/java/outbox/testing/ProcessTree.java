@@ -14,11 +14,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * A child process with its own children, treated as one. PostgreSQL is such a tree: to stop or kill only its first
- * process would leave the others at work.
+ * A child process together with its descendants. PostgreSQL is such a tree: if only its first process is stopped or
+ * killed, the others continue to run.
  */
 final class ProcessTree {
-    private static final Set<String> STOPPED = Set.of("T", "t", "Z", "X"); // the last two have ended
+    private static final Set<String> STOPPED = Set.of("T", "t", "Z", "X"); // Z and X are processes that have ended
     private static final Duration STOP_LIMIT = Duration.ofSeconds(5);
     private static final Duration COLLECT_LIMIT = Duration.ofSeconds(5);
     private static final Duration KILL_LIMIT = Duration.ofSeconds(20);
@@ -29,17 +29,20 @@ final class ProcessTree {
         this.root = root;
     }
 
-    /** Stops every process where it stands; the root first, so that no new ones appear meanwhile. */
+    /** Freezes every process with SIGSTOP. The root is first, so that it starts no new processes meanwhile. */
     void freeze() {
         if (!Signal.STOP.send(List.of(root.toHandle()))) {
             throw new IllegalStateException("Process " + root.pid() + " has ended and cannot be stopped");
         }
-        Signal.STOP.send(root.descendants().toList()); // one of them may have ended by itself
+        Signal.STOP.send(root.descendants().toList()); // result ignored: one may have ended
         awaitStopped(root.pid());
         root.descendants().forEach(child -> awaitStopped(child.pid()));
     }
 
-    /** The signal is sent, but each thread stops when it comes to see it; until then a server may answer once more. */
+    /**
+     * Waits until the process has stopped. The signal takes effect asynchronously in each thread, so a server may
+     * respond once more after the signal was sent.
+     */
     private static void awaitStopped(long pid) {
         long end = System.nanoTime() + STOP_LIMIT.toNanos();
         while (hasRunningThread(pid)) {
@@ -50,7 +53,7 @@ final class ProcessTree {
         }
     }
 
-    /** False also for a process that has ended, and where there is no /proc to ask. */
+    /** Returns false also if the process has ended, and on systems without /proc. */
     private static boolean hasRunningThread(long pid) {
         try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
             return threads.anyMatch(thread -> !STOPPED.contains(state(thread.resolve("stat"))));
@@ -59,14 +62,14 @@ final class ProcessTree {
         }
     }
 
-    /** The letter behind the name of the thread, which is in parentheses. */
+    /** Returns the state letter. It follows the name of the thread, which is in parentheses. */
     private static String state(Path stat) {
         try {
             String text = Files.readString(stat);
             int at = text.lastIndexOf(')') + 2;
             return text.substring(at, at + 1);
         } catch (IOException e) {
-            return "X"; // it ended meanwhile
+            return "X"; // the thread has ended
         }
     }
 
@@ -76,10 +79,10 @@ final class ProcessTree {
     }
 
     /**
-     * Kills every process and returns when they are gone; does nothing if the root has ended.
+     * Kills every process and waits until they have ended. Does nothing if the root has ended.
      *
-     * <p>The children go first, so that the root collects them. As orphans they would fall to process 1, and in many
-     * containers that collects nothing: each kill would leave zombies for good.
+     * <p>The children are killed first, so that the root reaps them. If the root dies first, process 1 becomes their
+     * parent. In many containers process 1 reaps no children, and each kill would leave zombies.
      */
     void kill() {
         if (!root.isAlive()) {
@@ -87,7 +90,7 @@ final class ProcessTree {
         }
         var children = root.descendants().toList();
         children.forEach(ProcessHandle::destroyForcibly);
-        Signal.CONT.send(List.of(root.toHandle())); // a frozen root collects nothing
+        Signal.CONT.send(List.of(root.toHandle())); // a frozen root reaps no children
         awaitCollected(children);
         var late = root.descendants().toList();
         root.toHandle().destroyForcibly();
@@ -110,7 +113,7 @@ final class ProcessTree {
         try {
             CompletableFuture.allOf(ends).get(COLLECT_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            // The root does not do its duty; it is killed next, and what it left is dead, if not collected.
+            // the root does not reap its children; it is killed next, and they stay behind as zombies
         } catch (ExecutionException e) {
             throw new IllegalStateException("Cannot wait for the children of process " + root.pid(), e);
         } catch (InterruptedException e) {

@@ -3,7 +3,7 @@ package outbox.testing;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The database products the harness knows, as seen from outside: names, drivers and URLs. */
+/** The database products that the harness supports, with their names, drivers and URLs. */
 enum Product {
     POSTGRESQL(
             "PostgreSQL",
@@ -29,32 +29,34 @@ enum Product {
         this.urlFormat = urlFormat;
     }
 
-    /** The name as its makers write it, for messages. */
+    /** Returns the official name, for messages. */
     String title() {
         return title;
     }
 
-    /** The name in directories, threads and properties. */
+    /** Returns the name used in directories, threads and properties. */
     String id() {
         return id;
     }
 
-    /** The Maven coordinates of the JDBC driver. */
+    /** Returns the Maven coordinates of the JDBC driver. */
     String driver() {
         return driver;
     }
 
-    /** The address of a server that we started on this port. */
+    /** Returns the URL of a server that we started on this port. */
     JdbcUrl localUrl(int port) {
         return JdbcUrl.parse(urlFormat.formatted(port));
     }
 
-    /** The environment variable that names a server to use instead of starting one. */
+    /** Returns the environment variable that names a server to use instead of starting one. */
     String urlVariable() {
         return "OUTBOX_%s_URL".formatted(id.toUpperCase(Locale.ROOT));
     }
 
-    /** The server to use instead of starting one, if somebody named it by property or environment. */
+    /**
+     * Returns the URL of the server to use instead of starting one, if a property or environment variable names it.
+     */
     Optional<JdbcUrl> givenUrl() {
         var property = System.getProperty("outbox.%s.url".formatted(id));
         var url = property != null ? property : System.getenv(urlVariable());

@@ -13,7 +13,9 @@ import java.net.Socket;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-/** One client of a proxy, its connection to the server, and the two threads that carry bytes between them. */
+/**
+ * A client connection of a proxy, its connection to the server, and the two threads that copy bytes between them.
+ */
 final class ProxiedConnection {
     private static final Logger LOG = System.getLogger(ProxiedConnection.class.getName());
     private static final int CONNECT_MILLIS = 5_000;
@@ -24,9 +26,9 @@ final class ProxiedConnection {
     private final Socket server = new Socket();
     private final Consumer<ProxiedConnection> onEnd;
     private final AtomicInteger pumps = new AtomicInteger(2);
-    private volatile boolean cut; // set once, by any thread
+    private volatile boolean cut; // set once by any thread, read by both pumps
     private @Nullable Trap trap; // guarded by this
-    private @Nullable LookOut lookOut; // guarded by this; belongs to trap
+    private @Nullable LookOut lookOut; // guarded by this; created by trap
 
     ProxiedConnection(Faults faults, Socket client, Consumer<ProxiedConnection> onEnd) {
         this.faults = faults;
@@ -45,7 +47,7 @@ final class ProxiedConnection {
         });
     }
 
-    /** Ends the connection on both sides with a reset, and what is under way in it is lost. */
+    /** Resets the connection on both sides. Bytes that are still in transit are lost. */
     void cut() {
         cut = true;
         reset(client);
@@ -53,7 +55,7 @@ final class ProxiedConnection {
         faults.wake();
     }
 
-    /** Closes a socket so that the other side sees a reset, not an orderly end. */
+    /** Closes a socket with a reset instead of an orderly close. */
     static void reset(Socket socket) {
         try {
             socket.setSoLinger(true, 0);
@@ -117,7 +119,8 @@ final class ProxiedConnection {
                 pass(direction, bytes, length, to);
             }
         }
-        faults.hold(direction, () -> cut); // an end is held back as well
+        // a blocked direction also delays the end of the stream
+        faults.hold(direction, () -> cut);
         to.shutdownOutput();
     }
 

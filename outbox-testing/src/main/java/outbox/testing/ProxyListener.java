@@ -12,7 +12,7 @@ import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The port of a proxy and the connections that came in through it. Any thread may call any method. */
+/** The port of a proxy and its client connections. Any thread may call any method. */
 final class ProxyListener {
     private static final Logger LOG = System.getLogger(ProxyListener.class.getName());
     private static final int MOST_CONNECTIONS = 256;
@@ -21,7 +21,7 @@ final class ProxyListener {
     private final InetSocketAddress target;
     private final Faults faults;
     private final int port = Loopback.freePort();
-    private final Set<ProxiedConnection> open = ConcurrentHashMap.newKeySet(); // grows in the acceptor only
+    private final Set<ProxiedConnection> open = ConcurrentHashMap.newKeySet(); // only the acceptor adds connections
     private @Nullable Acceptor acceptor; // guarded by this; null while down
     private boolean closed; // guarded by this
 
@@ -68,15 +68,19 @@ final class ProxyListener {
     private ServerSocket listen() {
         try {
             var bound = new ServerSocket();
-            bound.setReuseAddress(true); // earlier connections may linger in the system
-            bound.bind(Loopback.address(port), MOST_CONNECTIONS); // a pool may open all of them at once
+            bound.setReuseAddress(true); // old connections may still be in TIME_WAIT
+            // the backlog must be large enough, because a pool may open all connections at once
+            bound.bind(Loopback.address(port), MOST_CONNECTIONS);
             return bound;
         } catch (IOException e) {
             throw new UncheckedIOException("Cannot listen on port " + port, e);
         }
     }
 
-    /** Takes clients in, without the lock of the listener: that is held while it is waited for. */
+    /**
+     * Accepts clients. It does not take the lock of the listener, because {@code down} holds that lock while it
+     * waits for this thread to end.
+     */
     private final class Acceptor extends Thread {
         private final ServerSocket socket;
 
@@ -97,7 +101,10 @@ final class ProxyListener {
             }
         }
 
-        /** Returns when clients are refused: the system takes them for as long as a thread still waits for one. */
+        /**
+         * Closes the port and waits until this thread has ended. Until then, the system may still accept a client
+         * for the blocked {@code accept} call.
+         */
         void end() {
             try {
                 socket.close();

@@ -3,11 +3,12 @@ package outbox.testing;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import outbox.Experimental;
 import outbox.OutboxException;
+import outbox.admin.AdminEventStore;
 import outbox.model.EventStatus;
 import outbox.purge.OutboxPurge;
 import outbox.purge.PurgeResult;
-import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.ControlledEventStore;
 import outbox.spi.EventStore;
@@ -26,7 +27,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** What a purge deletes and, above all, what it does not. A subclass supplies the database and its store. */
+/**
+ * Contract tests for a purge: which events it deletes and, above all, which it keeps. A subclass supplies the
+ * database and its store.
+ */
+@Experimental
 public abstract class PurgeContract {
 
     private static final String TABLE = "outbox_event";
@@ -34,10 +39,10 @@ public abstract class PurgeContract {
     private final AtomicReference<OutboxPurge> open = new AtomicReference<>();
     private OutboxRows rows;
 
-    /** The same database for the whole test, with at least two connections. */
+    /** Returns the data source. It is the same database for the whole test and allows at least two connections. */
     protected abstract DataSource dataSource();
 
-    /** A new store for a table of that database; an {@link AdminEventStore}. */
+    /** Returns a new store for a table of that database. It must be an {@link AdminEventStore}. */
     protected abstract EventStore store(String table);
 
     /** Creates the table of the store. */
@@ -127,7 +132,8 @@ public abstract class PurgeContract {
                 .purge();
 
         assertThat(result.done()).isEqualTo(35);
-        assertThat(transactions.get() - transactionsBefore()).isBetween(4, 5); // one more for a history of attempts
+        // one more if the store keeps a history of attempts
+        assertThat(transactions.get() - transactionsBefore()).isBetween(4, 5);
     }
 
     @Test
@@ -198,7 +204,7 @@ public abstract class PurgeContract {
         assertThat(rows.count(EventStatus.DONE)).isEqualTo(30);
     }
 
-    /** How many transactions there are before the first batch of events: one for keys. */
+    /** Returns the number of transactions before the first batch of events: one if the store has keys to purge. */
     private int transactionsBefore() {
         return store(TABLE) instanceof ControlledEventStore ? 1 : 0;
     }

@@ -4,7 +4,7 @@ import outbox.spi.MetricsExporter;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts what purges tell. */
+/** Counts the purged events and the failures that purges report. */
 final class PurgeCounts implements MetricsExporter {
 
     final AtomicInteger purged = new AtomicInteger();

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
 
-/** A RabbitMQ node that we started, with ports, names and a directory of its own. Any thread may call any method. */
+/** A RabbitMQ node that we started, with its own ports, names and directory. Any thread may call any method. */
 final class RabbitNode implements AutoCloseable {
     private static final Duration SHUT_DOWN_LIMIT = Duration.ofSeconds(30);
     private static final int REQUEST_LIMIT_MILLIS = 20_000;
@@ -19,7 +19,8 @@ final class RabbitNode implements AutoCloseable {
 
     private final RabbitProgram program;
     private final Path directory;
-    private final Process names; // Erlang's own name service, which would otherwise stay behind as a daemon
+    // epmd, the name service of Erlang; the node would otherwise start one as a daemon that stays behind
+    private final Process names;
     private ServerRun run; // guarded by this
     private boolean closed; // guarded by this
 
@@ -109,7 +110,7 @@ final class RabbitNode implements AutoCloseable {
                 request.setRequestProperty("Content-Type", "application/json");
                 request.getOutputStream().write(body.getBytes(StandardCharsets.UTF_8));
             }
-            try (var answer = request.getInputStream()) { // throws for a status that is an error
+            try (var answer = request.getInputStream()) { // throws for an error status
                 return new String(answer.readAllBytes(), StandardCharsets.UTF_8);
             }
         } catch (IOException e) {
@@ -117,7 +118,7 @@ final class RabbitNode implements AutoCloseable {
         }
     }
 
-    /** By a kill: the data goes with the node. */
+    /** Kills the node. A clean shutdown is not needed, because the data is deleted. */
     @Override
     public synchronized void close() {
         if (!closed) {

@@ -8,12 +8,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * RabbitMQ as the package {@code rabbitmq-server} installs it, run as a node that knows nothing of one that the system
- * may run: it has its own ports, name, name service, cookie and configuration.
+ * RabbitMQ as installed by the package {@code rabbitmq-server}, run as a node that is independent of a system
+ * broker. It has its own ports, node name, name service, cookie and configuration.
  */
 record RabbitProgram(Path directory, int port, int managementPort, int nodePort, int namePort)
         implements RunnableServer {
-    /** Not those in {@code sbin}, which change to the user of the system's broker. */
+    /**
+     * The directory of the programs. The scripts in {@code sbin} are not used, because they switch to the user of
+     * the system broker.
+     */
     private static final Path PROGRAMS = Path.of("/usr/lib/rabbitmq/bin");
 
     private static final Path NAME_SERVICE = Path.of("/usr/bin/epmd");
@@ -72,9 +75,10 @@ record RabbitProgram(Path directory, int port, int managementPort, int nodePort,
 
     private Map<String, String> environment() {
         return Map.ofEntries(
-                Map.entry("HOME", directory.resolve("home").toString()), // of the cookie
+                Map.entry("HOME", directory.resolve("home").toString()), // the Erlang cookie is stored here
                 Map.entry("LC_ALL", "C.UTF-8"),
-                Map.entry("RUNNING_UNDER_SYSTEMD", "true"), // the script becomes the node, not its parent
+                // the script then replaces itself with the node and does not stay as its parent
+                Map.entry("RUNNING_UNDER_SYSTEMD", "true"),
                 Map.entry("ERL_EPMD_PORT", Integer.toString(namePort)),
                 Map.entry("ERL_EPMD_ADDRESS", Loopback.HOST),
                 Map.entry("RABBITMQ_NODENAME", "outbox%d@localhost".formatted(port)),
@@ -102,7 +106,7 @@ record RabbitProgram(Path directory, int port, int managementPort, int nodePort,
         return "rabbitmq";
     }
 
-    /** The last thing that it prints, when its plugins run too. */
+    /** The last message of the startup. The plugins also run by then. */
     @Override
     public String readyText() {
         return "Server startup complete";

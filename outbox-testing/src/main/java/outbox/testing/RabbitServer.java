@@ -3,12 +3,15 @@ package outbox.testing;
 import java.util.UUID;
 
 /**
- * A real RabbitMQ node for tests, with its management plugin, ready to take connections of {@code guest}.
+ * A real RabbitMQ node for tests, with its management plugin. It is ready to accept connections of {@code guest}.
  *
- * <p>There is a {@link #shared()} node, one per JVM, which lives until the JVM ends, and {@link #start()} for a private one that a test may treat as it likes and must close. Tests
- * keep apart by {@link #createVirtualHost()}. The program is that of the system; a broker that the system runs is never used. Everything else is as with {@link DatabaseServer}.
+ * <p>There is one {@link #shared()} node per JVM, which runs until the JVM ends. {@link #start()} returns a private
+ * node: the test may stop or kill it, and must close it. Tests use {@link #createVirtualHost()} to stay independent
+ * of each other. The program is the installed one, but a broker that the system already runs is never used.
+ * Otherwise the same rules apply as for {@link DatabaseServer}.
  *
- * <p>Any thread may call any method. Methods that change the life of the node return when that has taken effect.
+ * <p>Any thread may call any method. Methods that start, stop, kill or freeze the node return after the change has
+ * taken effect.
  */
 public final class RabbitServer extends TestServer {
     private static final SharedServer<RabbitServer> SHARED =
@@ -22,7 +25,7 @@ public final class RabbitServer extends TestServer {
         this.shared = shared;
     }
 
-    /** Returns the one node of this JVM, which is started on the first call. */
+    /** Returns the shared node of this JVM. The first call starts it. */
     public static RabbitServer shared() {
         return SHARED.get();
     }
@@ -32,12 +35,12 @@ public final class RabbitServer extends TestServer {
         return OpenServers.add(new RabbitServer(RabbitNode.start(), false));
     }
 
-    /** Returns the URI, with user, of the virtual host that every node has from the start. */
+    /** Returns the URI, with user, of the default virtual host, which every node has. */
     public String uri() {
         return uri("%2f");
     }
 
-    /** Returns the URI, with user, of a virtual host of this node, which need not exist yet. */
+    /** Returns the URI, with user, of a virtual host on this node. The virtual host need not exist yet. */
     public String uri(String virtualHost) {
         return "amqp://guest:guest@%s:%d/%s".formatted(Loopback.HOST, node.port(), virtualHost);
     }
@@ -51,7 +54,7 @@ public final class RabbitServer extends TestServer {
         return name;
     }
 
-    /** Returns the port of AMQP. */
+    /** Returns the AMQP port. */
     public int port() {
         return node.port();
     }
@@ -61,42 +64,48 @@ public final class RabbitServer extends TestServer {
         return node.managementPort();
     }
 
-    /** Returns what the management plugin answers to GET of this path below {@code /api/}, as JSON. */
+    /**
+     * Sends a GET request for this path below {@code /api/} to the management plugin and returns the response
+     * as JSON.
+     */
     public String management(String path) {
         return node.management("GET", path, "");
     }
 
-    /** Returns the id of the node's process, which a restart changes. */
+    /** Returns the id of the node's process. It changes with a restart. */
     public long pid() {
         return node.pid();
     }
 
-    /** Kills the node at once, with no chance to tidy up; what it confirmed is there after {@link #restart()}. Does nothing to a dead node. */
+    /**
+     * Kills the node at once, without a clean shutdown. Confirmed messages are there after {@link #restart()}. Does
+     * nothing if the node is dead.
+     */
     public void kill() {
         node.kill();
     }
 
-    /** Ends the node in order, so that it tells its clients; {@link #restart()} brings it back. */
+    /** Shuts the node down cleanly, so that it notifies its clients. {@link #restart()} starts it again. */
     public void shutDown() {
         node.shutDown();
     }
 
-    /** Starts the node again on the same ports and data, after killing it if it still runs. */
+    /** Starts the node again with the same ports and data. Kills it first if it still runs. */
     public void restart() {
         node.restart();
     }
 
-    /** Stops the node where it stands: connections stay open and nothing answers. */
+    /** Freezes the node: connections stay open, but the node does not respond. */
     public void freeze() {
         node.freeze();
     }
 
-    /** Lets a frozen node go on. */
+    /** Resumes a frozen node. */
     public void resume() {
         node.resume();
     }
 
-    /** Raises the memory alarm, which blocks every connection that publishes. A restart clears it. */
+    /** Raises the memory alarm, which blocks every publishing connection. A restart clears it. */
     public void raiseMemoryAlarm() {
         node.control("set_vm_memory_high_watermark", "0");
     }
@@ -105,17 +114,17 @@ public final class RabbitServer extends TestServer {
         node.control("set_vm_memory_high_watermark", "0.6");
     }
 
-    /** Has the node close all connections of one virtual host. */
+    /** Makes the node close all connections of one virtual host. */
     public void closeConnections(String virtualHost) {
         node.control("close_all_connections", "--vhost", virtualHost, "closed by a test");
     }
 
-    /** Runs {@code rabbitmqctl} for this node, which takes about two seconds, and returns what it printed. */
+    /** Runs {@code rabbitmqctl} for this node and returns its output. This takes about two seconds. */
     public String control(String... arguments) {
         return node.control(arguments);
     }
 
-    /** Ends a private node and deletes its data; does nothing to a shared one, which others still use. */
+    /** Stops a private node and deletes its data. Does nothing for a shared node, because other tests use it. */
     @Override
     public void close() {
         if (!shared) {

@@ -1,16 +1,19 @@
 package outbox.testing;
 
-/** What has to be known of a server program to run it as a child process. */
+/** The information that is needed to run a server program as a child process. */
 interface RunnableServer {
-    /** The name as its makers write it, for messages. */
+    /** Returns the official name, for messages. */
     String title();
 
-    /** The name in directories and threads. */
+    /** Returns the name used in directories and threads. */
     String id();
 
-    /** What the server prints once it takes connections. */
+    /** Returns a text that the server prints when it is ready to accept connections. */
     String readyText();
 
-    /** Tells a running server to go without waiting for its clients; whoever calls kills it if it does not. */
+    /**
+     * Asks a running server to stop without waiting for its clients. The caller kills the server if it does
+     * not stop.
+     */
     void stop(ProcessHandle server);
 }

@@ -9,14 +9,15 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Directories that take seconds to make (unpacked programs, initialised data), made once per user and shared by all
- * test JVMs.
+ * Directories that take seconds to create (unpacked programs, initialised data). They are created once per user and
+ * shared by all test JVMs.
  *
- * <p>A directory is made under another name and then renamed, so one that exists is whole. A lock on a file keeps two
- * JVMs from making the same one; the system drops it with its holder, however that ends, and makers are bounded.
+ * <p>A directory is created under another name and then renamed, so an existing directory is always complete. A file
+ * lock prevents two JVMs from creating the same directory. The system releases the lock when its JVM ends, even if
+ * it is killed. Every creation has a time limit.
  */
 final class ServerCache {
-    /** Names another place for the cache. */
+    /** The system property that sets another directory for the cache. */
     static final String LOCATION = "outbox.servers.cache";
 
     interface Maker {
@@ -25,7 +26,7 @@ final class ServerCache {
 
     private ServerCache() {}
 
-    /** Returns the directory of this name and lets the maker fill it if it does not exist. */
+    /** Returns the directory with this name. If it does not exist, the maker fills it first. */
     static synchronized Path directory(String name, Maker maker) {
         try {
             var root = root();
@@ -41,11 +42,11 @@ final class ServerCache {
 
     private static void make(Path directory, Path partial, Path lock, Maker maker) throws IOException {
         try (var channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            channel.lock(); // until the channel is closed
+            channel.lock(); // released when the channel is closed
             if (Files.isDirectory(directory)) {
-                return; // another JVM made it while this one waited
+                return; // another JVM created it in the meantime
             }
-            FileTree.delete(partial); // what a killed JVM may have left
+            FileTree.delete(partial); // left by a JVM that was killed
             Files.createDirectories(partial);
             maker.fill(partial);
             Files.move(partial, directory, StandardCopyOption.ATOMIC_MOVE);
@@ -65,7 +66,8 @@ final class ServerCache {
         if (given != null) {
             return Path.of(given);
         }
-        // Root's home is closed to the ordinary user that PostgreSQL may run as; users of containers may have none.
+        // The user that runs PostgreSQL may not have access to the home directory of root, and users in containers
+        // may have no home directory.
         var home = Path.of(System.getProperty("user.home"));
         return LinuxUser.isRoot() || !home.isAbsolute() || !Files.isWritable(home)
                 ? Path.of(System.getProperty("java.io.tmpdir"), "outbox-test-servers-" + LinuxUser.uid())

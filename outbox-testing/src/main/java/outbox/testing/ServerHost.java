@@ -1,6 +1,6 @@
 package outbox.testing;
 
-/** Where a server runs, and how much power over it we have. */
+/** A running server, with the operations that we can perform on its process. */
 interface ServerHost extends AutoCloseable {
     JdbcUrl url();
 

@@ -3,14 +3,14 @@ package outbox.testing;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** How one database product is installed, initialised and run on this machine. */
+/** The steps to install, initialise and run one database product on this machine. */
 interface ServerProgram extends RunnableServer {
     Product product();
 
-    /** Makes a fresh, initialised data directory below the given one and returns it. */
+    /** Creates an initialised data directory below the given directory and returns it. */
     Path createData(Path below);
 
-    /** The command that runs the server in the foreground, printing its log to standard output or error. */
+    /** Returns the command that runs the server in the foreground. The server logs to standard output or error. */
     ProcessBuilder command(Path data, int port, Map<String, String> settings);
 
     @Override

@@ -3,19 +3,21 @@ package outbox.testing;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** One life of a server process, from the start of its program to its end. */
+/** One run of a server process, from start to end. */
 final class ServerRun {
     private static final Duration START_LIMIT = Duration.ofSeconds(60);
     private static final Duration STOP_LIMIT = Duration.ofSeconds(10);
-    private static final Duration OUTPUT_LEAD = Duration.ofMillis(500); // a process closes its output, then ends
+    // a process closes its output shortly before it ends
+    private static final Duration OUTPUT_LEAD = Duration.ofMillis(500);
 
     private final RunnableServer program;
     private final Process process;
     private final ProcessTree tree;
 
-    /** Starts the program; the directory goes with it should this JVM be killed. */
+    /** Starts the program and waits until it is ready. The directory is deleted if this JVM is killed. */
     ServerRun(RunnableServer program, ProcessBuilder command, Path directory) {
         this.program = program;
+        ExcludedTags.check(program.id());
         process = Command.start(command.redirectErrorStream(true));
         tree = new ProcessTree(process);
         Watchdog.over(process, directory);
@@ -52,14 +54,14 @@ final class ServerRun {
         tree.kill();
     }
 
-    /** Ends the process in the way its program prefers, and by a kill if that does not help. */
+    /** Asks the process to end in the way that suits its program, and kills it if it does not. */
     void stop() {
         stop(STOP_LIMIT);
     }
 
     void stop(Duration limit) {
         if (process.isAlive()) {
-            resume(); // a frozen process takes no wish
+            resume(); // a frozen process would not react to the request
             program.stop(process.toHandle());
             tree.awaitEnd(limit);
         }

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.function.Supplier;
 
-/** The one server of its kind that all tests of this JVM share, started on first use. */
+/** A server that all tests of this JVM share. The first use starts it. */
 final class SharedServer<S extends TestServer> {
     private final Supplier<S> start;
     private @Nullable S running; // guarded by this
@@ -15,7 +15,10 @@ final class SharedServer<S extends TestServer> {
         this.start = start;
     }
 
-    /** What failed once fails again with the same reason, rather than after another long wait for each test. */
+    /**
+     * Returns the server, and starts it if needed. If the start failed once, every call throws the same exception.
+     * Otherwise each test would wait for another failing start.
+     */
     synchronized S get() {
         if (refusal != null) {
             throw refusal;
@@ -33,7 +36,7 @@ final class SharedServer<S extends TestServer> {
         try {
             return start.get();
         } catch (RuntimeException e) {
-            if (!(e.getCause() instanceof InterruptedException)) { // that was about one test, not about the server
+            if (!(e.getCause() instanceof InterruptedException)) { // an interrupt concerns one test, not the server
                 refusal = e;
             }
             throw e;

@@ -7,7 +7,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.function.Supplier;
 
-/** The transaction of a step, which may come to nothing. One thread. */
+/** The transaction of a step, which may be rolled back. For one thread only. */
 final class StepTx implements TxContext {
 
     private @Nullable Connection connection;

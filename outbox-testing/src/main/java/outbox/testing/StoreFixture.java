@@ -2,6 +2,7 @@ package outbox.testing;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.Experimental;
 import outbox.model.EventStatus;
 import outbox.spi.LeasingEventStore;
 
@@ -24,11 +25,12 @@ import java.util.concurrent.Callable;
 import javax.sql.DataSource;
 
 /**
- * A table with its store, and plain SQL to look at the rows behind the store's back. Every call is a transaction of its own.
+ * A table with its store, and plain SQL to inspect the rows without the store. Every call uses its own transaction.
  *
- * @param zonedTimes whether the table's times have a time zone
- * @param rows how the rows are seen; null for a table with the columns of ours
+ * @param zonedTimes whether the time columns have a time zone
+ * @param rows reads the rows of a table with other columns; null for a table with our columns
  */
+@Experimental
 public record StoreFixture(
         DataSource dataSource,
         LeasingEventStore store,
@@ -40,19 +42,19 @@ public record StoreFixture(
         this(dataSource, store, table, zonedTimes, null);
     }
 
-    /** The rows of a table that is not like ours, told as if it were. */
+    /** Reads the rows of a table with other columns and presents them as if they had our columns. */
     public interface Rows {
 
         Row row(Connection connection, String eventId) throws SQLException;
 
-        /** The condition is in the names of our columns. */
+        /** Counts rows. The condition uses the names of our columns. */
         long count(Connection connection, String condition) throws SQLException;
 
         Set<String> lockedBy(Connection connection, String token) throws SQLException;
 
         void makeDue(Connection connection, String eventId, Instant at) throws SQLException;
 
-        /** All rows by their ids, for those who compare them with a model. */
+        /** Returns all rows by their ids, for comparison with a model. */
         default Map<String, PlacedRow> all(Connection connection) throws SQLException {
             throw new UnsupportedOperationException("These rows cannot be listed");
         }
@@ -63,29 +65,29 @@ public record StoreFixture(
         }
     }
 
-    /** What matters of a row. */
+    /** The columns of a row that the tests compare. */
     public record Row(
             EventStatus status,
             int attempts,
             @Nullable String lastError,
             @Nullable String lockedBy) {}
 
-    /** A row, and when it is due. */
+    /** A row with its due time. */
     public record PlacedRow(Row row, Instant availableAt) {}
 
-    /** Something done on a connection. */
+    /** Work to do on a connection. */
     @FunctionalInterface
     public interface Work {
         void on(Connection connection) throws SQLException;
     }
 
-    /** Something asked on a connection. */
+    /** Work to do on a connection that returns a result. */
     @FunctionalInterface
     public interface Question<T> {
         T on(Connection connection) throws SQLException;
     }
 
-    /** A connection with auto-commit off; the caller ends its transaction and closes it. */
+    /** Opens a connection with auto-commit off. The caller must end its transaction and close it. */
     public Connection open() throws SQLException {
         Connection connection = dataSource.getConnection();
         connection.setAutoCommit(false);
@@ -124,7 +126,7 @@ public record StoreFixture(
         }
     }
 
-    /** Repeats what lost against another transaction, as the engine does. */
+    /** Repeats a task that failed because of a conflict with another transaction, as the engine does. */
     public <T> T retrying(Callable<T> task) throws Exception {
         for (int tries = 1; ; tries++) {
             try {
@@ -180,7 +182,7 @@ public record StoreFixture(
         });
     }
 
-    /** Counts the rows that fulfil a condition in SQL. */
+    /** Counts the rows that match an SQL condition. */
     public long count(String condition) {
         Rows others = rows;
         if (others != null) {
@@ -235,7 +237,7 @@ public record StoreFixture(
         });
     }
 
-    /** All rows by their ids. */
+    /** Returns all rows by their ids. */
     Map<String, PlacedRow> all() {
         Rows others = rows;
         if (others != null) {

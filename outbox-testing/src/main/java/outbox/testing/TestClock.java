@@ -10,8 +10,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A clock that a test moves on: the time of the machine, and what was added. It ticks, and it goes forward only: a database stamps what is stored by its own clock, and that would lie in the future of one
- * that was set back. Give it to the code under test too, where that asks for the time. Thread-safe.
+ * A clock that a test can move forward: the system time plus an offset. It keeps ticking. It cannot be set to a time
+ * before the system time, because the database stores times of its own clock, and they would then be in the future.
+ * Also pass this clock to code under test that needs the current time. Thread-safe.
  */
 public final class TestClock extends Clock {
 
@@ -29,7 +30,7 @@ public final class TestClock extends Clock {
         this.aheadMicros = aheadMicros;
     }
 
-    /** Lets so much time pass at once, in microseconds. */
+    /** Moves the clock forward by this duration, with microsecond precision. */
     public void advance(Duration time) {
         if (time.isNegative() || time.compareTo(LONGEST) > 0) {
             throw new IllegalArgumentException("The clock goes forward only, and not by centuries: " + time);
@@ -37,7 +38,7 @@ public final class TestClock extends Clock {
         aheadMicros.addAndGet(TimeUnit.MICROSECONDS.convert(time));
     }
 
-    /** Lets time pass until the given moment. */
+    /** Moves the clock forward to this time. */
     public void set(Instant time) {
         Instant now = instant();
         if (time.isBefore(now)) {
@@ -46,12 +47,12 @@ public final class TestClock extends Clock {
         advance(Duration.between(now, time));
     }
 
-    /** Goes back to the time of the machine, as before each test. What was stored meanwhile keeps its times. */
+    /** Sets the clock back to the system time, as before each test. Stored events keep their times. */
     public void reset() {
         aheadMicros.set(0);
     }
 
-    /** How far it is ahead of the time of the machine. */
+    /** Returns how far the clock is ahead of the system time. */
     public Duration ahead() {
         return Duration.of(aheadMicros.get(), ChronoUnit.MICROS);
     }
@@ -66,7 +67,7 @@ public final class TestClock extends Clock {
         return base.getZone();
     }
 
-    /** The same clock, which moves along with this one, in another zone. */
+    /** Returns a view of this clock in another zone. Both always move together. */
     @Override
     public Clock withZone(ZoneId zone) {
         return new TestClock(base.withZone(zone), aheadMicros);

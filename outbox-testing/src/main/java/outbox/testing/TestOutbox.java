@@ -30,12 +30,16 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * An outbox under test: nothing is delivered in the background, {@link #deliver} delivers what is due and returns when it is done, and time passes when the test says so.
+ * An outbox for tests. It delivers nothing in the background: {@link #deliver} delivers all due events and then
+ * returns, and the test controls the clock.
  *
- * <p>Delivery is the real one: a poller claims, a dispatcher with one worker runs the listeners on a thread of its own and writes the outcomes. Only the clock and the moment are the test's. The store is
- * any that is a {@link LeasingEventStore} and an {@link outbox.spi.AdminEventStore}, as all of ours are; this outbox must be the only one that delivers from it.
+ * <p>The delivery itself is real: a poller claims events, and a dispatcher with one worker thread runs the listeners
+ * and writes the outcomes. The test controls only the clock and the time of the delivery. The store must be a
+ * {@link LeasingEventStore} and an {@link outbox.admin.AdminEventStore}, like all of our stores. No other outbox may
+ * deliver from it.
  *
- * <p>As a JUnit extension ({@code @RegisterExtension}) it is empty, with the clock set back, before each test. Assertions: {@link OutboxAssertions}. For one test thread at a time.
+ * <p>Use it as a JUnit extension ({@code @RegisterExtension}) to delete all events and reset the clock before each
+ * test. For assertions, see {@link OutboxAssertions}. Only one test thread may use it at a time.
  */
 public final class TestOutbox
         implements BeforeEachCallback, AfterEachCallback, AutoCloseable, AssertProvider<OutboxAssert> {
@@ -76,12 +80,15 @@ public final class TestOutbox
         writer = other != null ? other : new OutboxWriter(txContext, store);
     }
 
-    /** In memory, for tests without a database that look at what is written; see {@link #transactions}. */
+    /**
+     * Creates an outbox in memory, for tests without a database that only check written events;
+     * see {@link #transactions}.
+     */
     public static TestOutbox inMemory() {
         return inMemory(new DefaultListenerRegistry());
     }
 
-    /** In memory, for tests without a database. */
+    /** Creates an outbox in memory, for tests without a database. */
     public static TestOutbox inMemory(ListenerRegistry listeners) {
         MemoryEventStore store = MemoryEventStore.builder().build();
         return builder(store, store.connections(), new MemoryTransactions(store))
@@ -89,17 +96,26 @@ public final class TestOutbox
                 .build();
     }
 
-    /** On the store of the code under test, {@link #watched} or not, with connections of its own and the transactions of that code. */
+    /**
+     * Returns a builder for an outbox on the store of the code under test, {@link #watched} or not. The outbox opens
+     * its own connections for delivery and joins the transactions of that code.
+     */
     public static Builder builder(EventStore store, ConnectionProvider connections, TxContext txContext) {
         return new Builder(store, connections, txContext);
     }
 
-    /** The store with the test's clock, for code under test that builds its writer and its dispatcher itself, before there is a test outbox. */
+    /**
+     * Returns the store with the test clock. Use it if the code under test builds its own writer and dispatcher
+     * before the test outbox exists.
+     */
     public static SettableClockEventStore watched(EventStore store, TestClock clock) {
         return WatchedStore.of(store, clock);
     }
 
-    /** Makes a dispatcher that the code under test builds fit for a test outbox on that {@link #watched} store; the last to be called before its {@code build()}. It has one worker then: events run one after the other. */
+    /**
+     * Prepares a dispatcher of the code under test for a test outbox on a {@link #watched} store. Call this last,
+     * directly before {@code build()}. The dispatcher then has one worker, so events run one after the other.
+     */
     public static void prepare(OutboxDispatcher.Builder builder, EventStore watched) {
         WatchedStore store = WatchedStore.of(watched);
         if (store == null) {
@@ -108,25 +124,32 @@ public final class TestOutbox
         builder.eventStore(watched).interceptor(store.watch()).workerCount(1);
     }
 
-    /** Writes into this outbox, with the test's clock. For the code under test. */
+    /** Returns the writer for the code under test. It writes into this outbox and uses the test clock. */
     public OutboxWriter writer() {
         return writer;
     }
 
-    /** The store with the test's clock, for parts that the code under test builds itself: a writer with interceptors, an admin, a purge. */
+    /**
+     * Returns the store with the test clock, for parts that the code under test builds itself: a writer with
+     * interceptors, an admin, a purge.
+     */
     public SettableClockEventStore store() {
         return store;
     }
 
-    /** Moves due times, retries and deadlines; the same that {@link #watched} got, else a new one. Give it to the code under test as well. Breakers, limits of rate and the time limit of listeners go by the real time. */
+    /**
+     * Returns the clock that controls due times, retries and deadlines. It is the clock passed to {@link #watched},
+     * or else a new one. Also pass it to the code under test. Circuit breakers, rate limits and the time limit of
+     * listeners use the real time.
+     */
     public TestClock clock() {
         return clock;
     }
 
     /**
-     * The transactions of an outbox in memory.
+     * Returns the transactions of an outbox in memory.
      *
-     * @throws IllegalStateException if it has others
+     * @throws IllegalStateException if the outbox uses other transactions
      */
     public MemoryTransactions transactions() {
         if (txContext instanceof MemoryTransactions memory) {
@@ -136,26 +159,30 @@ public final class TestOutbox
                 "This outbox joins the transactions of " + txContext.getClass().getName() + "; begin them there");
     }
 
-    /** All events, the oldest first, as they are now; also those of the transaction that the calling thread is in. What a gathering writer still keeps is not among them. */
+    /**
+     * Returns all events in their current state, oldest first, including those of the current transaction of the
+     * calling thread. Events that a gathering writer has not written yet are not included.
+     */
     public List<WrittenEvent> events() {
         return events.all();
     }
 
     /**
-     * Gives every event that is due one attempt, in order, and those too that listeners write meanwhile; returns when all outcomes are committed. What fails is due again later: move the clock, or use
-     * {@link #deliverUntilQuiet}.
+     * Attempts every due event once, in order, including events that listeners write meanwhile. Returns when all
+     * outcomes are committed. Failed events become due later: move the clock, or use {@link #deliverUntilQuiet}.
      *
-     * @throws IllegalStateException inside a transaction, whose events nobody else can see
-     * @throws AssertionError if a listener has not ended in time
+     * @throws IllegalStateException if a transaction is active, because its events are not visible to others yet
+     * @throws AssertionError if a listener has not ended before the timeout
      */
     public DeliveryReport deliver() {
         refuseInTransaction();
-        events.now(); // a database that does not answer fails here; a poller would log it
+        // fails here if the database does not respond; a poller would only log it
+        events.now();
         watch.beginCall();
         long end = System.nanoTime() + timeout.toNanos();
         try (OutboxPoller poller = poller()) {
-            // an event may be claimed while the end of its last run is still being noted, and is given back then; one
-            // that a limit or a pause turns away is given back each time
+            // The dispatcher may still be completing the last run of an event when the event is claimed again; the
+            // event is then released. An event that a limit or a pause rejects is released in every round.
             for (int idle = 0; idle < MAX_IDLE_ROUNDS; ) {
                 watch.beginRound();
                 poller.poll();
@@ -176,12 +203,16 @@ public final class TestOutbox
                 .toList());
     }
 
-    /** Delivers, and moves the clock on to whatever becomes due next, until nothing is left but what cannot be delivered: all retries run, and events with a due time come. */
+    /**
+     * Delivers all due events and moves the clock to the next due time, until only events are left that cannot be
+     * delivered. This runs all retries and delivers events with a later due time.
+     */
     public DeliveryReport deliverUntilQuiet() {
         Instant tried = events.now();
         DeliveryReport report = deliver();
         for (int moves = 0; moves < MAX_MOVES; moves++) {
-            Optional<Instant> due = events.nextDue(tried); // it may have passed since: the clock ticks
+            // may already be in the past, because the clock keeps ticking
+            Optional<Instant> due = events.nextDue(tried);
             if (due.isEmpty()) {
                 return report;
             }
@@ -196,7 +227,7 @@ public final class TestOutbox
                 "The outbox is not quiet after " + MAX_MOVES + " moves of the clock:\n" + list(events()));
     }
 
-    /** Deletes all events and sets the clock back. */
+    /** Deletes all events and resets the clock. */
     public void clear() {
         refuseInTransaction();
         clock.reset();
@@ -214,7 +245,7 @@ public final class TestOutbox
         close();
     }
 
-    /** Ends the threads of the dispatcher; the next delivery has a new one. */
+    /** Ends the threads of the dispatcher. The next delivery creates a new dispatcher. */
     @Override
     public void close() {
         OutboxDispatcher dispatcher = own;
@@ -247,8 +278,9 @@ public final class TestOutbox
     private void refuseInTransaction() {
         if (txContext.isTransactionActive()) {
             throw new IllegalStateException(
-                    "A transaction is active on this thread, and its events can be delivered only once it has committed. End it first; a test that"
-                            + " is @Transactional can assert what was written, but not deliver: it rolls back at its end.");
+                    "A transaction is active on this thread, and its events can be delivered only once it has"
+                            + " committed. End it first; a test that is @Transactional can assert what was"
+                            + " written, but not deliver: it rolls back at its end.");
         }
     }
 
@@ -296,7 +328,7 @@ public final class TestOutbox
         }
     }
 
-    /** Collects the settings; every setter refuses a wrong value. Not thread-safe. */
+    /** Collects the settings. Every setter rejects an invalid value. Not thread-safe. */
     public static final class Builder {
 
         private static final Duration LONGEST = Duration.ofHours(1);
@@ -319,13 +351,13 @@ public final class TestOutbox
             this.txContext = Objects.requireNonNull(txContext, "txContext");
         }
 
-        /** Default: none, so that what is delivered is dead. */
+        /** Sets the listeners. Default: none, so delivered events become dead. */
         public Builder listeners(ListenerRegistry listeners) {
             this.listeners = Objects.requireNonNull(listeners, "listeners");
             return this;
         }
 
-        /** How long a delivery may take, up to an hour; default 30 s. */
+        /** Sets the maximum duration of a delivery, up to one hour. Default: 30 s. */
         public Builder timeout(Duration timeout) {
             if (timeout.isNegative() || timeout.isZero() || timeout.compareTo(LONGEST) > 0) {
                 throw new IllegalArgumentException("timeout must be positive and at most an hour: " + timeout);
@@ -334,25 +366,37 @@ public final class TestOutbox
             return this;
         }
 
-        /** How payloads become values in assertions; default: none, so that they can be compared as text or JSON only. */
+        /**
+         * Sets the codec that converts payloads to values in assertions. Default: none, so assertions can compare
+         * payloads only as text or JSON.
+         */
         public Builder payloads(PayloadCodec payloads) {
             this.payloads = Objects.requireNonNull(payloads, "payloads");
             return this;
         }
 
-        /** Settings of the dispatcher, such as attempts, retry rules or order; default: those of {@link OutboxDispatcher}. */
+        /**
+         * Configures the dispatcher, such as attempts, retry rules or order. Default: the defaults
+         * of {@link OutboxDispatcher}.
+         */
         public Builder dispatcher(Consumer<OutboxDispatcher.Builder> settings) {
             this.settings = Objects.requireNonNull(settings, "settings");
             return this;
         }
 
-        /** Delivers by a dispatcher of the code under test, which was {@link #prepare prepared}; who built it closes it, and nothing else may bring it events. Default: one of its own. */
+        /**
+         * Uses a {@link #prepare prepared} dispatcher of the code under test. Its creator must close it, and nothing
+         * else may submit events to it. Default: the outbox creates a dispatcher.
+         */
         public Builder deliveredBy(Supplier<OutboxDispatcher> dispatcher) {
             this.dispatcher = Objects.requireNonNull(dispatcher, "dispatcher");
             return this;
         }
 
-        /** The writer of the code under test, on the {@link #watched} store; default: one of its own. */
+        /**
+         * Sets the writer of the code under test, which uses the {@link #watched} store. Default: the outbox creates
+         * a writer.
+         */
         public Builder writer(OutboxWriter writer) {
             this.writer = Objects.requireNonNull(writer, "writer");
             return this;

@@ -1,8 +1,8 @@
 package outbox.testing;
 
-/** A server that goes with this JVM at the latest. */
+/** A server that is stopped at the end of this JVM at the latest. */
 abstract class TestServer implements AutoCloseable {
-    /** Ends the server, be it shared or not. */
+    /** Stops the server, shared or not. */
     abstract void stop();
 
     @Override

@@ -7,32 +7,35 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A cut that waits for a place in the traffic and springs once, in the first connection that gets there. Threads: the
- * pumps of every connection ask it.
+ * A fault that waits for a certain point in the traffic and cuts the first connection that reaches it. It happens
+ * once. Threads: the pumps of all connections use it.
  */
 abstract class Trap {
     private final AtomicBoolean taken = new AtomicBoolean();
     private final CompletableFuture<Void> sprung = new CompletableFuture<>();
 
-    /** Returns a look-out for one connection. */
+    /** Returns a new observer for one connection. */
     abstract LookOut lookOut();
 
-    /** Completes when the connection has been cut, or is cancelled with the trap. */
+    /** Returns a future that completes when the connection has been cut, and that is cancelled with the trap. */
     final CompletableFuture<Void> sprung() {
         return sprung;
     }
 
-    /** Returns true to one caller only, the connection that is to be cut. */
+    /** Returns true for the first caller only, whose connection is then cut. */
     final boolean take() {
         return taken.compareAndSet(false, true);
     }
 
     interface LookOut {
-        /** Judges bytes before they are passed on. Called by the two pumps of a connection, each for its direction. */
+        /**
+         * Decides about bytes before they are passed on. Both pumps of a connection call this, each for
+         * its direction.
+         */
         Verdict judge(Direction direction, byte[] bytes, int length);
     }
 
-    /** How many of the bytes to pass on, and whether to cut the connection then. */
+    /** The number of bytes to pass on, and whether to cut the connection afterwards. */
     record Verdict(int bytes, boolean cut) {
         static Verdict pass(int bytes) {
             return new Verdict(bytes, false);
@@ -43,7 +46,10 @@ abstract class Trap {
         }
     }
 
-    /** Passes so many bytes in one direction, of all connections together, and cuts the one that carried the last. */
+    /**
+     * Passes this number of bytes in one direction, counted over all connections, and cuts the connection that
+     * carried the last byte.
+     */
     static Trap afterBytes(Direction trapped, long bytes) {
         return new Trap() {
             private final AtomicLong remaining = new AtomicLong(bytes);
@@ -61,7 +67,7 @@ abstract class Trap {
         };
     }
 
-    /** Cuts instead of passing the bytes in which the marker ends on to the server. */
+    /** Cuts the connection instead of passing on the chunk in which the marker ends. */
     static Trap beforeRequest(byte[] marker) {
         return new Trap() {
             @Override
@@ -75,7 +81,7 @@ abstract class Trap {
         };
     }
 
-    /** Passes the marker on to the server and cuts instead of passing its answer back. */
+    /** Passes the marker on to the server and cuts the connection instead of returning the reply. */
     static Trap beforeReply(byte[] marker) {
         return new Trap() {
             @Override
@@ -87,7 +93,7 @@ abstract class Trap {
 
     private static final class ReplyLookOut implements LookOut {
         private final Trap trap;
-        private final MarkerSearch search; // pump to the server only
+        private final MarkerSearch search; // used only by the pump to the server
         private volatile boolean swallows; // written by the pump to the server, read by the pump to the client
 
         ReplyLookOut(Trap trap, byte[] marker) {
@@ -100,7 +106,7 @@ abstract class Trap {
             if (direction == Direction.TO_CLIENT) {
                 return swallows ? Verdict.passAndCut(0) : Verdict.pass(length);
             }
-            // Set before the request is passed on, so before there can be an answer to it.
+            // set before the request is passed on, so it is set before a reply can arrive
             if (search.endsIn(bytes, length) && trap.take()) {
                 swallows = true;
             }

@@ -3,8 +3,9 @@ package outbox.testing;
 import java.nio.file.Path;
 
 /**
- * Kills a child process when this JVM ends in a way that runs no shutdown hooks: by a kill or a halt, which is what
- * crash tests do. It is a shell that waits on a pipe; when the JVM is gone the pipe closes and the shell acts.
+ * Kills a child process if this JVM ends without running its shutdown hooks, through SIGKILL or a halt, as in
+ * crash tests. The watchdog is a shell that waits on a pipe. When the JVM ends, the pipe closes and the shell
+ * kills the process.
  */
 final class Watchdog {
     private static final String SCRIPT = """
@@ -16,12 +17,14 @@ final class Watchdog {
 
     private Watchdog() {}
 
-    /** Watches over a process and its children until it ends. */
+    /** Watches a process and its children until the process ends. */
     static void over(Process process) {
         start(process, "");
     }
 
-    /** Watches over a process and its children until it ends, and deletes their directory after them. */
+    /**
+     * Watches a process and its children until the process ends. If it kills them, it also deletes their directory.
+     */
     static void over(Process process, Path directory) {
         start(process, directory.toString());
     }
@@ -31,6 +34,7 @@ final class Watchdog {
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
         Process shell = Command.start(command);
-        process.onExit().thenRun(shell::destroyForcibly); // the number of the process may soon be that of another
+        // otherwise the shell might kill another process that gets the same id
+        process.onExit().thenRun(shell::destroyForcibly);
     }
 }

@@ -22,10 +22,12 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Stands between the engine and a store: adds to the database's clock what the test clock is ahead, watches claims and outcomes, and gives each event one attempt per delivery. The engine takes every time
- * from {@link LeasingEventStore#now} and hands it back to the store, so due times, retries and deadlines follow without a change of any row.
+ * A proxy between the engine and a store. It adds the offset of the test clock to the database time, records claims
+ * and outcomes, and allows each event one attempt per delivery. The engine reads every time from
+ * {@link LeasingEventStore#now} and passes it to the store, so due times, retries and deadlines follow the test
+ * clock, and no row needs a change.
  *
- * <p>A proxy of the JDK, not a class of delegates: it has the capabilities of the store, whatever they are.
+ * <p>It is a JDK proxy and not a delegating class, so that it has exactly the capabilities of the store.
  */
 final class WatchedStore implements InvocationHandler {
 
@@ -60,7 +62,7 @@ final class WatchedStore implements InvocationHandler {
                 new WatchedStore(target, clock, new DeliveryWatch()));
     }
 
-    /** What watches the store; null if nobody does. */
+    /** Returns the handler of a watched store, or null if the store is not watched. */
     static @Nullable WatchedStore of(EventStore store) {
         return Proxy.isProxyClass(store.getClass()) && Proxy.getInvocationHandler(store) instanceof WatchedStore watched
                 ? watched
@@ -92,7 +94,9 @@ final class WatchedStore implements InvocationHandler {
         };
     }
 
-    /** What was attempted in this delivery already is given back in the same transaction. */
+    /**
+     * Releases events that were already attempted in this delivery, in the same transaction, and returns the others.
+     */
     private List<ClaimedEvent> claimed(Connection connection, Object answer) {
         List<ClaimedEvent> fresh = new ArrayList<>();
         List<ClaimedEvent> again = new ArrayList<>();
@@ -144,7 +148,7 @@ final class WatchedStore implements InvocationHandler {
         try {
             return method.invoke(target, arguments);
         } catch (InvocationTargetException e) {
-            throw e.getCause(); // what the store threw
+            throw e.getCause(); // rethrow the exception of the store
         }
     }
 }

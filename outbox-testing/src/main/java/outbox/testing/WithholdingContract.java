@@ -5,6 +5,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
+import outbox.Experimental;
 import outbox.OutboxException;
 import outbox.admin.AdminAction;
 import outbox.admin.AdminRequestFailedException;
@@ -13,6 +14,7 @@ import outbox.admin.OutboxAdmin;
 import outbox.admin.Pause;
 import outbox.admin.PauseRequest;
 import outbox.admin.PauseScope;
+import outbox.admin.PausingEventStore;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
@@ -33,7 +35,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-/** What a store promises that can withhold events and remembers pauses. Its store is a {@link WithholdingEventStore} and an {@link outbox.spi.AdminEventStore}, and numbers its events. */
+/**
+ * Contract tests for a store that can withhold events and keeps pauses. The store must be a
+ * {@link WithholdingEventStore}, a {@link PausingEventStore} and an {@link outbox.admin.AdminEventStore}, and must
+ * number its events.
+ */
+@Experimental
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 public abstract class WithholdingContract {
 
@@ -41,24 +48,26 @@ public abstract class WithholdingContract {
 
     private StoreFixture db;
     private WithholdingEventStore store;
+    private PausingEventStore pausing; // the same store
     private OutboxAdmin admin;
     private int claims;
 
-    /** A fresh, empty table with its store, which has no place for pauses yet. */
+    /** Returns a new, empty table with its store. The table for pauses must not exist yet. */
     protected abstract StoreFixture createFixture() throws SQLException;
 
-    /** Whether the place for pauses may be missing. */
+    /** Whether the table for pauses may be missing. */
     protected boolean mayLackPauses() {
         return true;
     }
 
-    /** Creates the place for pauses; may be called twice. */
+    /** Creates the table for pauses. May be called twice. */
     protected abstract void createPauses(StoreFixture fixture);
 
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
         store = (WithholdingEventStore) db.store();
+        pausing = (PausingEventStore) db.store();
         admin = new OutboxAdmin(db.dataSource()::getConnection, store);
     }
 
@@ -126,7 +135,7 @@ public abstract class WithholdingContract {
         assertThat(second).isNotNull();
     }
 
-    // ---- what nobody knows ----
+    // ---- events without a known route ----
 
     @Test
     void a_claim_takes_only_what_is_known_if_it_says_so() {
@@ -196,7 +205,7 @@ public abstract class WithholdingContract {
         return new Withheld(Set.of(), Set.of(route), Set.of());
     }
 
-    /** Of events that were due an hour ago. */
+    /** Ends the events that have been due for an hour; in an ordered test, all that are due. */
     private List<String> endUntaken(int limit, Ordering ordering, Withheld except) {
         Instant now = db.now();
         Instant dueBefore = ordering.isOn() ? now : now.minusSeconds(3600);
@@ -209,28 +218,28 @@ public abstract class WithholdingContract {
     @Test
     void without_a_place_for_pauses_nothing_is_paused_and_a_pause_is_refused_by_name() {
         if (!mayLackPauses()) {
-            assertThat(db.<Boolean>call(store::hasPauses)).isTrue();
+            assertThat(db.<Boolean>call(pausing::hasPauses)).isTrue();
             assertThat(admin.pauses()).isEmpty();
             return;
         }
-        assertThat(db.<Boolean>call(store::hasPauses)).isFalse();
+        assertThat(db.<Boolean>call(pausing::hasPauses)).isFalse();
         assertThat(admin.pauses()).isEmpty();
 
         assertThatThrownBy(() -> admin.pause(type("Paid").confirmed(true).build()))
                 .isInstanceOf(AdminRequestFailedException.class)
                 .hasMessageContaining("outbox_pause does not exist")
                 .hasMessageContaining("V4__outbox_pause.sql");
-        assertThatThrownBy(() -> db.call(store::pauses)).isInstanceOf(OutboxException.class);
+        assertThatThrownBy(() -> db.call(pausing::pauses)).isInstanceOf(OutboxException.class);
     }
 
     @Test
     void a_place_for_pauses_that_is_made_later_is_found_by_the_same_store() {
-        assertThat(db.<Boolean>call(store::hasPauses)).isNotEqualTo(mayLackPauses());
+        assertThat(db.<Boolean>call(pausing::hasPauses)).isNotEqualTo(mayLackPauses());
 
         createPauses(db);
         createPauses(db);
 
-        assertThat(db.<Boolean>call(store::hasPauses)).isTrue();
+        assertThat(db.<Boolean>call(pausing::hasPauses)).isTrue();
         assertThat(admin.pauses()).isEmpty();
     }
 

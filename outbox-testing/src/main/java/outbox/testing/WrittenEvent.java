@@ -7,11 +7,12 @@ import outbox.model.EventStatus;
 import java.time.Instant;
 
 /**
- * An event that a test finds in an outbox, as it is now.
+ * An event in an outbox, in its current state, as a test sees it.
  *
- * @param availableAt due from then on
- * @param error the last one, or null
- * @param listener the name of the listener that such events go to: its own, else {@code aggregateType:eventType}; null if there is none
+ * @param availableAt the time from which the event is due
+ * @param error the last error, or null
+ * @param listener the name of the listener for such events: its own name, or {@code aggregateType:eventType} if it
+ *     has none; null if there is no listener
  */
 public record WrittenEvent(
         EventEnvelope envelope,
@@ -25,12 +26,12 @@ public record WrittenEvent(
         return envelope.eventType();
     }
 
-    /** The payload as text; how many bytes it has if it is binary. */
+    /** Returns the payload as text, or its size if it is binary. */
     String payload() {
         return envelope.isBinary() ? envelope.payloadSize() + " bytes" : envelope.payloadJson();
     }
 
-    /** With its payload: a test wants to see it. */
+    /** Includes the payload, because a test needs to see it. */
     @Override
     public String toString() {
         String aggregate =

@@ -3,13 +3,13 @@ package outbox.testing;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
+import outbox.admin.AdminEventStore;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
 import outbox.registry.ListenerRegistry;
-import outbox.spi.AdminEventStore;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.TxContext;
@@ -22,7 +22,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 
-/** Reads the events of an outbox for a test: those of the transaction that the thread is in as well. */
+/** Reads the events of an outbox for a test, including those of the current transaction of the calling thread. */
 final class WrittenEvents {
 
     private static final Instant FAR = Instant.parse("9000-01-01T00:00:00Z");
@@ -53,7 +53,7 @@ final class WrittenEvents {
         T on(Connection connection) throws SQLException;
     }
 
-    /** All events, the oldest first; those before that were deleted as delivered. */
+    /** Returns all events, oldest first. Events that were deleted after delivery come before the others. */
     List<WrittenEvent> all() {
         List<WrittenEvent> all = new ArrayList<>();
         for (DeliveryWatch.Removed event : watch.removedEvents()) {
@@ -76,14 +76,14 @@ final class WrittenEvents {
                 : read(connection -> admin.find(connection, eventId).map(this::written));
     }
 
-    /** Which of the events somebody holds. */
+    /** Returns those of the given events that a claim holds. */
     List<EventSummary> held(Collection<String> eventIds) {
         return own(connection -> summaries(connection, EventFilter.ids(eventIds)).stream()
                 .filter(event -> event.lockedBy() != null)
                 .toList());
     }
 
-    /** The earliest due time of an unfinished event after the given moment. */
+    /** Returns the earliest due time of an unfinished event after the given time. */
     Optional<Instant> nextDue(Instant after) {
         EventFilter unfinished =
                 EventFilter.builder().status(EventStatus.NEW, EventStatus.RETRY).build();
@@ -93,7 +93,7 @@ final class WrittenEvents {
                 .min(Instant::compareTo));
     }
 
-    /** By the database's clock and what the test clock is ahead. */
+    /** Returns the database time plus the offset of the test clock. */
     Instant now() {
         return own(store::now);
     }
@@ -115,7 +115,7 @@ final class WrittenEvents {
                 admin.discard(connection, ids.subList(start, Math.min(ids.size(), start + PAGE)));
             }
             while (admin.purge(connection, EventStatus.DONE, FAR, PAGE) == PAGE) {
-                // until none is left
+                // repeat until none is left
             }
             return ids;
         });
@@ -175,7 +175,7 @@ final class WrittenEvents {
         }
     }
 
-    /** In a transaction of its own. */
+    /** Runs the work in its own transaction. */
     private <T> T own(Work<T> work) {
         try (Connection connection = connections.getConnection()) {
             boolean autoCommit = connection.getAutoCommit();
@@ -186,7 +186,7 @@ final class WrittenEvents {
                 connection.commit();
                 return answer;
             } finally {
-                connection.rollback(); // no effect after the commit
+                connection.rollback(); // has no effect after the commit
                 connection.setAutoCommit(autoCommit);
             }
         } catch (SQLException e) {

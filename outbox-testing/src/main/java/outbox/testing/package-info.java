@@ -1,8 +1,8 @@
 /**
- * Real servers, faults on purpose and child processes for tests of stores, transports and applications.
+ * Real servers, fault injection and child processes for tests of stores, transports and applications.
  *
- * <p>Nothing here is for production. What a class needs and cannot find (a server, a library) it names, with what to
- * install.
+ * <p>Nothing here is for production. If a class needs a server or a library that is missing, its message names it
+ * and what to install.
  */
 @NullMarked
 package outbox.testing;

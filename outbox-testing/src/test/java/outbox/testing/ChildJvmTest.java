@@ -1,5 +1,6 @@
 package outbox.testing;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
@@ -10,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+@Tag("process")
 class ChildJvmTest {
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final int KILLED = 128 + 9;

@@ -1,6 +1,7 @@
 package outbox.testing;
 
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -19,6 +20,8 @@ import static outbox.testing.Sql.number;
 import static outbox.testing.Sql.update;
 
 /** The fault that matters most to an outbox: a commit whose outcome the client cannot know. */
+@Tag("mariadb")
+@Tag("mysql")
 class FaultProxyCommitTest {
     private static final Duration LIMIT = Duration.ofSeconds(10);
 

@@ -1,5 +1,6 @@
 package outbox.testing;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.sql.SQLException;
@@ -10,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static outbox.testing.Sql.number;
 import static outbox.testing.Sql.update;
 
+@Tag("process")
 class GivenServerTest {
     private static final Duration LIMIT = Duration.ofSeconds(30);
     private static final String DATABASES = "SELECT count(*) FROM pg_database WHERE datname LIKE 'outbox_%'";

@@ -1,9 +1,11 @@
 package outbox.testing;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.sql.SQLException;
 
+@Tag("mariadb")
 class MariaDbServerTest extends DatabaseServerContract {
     @Override
     DatabaseServer shared() {

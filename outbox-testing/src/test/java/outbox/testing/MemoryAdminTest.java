@@ -2,6 +2,8 @@ package outbox.testing;
 
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
+import outbox.EventHeaders;
+import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import outbox.admin.EventFilter;
@@ -10,8 +12,6 @@ import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
-import outbox.spi.AdminEventStore;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -100,7 +100,7 @@ class MemoryAdminTest {
         assertThat(result.affected()).isEqualTo(2);
         assertThat(admin.replay(replay).repeated()).isTrue();
         assertThat(admin.audit("r1").orElseThrow().affected()).isEqualTo(2);
-        assertThat(admin.find("dead-000").orElseThrow().headers()).containsEntry(Replay.HEADER, "r1");
+        assertThat(admin.find("dead-000").orElseThrow().headers()).containsEntry(EventHeaders.REPLAY, "r1");
         assertThat(admin.backlog().pending()).isEqualTo(2);
     }
 

@@ -1,5 +1,8 @@
 package outbox.testing;
 
+import org.junit.jupiter.api.Tag;
+
+@Tag("mysql")
 class MySqlServerTest extends DatabaseServerContract {
     @Override
     DatabaseServer shared() {

@@ -1,5 +1,6 @@
 package outbox.testing;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -10,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /** Without a client of AMQP, which outbox-rabbitmq has, and with it the tests of messages, alarms and connections. */
+@Tag("rabbitmq")
 class RabbitServerTest {
 
     @Test

@@ -1,5 +1,6 @@
 package outbox.testing;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -14,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+@Tag("process")
 class ServerLifetimeTest {
     private static final Duration LIMIT = Duration.ofSeconds(30);
 

@@ -27,7 +27,7 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** Annotated methods and published objects, on both lines of Spring Boot. */
+/** Annotated methods and published objects, on both supported lines of Spring Boot. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class AnnotationsTest {
 

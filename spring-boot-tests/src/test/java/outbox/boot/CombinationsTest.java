@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** A few of the combinations of what an application may have; outbox-spring-boot tries all of them, on one line of Boot. */
+/** Some combinations of optional libraries. outbox-spring-boot tests all of them, on one line of Spring Boot. */
 class CombinationsTest {
 
     private static final String ACTUATOR = "org.springframework.boot.actuate,org.springframework.boot.health";
@@ -53,7 +53,9 @@ class CombinationsTest {
         return (outbox, listeners) -> listeners.add(new OutboxListeners.Entry("*", "*", event -> {}, "the test"));
     }
 
-    /** With a hidden package goes the file that lists what is in it. */
+    /**
+     * Returns the auto-configurations in the hidden packages, because the file that lists them would be missing too.
+     */
     private static String autoConfigurationsIn(String... hidden) {
         return ImportCandidates.load(AutoConfiguration.class, CombinationsTest.class.getClassLoader())
                 .getCandidates()

@@ -8,7 +8,7 @@ import org.springframework.context.annotation.Configuration;
 
 import java.lang.management.ManagementFactory;
 
-/** An application with a database in memory and nothing else; tells what its start took, from that of the process. */
+/** An application with only a database in memory. It prints the time since the start of the process. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 public class EmptyApplication {

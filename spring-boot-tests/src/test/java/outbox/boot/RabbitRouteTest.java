@@ -1,5 +1,6 @@
 package outbox.boot;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
@@ -26,8 +27,12 @@ import java.util.Map;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** From a transaction to RabbitMQ by properties alone, over several nodes of which one is away, and back into a transaction once. */
+/**
+ * From a transaction to RabbitMQ with properties only, with several broker nodes of which one is unavailable, and
+ * once into a transaction of the consumer.
+ */
 @Timeout(120)
+@Tag("rabbitmq")
 class RabbitRouteTest {
 
     @Configuration(proxyBeanMethods = false)
@@ -82,9 +87,9 @@ class RabbitRouteTest {
                 .run()) {
             JdbcClient jdbc = context.getBean(JdbcClient.class);
             int sent = 0;
-            for (String id : List.of("7", "7", "8")) { // the second is a copy, as far as the consumer goes
+            for (String id : List.of("7", "7", "8")) { // for the consumer, the second is a duplicate
                 write(context, id);
-                awaitCount(jdbc, "outbox_event WHERE status = 1", ++sent); // the queue has them in this order
+                awaitCount(jdbc, "outbox_event WHERE status = 1", ++sent); // keeps the order in the queue
             }
 
             awaitCount(jdbc, "bill WHERE message LIKE '%\"aggregateId\":8%'", 1);

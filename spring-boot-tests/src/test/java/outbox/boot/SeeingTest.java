@@ -38,7 +38,7 @@ import javax.management.ObjectName;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Health, endpoint and traces of an application as its operators see them. */
+/** Health, endpoint and traces of an application, as its operators see them. */
 class SeeingTest {
 
     private static final BlockingQueue<Map<String, String>> LOGGED = new LinkedBlockingQueue<>();
@@ -158,7 +158,7 @@ class SeeingTest {
                 assertThat(health.statusCode()).isEqualTo(503);
                 assertThat(health.body()).contains("OUT_OF_SERVICE", "paused");
             });
-        } finally { // else the other tests would wait for their events
+        } finally { // otherwise the other tests would wait for their events
             assertThat(post("/outbox/default/resume", wish).statusCode()).isEqualTo(200);
         }
         await().untilAsserted(

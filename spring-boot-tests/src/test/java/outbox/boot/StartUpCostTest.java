@@ -1,5 +1,6 @@
 package outbox.boot;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.File;
@@ -17,7 +18,12 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Measures what the starter costs an empty application at its start, in processes of their own. Once, to see that it works; by hand, on a quiet machine, {@code -Dstartup.runs=20 -Dtest=StartUpCostTest}. */
+/**
+ * Measures how much the starter adds to the start time of an empty application, in separate processes. By
+ * default it runs once, as a smoke test. For a measurement, run {@code -Dstartup.runs=20 -Dtest=StartUpCostTest}
+ * on an idle machine.
+ */
+@Tag("process")
 class StartUpCostTest {
 
     private static final Pattern RESULT = Pattern.compile("started in ([0-9]+) ms with ([0-9]+) beans");
@@ -35,11 +41,11 @@ class StartUpCostTest {
         assertThat(without).hasSizeLessThan(with.size());
         List<Start> cheap = new ArrayList<>();
         List<Start> dear = new ArrayList<>();
-        if (runs > 1) { // warms the disk
+        if (runs > 1) { // warms up the disk cache
             start(without);
             start(with);
         }
-        for (int i = 0; i < runs; i++) { // by turns, so that both see the same machine
+        for (int i = 0; i < runs; i++) { // alternating, so that both have the same conditions
             cheap.add(start(without));
             dear.add(start(with));
         }
@@ -59,7 +65,7 @@ class StartUpCostTest {
         assertThat(dear.get(0).beans()).isGreaterThan(cheap.get(0).beans());
     }
 
-    /** What other tests need, and an empty application has not. */
+    /** Whether only other tests need the entry. */
     private static boolean isOfOtherTests(Path entry) {
         String path = entry.toString().replace(File.separatorChar, '/');
         String name = String.valueOf(entry.getFileName());
@@ -68,7 +74,10 @@ class StartUpCostTest {
                         ".*(actuator|amqp|rabbit|web|tomcat|tracing|opentelemetry|micrometer-(core|jakarta|metrics)).*\\.jar");
     }
 
-    /** Modules of this build, by their directory or their jar; the application itself is in test-classes. */
+    /**
+     * Whether the entry is a module of this build, as a directory or a jar. The application itself
+     * is in test-classes.
+     */
     private static boolean isOurs(Path entry) {
         String path = entry.toString().replace(File.separatorChar, '/');
         return path.matches(".*/outbox-[a-z0-9-]+/target/.*|.*/io/outbox/outbox-.*");

@@ -7,7 +7,7 @@ import outbox.spring.OutboxListener;
 import java.time.Duration;
 import java.util.function.ToIntFunction;
 
-/** A listener that says what its failures mean. */
+/** A listener that reports the meaning of its failures. */
 class CrmListener {
 
     private final ToIntFunction<Invoice> crm;

@@ -1,6 +1,7 @@
 package outbox.guide;
 
 import com.sun.net.httpserver.HttpServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.WebApplicationType;
@@ -47,11 +48,12 @@ import static org.awaitility.Awaitility.await;
 
 /** Runs the code that the guide shows. */
 @Timeout(60)
+@Tag("process")
 class GuideExamplesTest {
 
     private static final Duration SECONDS = Duration.ofSeconds(20);
     private static final AtomicInteger NUMBER = new AtomicInteger();
-    private static final Queue<String> RECEIVED = new ConcurrentLinkedQueue<>(); // of the running test
+    private static final Queue<String> RECEIVED = new ConcurrentLinkedQueue<>(); // of the current test
     private static final AtomicInteger ANSWER = new AtomicInteger(200);
 
     private static ConfigurableApplicationContext run(Class<?> application, String... properties) {
@@ -108,11 +110,11 @@ class GuideExamplesTest {
             shop.awaitLine("To the customer of order 4711: your lamp is on its way.", Duration.ofSeconds(50));
             shop.terminate();
 
-            assertThat(shop.waitFor(SECONDS)).isEqualTo(143); // it would be 0 if it had ended by itself
+            assertThat(shop.waitFor(SECONDS)).isEqualTo(143); // it would be 0 after a normal end
         }
     }
 
-    /** The beans of the shop are its own affair: they are called by name. */
+    /** The beans of the shop are private, so they are called by name. */
     private record Shop(ConfigurableApplicationContext context) {
 
         void place(String id) {
@@ -188,7 +190,7 @@ class GuideExamplesTest {
             ANSWER.set(503);
             assertThat(context.getBean(Replays.class).replayInvoices().affected())
                     .isEqualTo(1);
-            awaitOutbox(context, "invoice.sent 2 0"); // put off, no attempt counted
+            awaitOutbox(context, "invoice.sent 2 0"); // postponed, no attempt counted
             assertThat(RECEIVED).containsExactly("4711 400", "4711 503");
         }
     }

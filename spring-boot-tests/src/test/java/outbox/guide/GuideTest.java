@@ -34,7 +34,10 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Holds the guide to what is compiled and run: its Java is taken from tests and samples, its properties exist, its links lead somewhere. */
+/**
+ * Checks the guide against the build: its Java code is part of compiled tests and samples, its properties exist, and
+ * its links are valid.
+ */
 class GuideTest {
 
     private static final Path ROOT = Path.of("..", "..");
@@ -42,12 +45,13 @@ class GuideTest {
     private static final Pattern LINK = Pattern.compile("]\\(([^)\\s#]*)(#[^)\\s]+)?\\)");
     private static final Pattern KEY =
             Pattern.compile("`(outbox\\.[a-z0-9.\\[\\]-]*[a-z0-9\\]])(?:\\.\\*)?(?:=[^`]*)?`");
+    private static final Pattern FIGURE = Pattern.compile("class=\"figure\"[^>]*>([^<]+)<");
     private static final Pattern METADATA_NAME = Pattern.compile("\"name\":\\s*\"(outbox\\.[^\"]+)\"");
 
-    /** A block of code with the page that it is on. */
+    /** A code block and its page. */
     private record Block(Path page, String language, String code) {
 
-        /** Without white space, so that code may stand anywhere in its source, and be broken into lines as that is. */
+        /** Returns the code without white space, so that indentation and line breaks do not matter. */
         String stripped() {
             return GuideTest.stripped(code);
         }
@@ -75,7 +79,7 @@ class GuideTest {
         return blocks;
     }
 
-    /** Everything that is compiled for tests, and the samples. */
+    /** Returns all compiled test sources and the samples. */
     private static List<String> sources() throws IOException {
         List<String> sources = new ArrayList<>();
         Files.walkFileTree(ROOT, new SimpleFileVisitor<>() {
@@ -119,7 +123,7 @@ class GuideTest {
         assertThat(foreign).isEmpty();
     }
 
-    /** The README has the imports of its first program in short. */
+    /** The README abbreviates the imports of its first program. */
     private static boolean onlyImports(Block block) {
         return block.code().lines().allMatch(line -> line.startsWith("import "));
     }
@@ -139,7 +143,7 @@ class GuideTest {
         assertThat(unknown).isEmpty();
     }
 
-    /** Those of blocks of properties, and those in the text. */
+    /** Returns the keys in property blocks and in the text. */
     private static List<String> keys(Path page) throws IOException {
         List<String> keys = new ArrayList<>();
         for (Block block : blocks(page)) {
@@ -157,14 +161,14 @@ class GuideTest {
         return keys;
     }
 
-    /** A named outbox has the keys of the only one; of a list, only its own name is in the metadata. */
+    /** A named outbox has the same keys as the single one. For a list, the metadata contains only its own name. */
     private static boolean exists(String key, Set<String> known) {
         String plain = key.replaceFirst("^outbox\\.named\\.[^.]+", "outbox");
         int index = plain.indexOf('[');
         return known.contains(index < 0 ? plain : plain.substring(0, index));
     }
 
-    /** What the metadata does not tell: the keys below a list or a map. */
+    /** The keys below a list or a map, which the metadata does not contain. */
     @ParameterizedTest
     @CsvSource({
         "outbox.rabbitmq,OutboxRabbitProperties",
@@ -195,7 +199,7 @@ class GuideTest {
                 .isTrue();
     }
 
-    /** The keys of the configuration metadata, and the groups that they are in. */
+    /** Returns the keys of the configuration metadata, and their groups. */
     private static Set<String> metadata() throws IOException {
         Set<String> names = new HashSet<>();
         for (URL url : Collections.list(
@@ -227,6 +231,18 @@ class GuideTest {
                 assertThat(anchors(target)).as("%s in %s", link.group(), page).contains(link.group(2));
             }
         }
+    }
+
+    /** The chart is drawn by hand and must be drawn again after a new run of the benchmark. */
+    @Test
+    void the_chart_of_the_readme_shows_the_figures_of_the_report() throws IOException {
+        String report = Files.readString(ROOT.resolve("docs/benchmarks/postgresql.md"));
+        String chart = Files.readString(ROOT.resolve("docs/images/throughput.svg"));
+
+        List<String> figures =
+                FIGURE.matcher(chart).results().map(figure -> figure.group(1)).toList();
+
+        assertThat(figures).hasSize(12).allSatisfy(figure -> assertThat(report).contains("| " + figure + " ("));
     }
 
     private static List<String> anchors(Path page) throws IOException {

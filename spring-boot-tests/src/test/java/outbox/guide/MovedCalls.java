@@ -5,7 +5,7 @@ import outbox.spring.OutboxListener;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Receives calls that another library had stored. */
+/** Receives calls that another library stored. */
 class MovedCalls {
 
     private final Consumer<String> mail;

@@ -9,7 +9,7 @@ import outbox.spring.OutboxEvent;
 
 import java.time.Duration;
 
-/** A service that writes events in both ways. */
+/** A service that writes events in both supported ways. */
 class OrderPayments {
 
     private final JdbcClient jdbc;

@@ -5,7 +5,7 @@ import org.springframework.context.annotation.Configuration;
 import outbox.spring.OutboxEvent;
 import outbox.spring.PayloadTypesCustomizer;
 
-/** An event whose payload has had another form. */
+/** An event whose payload format has changed. */
 @Configuration(proxyBeanMethods = false)
 class ParcelVersions {
 

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** A store that agrees to everything and keeps nothing, with connections that go nowhere. */
+/** A store that accepts every call and keeps nothing. Its connections lead nowhere. */
 final class ForgetfulStore implements EventStore {
 
     static Connection connection() {

@@ -20,7 +20,10 @@ import outbox.registry.DefaultListenerRegistry;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** From the hand-over after the commit to the listener: queue, worker, chain and mark, with a store that forgets. */
+/**
+ * Measures the path from the hand-over after the commit to the listener: queue, worker, interceptors and mark, with
+ * a store that keeps nothing.
+ */
 @State(Scope.Benchmark)
 @Fork(2)
 @Warmup(iterations = 3, time = 2)
@@ -32,7 +35,7 @@ public class HandOverBenchmark {
     private final AtomicLong delivered = new AtomicLong();
     private final OutboxDispatcher dispatcher;
 
-    /** Default settings. */
+    /** Uses the default settings. */
     public HandOverBenchmark() {
         DefaultListenerRegistry listeners = new DefaultListenerRegistry();
         listeners.register("OrderPlaced", event -> delivered.incrementAndGet());
@@ -48,7 +51,7 @@ public class HandOverBenchmark {
         dispatcher.close();
     }
 
-    /** One event: how long until its listener ran. */
+    /** The time until the listener of one event has run. */
     @Benchmark
     @BenchmarkMode(Mode.SampleTime)
     @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -58,7 +61,7 @@ public class HandOverBenchmark {
         return await(before + 1);
     }
 
-    /** Many at once: how many per second. */
+    /** The throughput of many events at once. */
     @Benchmark
     @BenchmarkMode(Mode.Throughput)
     @OutputTimeUnit(TimeUnit.SECONDS)
@@ -74,7 +77,7 @@ public class HandOverBenchmark {
     private void enqueue() {
         QueuedEvent event = new QueuedEvent(EventEnvelope.ofJson("OrderPlaced", PAYLOAD), QueuedEvent.Source.HOT, 0);
         while (!dispatcher.enqueueHot(event)) {
-            Thread.onSpinWait(); // marks are behind
+            Thread.onSpinWait(); // the queue is full until marks are written
         }
     }
 

@@ -15,7 +15,7 @@ import outbox.util.JsonCodec;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Headers as they are stored: to JSON and back. */
+/** Converts headers to JSON and back, as they are stored. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -29,7 +29,7 @@ public class JsonCodecBenchmark {
             "tenant", "a \"quoted\" name");
     private static final String JSON = String.valueOf(JsonCodec.toJson(HEADERS));
 
-    /** Three headers, one of them with characters to escape. */
+    /** Uses three headers; one of them contains characters to escape. */
     @Benchmark
     public @Nullable String toJson() {
         return JsonCodec.toJson(HEADERS);

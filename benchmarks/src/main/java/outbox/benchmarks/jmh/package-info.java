@@ -1,4 +1,4 @@
-/** What the library costs in memory, without a database. */
+/** Benchmarks of the library in memory, without a database. */
 @NullMarked
 package outbox.benchmarks.jmh;
 

@@ -3,11 +3,10 @@ package outbox.cli.doctor;
 import org.jspecify.annotations.Nullable;
 
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Dead rows pile up in the table: every claim reads past them. PostgreSQL only. */
+/** Finds tables with many dead rows, which every claim must read past. PostgreSQL only. */
 final class BloatCheck implements Check {
 
     private static final long MANY = 10_000;
@@ -24,13 +23,9 @@ final class BloatCheck implements Check {
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
-        List<Finding> findings = new ArrayList<>();
-        if (examination.isPostgres()) {
-            for (String table : examination.tables()) {
-                look(examination, table).ifPresent(findings::add);
-            }
-        }
-        return findings;
+        return examination.isPostgres()
+                ? look(examination, examination.table()).stream().toList()
+                : List.of();
     }
 
     private Finding neverVacuumed(String table, boolean isOff) {

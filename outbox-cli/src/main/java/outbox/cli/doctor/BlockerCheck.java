@@ -6,10 +6,12 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A session keeps others waiting for the table, or has it locked as a whole. PostgreSQL, MySQL and MariaDB. */
+/**
+ * Finds sessions that make others wait for the table, or that lock the whole table. PostgreSQL, MySQL and MariaDB.
+ */
 final class BlockerCheck implements Check {
 
-    private static final int SECONDS = 3; // a shorter wait is usual
+    private static final int SECONDS = 3; // shorter waits are normal
     private static final int SHOWN = 60;
 
     private static final String MARIADB_WAITS = """
@@ -19,7 +21,7 @@ final class BlockerCheck implements Check {
              WHERE REPLACE(l.lock_table, '`', '') = CONCAT(%1$s, '.', '%2$s')
             """;
 
-    /** By both names in one: MySQL 8.0.12 finds nothing by one after the other. */
+    /** Compares schema and table name as one text: MySQL 8.0.12 finds no rows if they are compared separately. */
     private static final String MYSQL_WAITS = """
             SELECT w.blocking_engine_transaction_id AS blocking, w.requesting_engine_transaction_id AS waiting
               FROM performance_schema.data_lock_waits w
@@ -45,7 +47,9 @@ final class BlockerCheck implements Check {
         return examination.isMySql() ? inMySql(examination) : List.of();
     }
 
-    /** Who waits for a row waits for a transaction, and has a lock of the table by then. Binds: table. */
+    /**
+     * A session that waits for a row waits for a transaction, and already holds a lock on the table. Binds: table.
+     */
     private List<Finding> inPostgres(Examination examination) throws SQLException {
         boolean hasWaitStart = examination.connection().getMetaData().getDatabaseMajorVersion() >= 14;
         String sql = """
@@ -117,9 +121,14 @@ final class BlockerCheck implements Check {
                 "SELECT pg_terminate_backend(" + row.get(0) + ");");
     }
 
-    /** Needs the privilege PROCESS; MySQL, unlike MariaDB, has the waits in performance_schema. */
+    /** Needs the privilege PROCESS. MySQL lists lock waits in performance_schema, MariaDB in information_schema. */
     private List<Finding> inMySql(Examination examination) throws SQLException {
-        String waits = ReadLimits.isMariaDb(examination.connection()) ? MARIADB_WAITS : MYSQL_WAITS;
+        boolean isMariaDb = ReadLimits.isMariaDb(examination.connection());
+        if (!isMariaDb && examination.queries().number("SELECT @@GLOBAL.performance_schema") == 0) {
+            examination.notes().add("Sessions that others wait for were not looked for: performance_schema is off.");
+            return List.of();
+        }
+        String waits = isMariaDb ? MARIADB_WAITS : MYSQL_WAITS;
         String table = examination.table();
         int dot = table.indexOf('.');
         String sql = """
@@ -150,7 +159,7 @@ final class BlockerCheck implements Check {
                 .toList();
     }
 
-    /** The beginning of a statement, without the values in it. */
+    /** The beginning of a statement, without its literals. */
     private static String statement(String sql) {
         String bare =
                 sql.replaceAll("\\s+", " ").replaceAll("'(?:[^']|'')*'?", "?").replaceAll("\\b[0-9]+\\b", "?");

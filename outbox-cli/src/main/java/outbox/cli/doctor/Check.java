@@ -3,19 +3,19 @@ package outbox.cli.doctor;
 import java.sql.SQLException;
 import java.util.List;
 
-/** Looks for one kind of trouble. Reads only. */
+/** Looks for one kind of problem. A check only reads. */
 interface Check {
 
     String name();
 
     List<Finding> look(Examination examination) throws SQLException;
 
-    /** Whether it can look only where the rows of the table can be read. */
+    /** Whether the check must be able to read the rows of the table. */
     default boolean readsTable() {
         return true;
     }
 
-    /** A finding of this check. The commands run as they stand. */
+    /** A finding of this check. The commands can be run unchanged. */
     default Finding finding(String problem, String fix, String... commands) {
         return finding(problem, fix, List.of(commands));
     }

@@ -10,9 +10,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Columns for times that do not keep what is written to them: rounded to seconds or milliseconds, changed by the
- * database
- * with each update, or filled by a default that goes by the time zone of the session.
+ * Finds time columns that do not keep the written value: columns that round to seconds or milliseconds, that the
+ * database changes with each update, or whose default depends on the time zone of the session.
  */
 final class ColumnCheck implements Check {
 
@@ -23,7 +22,7 @@ final class ColumnCheck implements Check {
         return "column";
     }
 
-    /** A column for a time. */
+    /** A time column. */
     private record Time(
             String name,
             String type,
@@ -41,7 +40,7 @@ final class ColumnCheck implements Check {
         List<Time> times = (examination.isPostgres() ? ofPostgres(examination) : ofOthers(examination))
                 .stream().filter(time -> names.contains(time.name())).toList();
         List<Finding> findings = new ArrayList<>();
-        if (kind.hasClaims()) { // the table without claims is defined with whole seconds
+        if (kind.hasClaims()) { // the layout without claims uses whole seconds
             findings.addAll(rounded(examination, times));
         }
         findings.addAll(changing(examination, times));
@@ -68,7 +67,7 @@ final class ColumnCheck implements Check {
                 change(examination, rounded)));
     }
 
-    /** The first TIMESTAMP of a table gets this on some servers by itself. */
+    /** Finds ON UPDATE CURRENT_TIMESTAMP. Some servers add it to the first TIMESTAMP column of a table by default. */
     private List<Finding> changing(Examination examination, List<Time> times) {
         List<Time> changing = times.stream()
                 .filter(time -> time.extra().toLowerCase(Locale.ROOT).contains("on update"))

@@ -13,7 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Events are dead: no relay tries them again by itself. Those that the route check explains are left to it. */
+/** Finds dead events, which no relay tries again by itself. It leaves out events that the route check explains. */
 final class DeadCheck implements Check {
 
     private static final int MOST = 5_000; // events that are counted and grouped
@@ -26,10 +26,10 @@ final class DeadCheck implements Check {
         return "dead";
     }
 
-    /** Events with one type and one error, apart from its numbers. */
+    /** Events with the same type and the same error, ignoring numbers in the error. */
     private static final class Group {
         private final String type;
-        private final String error; // of one of them
+        private final String error; // of one event of the group
         private int count;
 
         Group(String type, String error) {
@@ -37,7 +37,7 @@ final class DeadCheck implements Check {
             this.error = error;
         }
 
-        /** What all errors of the group begin with. */
+        /** The common prefix of all errors of the group. */
         String beginning() {
             String start = error.split(VARIABLE + "|[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]", 2)[0];
             return start.substring(0, Math.min(start.length(), SHOWN)).strip();

@@ -12,9 +12,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Finds what silently breaks an outbox. Reads only, and holds no lock longer than a query, for which there are time
- * limits
- * ({@link ReadLimits}). A check that fails is reported, and the others go on.
+ * Finds problems that break an outbox without an error. It only reads, and holds no lock longer than one query, which
+ * has time limits ({@link ReadLimits}). If a check fails, the report says so and the other checks continue.
  */
 public final class Doctor {
 
@@ -47,7 +46,10 @@ public final class Doctor {
     private final Clock clock;
     private final List<String> flags;
 
-    /** @param flags what names the database in a call of the command, such as {@code --user relay}, word by word */
+    /**
+     * @param flags the flags that select the database in a call of the command, such as {@code --user relay}, one
+     *     word each
+     */
     public Doctor(Limits limits, Clock clock, List<String> flags) {
         this.limits = limits;
         this.clock = clock;
@@ -59,17 +61,17 @@ public final class Doctor {
         return ALL.stream().map(Check::name).toList();
     }
 
-    /** Whether there is such a table; its name is one that a store has checked. */
+    /** Whether the table exists. A store must have checked the name. */
     public static boolean hasTable(Connection connection, String table) throws SQLException {
         return MigrationCheck.hasTable(connection, table);
     }
 
-    /** The kind of a table by its columns; empty if it is of none, or not there. */
+    /** The kind of a table by its columns; empty if the table is unknown or does not exist. */
     public static Optional<TableKind> kindOf(Connection connection, String table) throws SQLException {
         return hasTable(connection, table) ? TableKind.of(new Queries(connection, table).columns()) : Optional.empty();
     }
 
-    /** The kind of a table to be examined: by its columns, or by its name if these cannot be read. */
+    /** The kind of a table to examine: by its columns, or by its name if the columns cannot be read. */
     public static TableKind kindOf(Connection connection, String database, String table) throws SQLException {
         try {
             return ReadLimits.within(connection, database, () -> kindOf(connection, table))
@@ -80,7 +82,7 @@ public final class Doctor {
         }
     }
 
-    /** Looks at everything. The connection must be as its driver and server make it. */
+    /** Runs all checks. The connection must be as its driver and server configure it. */
     public Report examine(Connection connection, Subject subject) throws SQLException {
         List<Check> checks = ALL.stream()
                 .filter(check -> !limits.without().contains(check.name()))
@@ -88,7 +90,7 @@ public final class Doctor {
         return examine(checks, connection, subject);
     }
 
-    /** Looks only at whether tables, columns and indexes are there. */
+    /** Checks only whether tables, columns and indexes exist. */
     public static List<Finding> checkSchema(
             Connection connection, Subject subject, Map<String, String> expected, List<String> flags)
             throws SQLException {
@@ -113,7 +115,7 @@ public final class Doctor {
         }
         Examination examination = examination(connection, subject, queries);
         boolean isComplete = MigrationCheck.missing(examination).isEmpty();
-        return look(isComplete ? checks : SCHEMA.subList(0, 1), examination); // else nothing more can be asked of it
+        return look(isComplete ? checks : SCHEMA.subList(0, 1), examination); // other checks need all columns
     }
 
     private Examination examination(Connection connection, Subject subject, Queries queries) throws SQLException {
@@ -121,7 +123,7 @@ public final class Doctor {
         return new Examination(connection, subject, queries, limits, clock, autoCommit, flags, new ArrayList<>());
     }
 
-    /** What can be said about a table that is locked, or that this user may not read. */
+    /** Runs the checks that need no access to a table that is locked or that this user may not read. */
     private Report withoutRows(List<Check> checks, Connection connection, Subject subject, SQLException refusal)
             throws SQLException {
         String table = subject.table();
@@ -159,7 +161,7 @@ public final class Doctor {
             try {
                 findings.addAll(
                         ReadLimits.within(connection, examination.subject().database(), () -> check.look(examination)));
-            } catch (SQLException | OutboxException e) { // a missing privilege, say; the other checks go on
+            } catch (SQLException | OutboxException e) { // for example a missing privilege; the other checks continue
                 requireAlive(connection, e);
                 notChecked.add(check.name() + ": " + e.getMessage());
             }
@@ -167,7 +169,7 @@ public final class Doctor {
         return new Report(findings, examination.notes(), notChecked);
     }
 
-    /** Throws what happened if it was the end of the connection. */
+    /** Throws the failure if the connection is broken. */
     private static void requireAlive(Connection connection, Exception failure) throws SQLException {
         if (!connection.isValid(ReadLimits.STATEMENT_SECONDS)) {
             throw failure instanceof SQLException e ? e : new SQLException(failure.getMessage(), failure);

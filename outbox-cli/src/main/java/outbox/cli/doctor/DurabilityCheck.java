@@ -6,7 +6,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What was committed may be gone after a crash. PostgreSQL, MySQL and MariaDB. */
+/** Finds settings that may lose committed data in a crash. PostgreSQL, MySQL and MariaDB. */
 final class DurabilityCheck implements Check {
 
     private static final String LOST = "a crash loses events whose transactions were committed";
@@ -68,7 +68,7 @@ final class DurabilityCheck implements Check {
         return findings;
     }
 
-    /** The setting may be that of the server, of a database, of a role, or of a role in a database. */
+    /** The setting may belong to the server, a database, a role, or a role in a database. */
     private List<Finding> asynchronous(Examination examination) throws SQLException {
         String sql = """
                 SELECT r.rolname, d.datname

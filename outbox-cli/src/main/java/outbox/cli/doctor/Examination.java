@@ -4,15 +4,14 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Clock;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One table, seen through one connection.
+ * One table, examined on one connection.
  *
- * @param autoCommit whether the connection began with auto-commit
- * @param flags what names the database in a call of the command
- * @param notes takes what is unusual and not wrong by itself
+ * @param autoCommit whether the connection was opened with auto-commit
+ * @param flags the flags that select the database in a call of the command
+ * @param notes receives observations that are unusual but not wrong
  */
 record Examination(
         Connection connection,
@@ -24,7 +23,7 @@ record Examination(
         List<String> flags,
         List<String> notes) {
 
-    /** On PostgreSQL, the ids of the table and of what inherits from it. Binds: table. */
+    /** On PostgreSQL, the ids of the table and of the tables that inherit from it. Binds: table. */
     static final String TREE = """
             (WITH root AS (SELECT to_regclass(?)::oid AS oid)
              SELECT oid FROM root
@@ -43,43 +42,36 @@ record Examination(
         return subject.kind();
     }
 
-    /** The condition that an event is neither delivered nor dead. */
+    /** SQL condition: the event is neither delivered nor dead. */
     String pending() {
         return kind().pending(subject.maxAttempts());
     }
 
-    /** The condition that an event is due. Binds: now. */
+    /** SQL condition: the event is due. Binds: now. */
     String due() {
         return kind() == TableKind.TEXT_STATUS
                 ? "(next_retry_time IS NULL OR next_retry_time <= ?)"
                 : kind().due() + " <= ?";
     }
 
-    /** The table, and the one that has the events which use delivery control, if that is another. */
-    List<String> tables() throws SQLException {
-        List<String> tables = new ArrayList<>(List.of(table()));
-        if (isPostgres()) {
-            // Binds: names of both tables.
-            String sql = "SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?)";
-            String control = table() + "_control";
-            if (!queries.rows(sql, table(), control).isEmpty()) {
-                tables.add(control);
-            }
-        }
-        return tables;
+    /** Whether events are in a second table that inherits from this one, as in earlier versions. */
+    boolean hasControlTable() throws SQLException {
+        // Binds: names of both tables.
+        String sql = "SELECT 1 FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid = to_regclass(?)";
+        return isPostgres() && !queries.rows(sql, table(), table() + "_control").isEmpty();
     }
 
-    /** The name of a side table, in the same schema. */
-    String beside(String name) {
+    /** The name of a side table in the same schema. */
+    String sideTable(String name) {
         return table().substring(0, table().indexOf('.') + 1) + name;
     }
 
-    /** The side tables that outbox tables of this schema may have; they need not be there. */
+    /** The side tables that may exist in this schema. */
     List<String> sideTables() {
-        return SIDE_TABLES.stream().map(this::beside).toList();
+        return SIDE_TABLES.stream().map(this::sideTable).toList();
     }
 
-    /** The condition that a row of a view of information_schema is about this table, whose name is checked. */
+    /** SQL condition: a row of a view of information_schema belongs to this table. The name has been checked. */
     String isOf(String table, String schemaColumn, String tableColumn) {
         int dot = table.indexOf('.');
         String here = isMySql() ? "DATABASE()" : "CURRENT_SCHEMA";
@@ -91,7 +83,7 @@ record Examination(
                         table.substring(dot + 1));
     }
 
-    /** A call of the command about this table. */
+    /** A call of the command for this table. */
     OutboxCall call(String command) {
         return new OutboxCall(command, flags).with("--table", table());
     }
@@ -104,7 +96,7 @@ record Examination(
         return Quoted.identifier(text, isMySql());
     }
 
-    /** The time of a PostgreSQL, MySQL or MariaDB as SQL, for a column. */
+    /** The SQL for the current time on PostgreSQL, MySQL or MariaDB, in the type of the column. */
     String nowFor(String column) {
         if (isMySql()) {
             return "UTC_TIMESTAMP(6)";
@@ -120,7 +112,7 @@ record Examination(
         return subject.database().equals("mysql");
     }
 
-    /** The database's time. */
+    /** The time of the database. */
     Instant now() {
         return subject.store().now(connection);
     }

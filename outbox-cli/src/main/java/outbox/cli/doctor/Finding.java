@@ -3,13 +3,13 @@ package outbox.cli.doctor;
 import java.util.List;
 
 /**
- * Something that is wrong.
+ * A problem that a check found.
  *
- * @param check which check found it
- * @param problem what is wrong, with the names and numbers that were seen
- * @param fix what to do about it
- * @param commands what to run for it, as it stands: lines for a shell that begin with {@code outbox}, and statements
- * of SQL
+ * @param check the name of the check
+ * @param problem what is wrong, with the observed names and numbers
+ * @param fix how to repair it
+ * @param commands the commands that repair it, ready to run: shell lines that begin with {@code outbox}, and SQL
+ *     statements
  */
 public record Finding(String check, String problem, String fix, List<String> commands) {
 

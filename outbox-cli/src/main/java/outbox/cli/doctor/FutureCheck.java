@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Pending events whose times cannot be meant: due in years or never, written in the future, held by a claim of the
+ * Finds pending events with implausible times: due in years, due never, written in the future, or claimed in the
  * future.
  */
 final class FutureCheck implements Check {
@@ -60,7 +60,7 @@ final class FutureCheck implements Check {
         return findings;
     }
 
-    /** Binds: the values. */
+    /** Binds: the given values. */
     private Optional<Finding> look(
             Examination examination, String column, String condition, String what, Object... values)
             throws SQLException {

@@ -4,7 +4,10 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Something keeps the database from removing dead rows: a long transaction, a replication slot nobody reads, a prepared transaction. Claims then get slower by the hour. */
+/**
+ * Finds what prevents the database from removing dead rows: a long transaction, an unused replication slot, or a
+ * prepared transaction. Claims become slower while it lasts.
+ */
 final class HorizonCheck implements Check {
 
     @Override

@@ -12,9 +12,9 @@ import java.util.Map;
 /**
  * An index of the table.
  *
- * @param name as SQL names it, with its schema if it needs one
- * @param columns in lower case, in their order; an expression is not among them
- * @param isValid false for what a failed CREATE INDEX CONCURRENTLY left behind
+ * @param name as SQL names it, with its schema if necessary
+ * @param columns in lower case, in index order, without expressions
+ * @param isValid false if a CREATE INDEX CONCURRENTLY failed
  */
 record Index(String name, List<String> columns, boolean isValid, boolean isUnique) {
 

@@ -4,7 +4,9 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** An index is missing, or was left invalid by a build that failed: every claim then reads the whole table. */
+/**
+ * Finds indexes that are missing, or invalid after a failed build. Without them every claim reads the whole table.
+ */
 final class IndexCheck implements Check {
 
     @Override
@@ -14,21 +16,11 @@ final class IndexCheck implements Check {
 
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
-        List<String> tables = examination.tables();
-        List<Finding> findings = new ArrayList<>();
-        for (String table : tables) {
-            boolean isForControl = table.equals(tables.get(tables.size() - 1)); // which may be the only one
-            findings.addAll(look(examination, table, isForControl));
-        }
-        return findings;
-    }
-
-    private List<Finding> look(Examination examination, String table, boolean isForControl) throws SQLException {
+        String table = examination.table();
         List<Index> indexes = Index.of(examination, table);
         List<Finding> findings = new ArrayList<>();
         for (IndexNeed need : examination.kind().indexes(examination.isPostgres(), examination.queries())) {
-            boolean isNeeded = isForControl || !need.isForControl();
-            if (isNeeded && indexes.stream().noneMatch(need::isServedBy)) {
+            if (indexes.stream().noneMatch(need::isServedBy)) {
                 findings.add(finding(
                         "Table " + table + " has no " + (need.isUnique() ? "unique " : "") + "index for "
                                 + need.purpose() + ", such as on (" + need.usual() + ").",

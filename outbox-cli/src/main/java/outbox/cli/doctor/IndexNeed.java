@@ -7,27 +7,22 @@ import java.util.List;
  * An index that a table needs.
  *
  * @param purpose what is slow without it
- * @param beginnings the columns that it may begin with, the usual ones first
- * @param isUnique whether it must keep a value from coming twice
- * @param isForControl whether it is for events that use delivery control alone, wherever those are
+ * @param beginnings alternative leading columns, the usual ones first
+ * @param isUnique whether it must be unique
  */
-record IndexNeed(String purpose, List<List<String>> beginnings, boolean isUnique, boolean isForControl) {
+record IndexNeed(String purpose, List<List<String>> beginnings, boolean isUnique) {
 
-    /** A second event with the id of another would be marked with it. */
+    /** Without this index two events could have the same id, and a mark would change both. */
     static IndexNeed ofEventId() {
-        return new IndexNeed("finding an event by its id", List.of(List.of("event_id")), true, false);
+        return new IndexNeed("finding an event by its id", List.of(List.of("event_id")), true);
     }
 
     static IndexNeed of(String purpose, List<String> usual) {
-        return new IndexNeed(purpose, List.of(usual), false, false);
+        return new IndexNeed(purpose, List.of(usual), false);
     }
 
     static IndexNeed of(String purpose, List<String> usual, List<String> other) {
-        return new IndexNeed(purpose, List.of(usual, other), false, false);
-    }
-
-    private IndexNeed forControl() {
-        return new IndexNeed(purpose, beginnings, isUnique, true);
+        return new IndexNeed(purpose, List.of(usual, other), false);
     }
 
     boolean isServedBy(Index index) {
@@ -40,7 +35,7 @@ record IndexNeed(String purpose, List<List<String>> beginnings, boolean isUnique
         return String.join(", ", beginnings.get(0));
     }
 
-    /** Of the table that the library ships, with the features that it has. */
+    /** The indexes of a table of layout EVENT with its features. */
     static List<IndexNeed> ofEvents(boolean isPostgres, Queries table) {
         List<IndexNeed> needs = new ArrayList<>();
         needs.add(IndexNeed.ofEventId());
@@ -53,11 +48,11 @@ record IndexNeed(String purpose, List<List<String>> beginnings, boolean isUnique
             needs.add(IndexNeed.of(
                     "the order of an aggregate", List.of("aggregate_type", "aggregate_id", "status", "seq")));
         }
+        if (table.hasColumn("priority")) {
+            needs.add(IndexNeed.of("priorities", List.of("priority"), List.of("priority_slot")));
+        }
         if (table.hasColumn("expires_at")) {
-            needs.add(IndexNeed.of("priorities", List.of("priority"), List.of("priority_slot"))
-                    .forControl());
-            needs.add(IndexNeed.of("deadlines", List.of("expires_at"), List.of("status", "expires_at"))
-                    .forControl());
+            needs.add(IndexNeed.of("deadlines", List.of("expires_at"), List.of("status", "expires_at")));
         }
         return needs;
     }

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** Claims whose lease is long over, and nobody took the events again: their node died, and no poller runs. */
+/** Finds events whose lease expired long ago and that no node claimed again: their node died, and no poller runs. */
 final class LeaseCheck implements Check {
 
     @Override
@@ -34,7 +34,7 @@ final class LeaseCheck implements Check {
                                 .queries()
                                 .earliest("locked_at", condition, bind)
                                 .orElse(expiry) + ".",
-                "Start a relay or poller for this table: it takes them again by itself. If the lease of your nodes is longer,"
-                        + " say so by --lease."));
+                "Start a relay or poller for this table: it takes them again by itself. If the lease of your"
+                        + " nodes is longer, say so by --lease."));
     }
 }

@@ -9,15 +9,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * From when on something is wrong.
+ * The thresholds and expectations of the checks.
  *
  * @param lease how long a claim of a relay of this table is exclusive
- * @param stalled how long an event may be due before somebody should have taken it
+ * @param stalled how long an event may be due without being claimed
  * @param skew how far the clocks of this machine and the database may differ
  * @param longTransaction how long a transaction may be open
- * @param types types that have a listener or route; null if that is not known
- * @param expected columns, or side tables, that features need which the application uses, each with its feature
- * @param without names of checks that are not made
+ * @param types event types that have a listener or route; null if unknown
+ * @param expected columns or side tables of the features that the application uses, each with its feature
+ * @param without names of checks to skip
  */
 public record Limits(
         Duration lease,
@@ -43,7 +43,7 @@ public record Limits(
         without = Set.copyOf(without);
     }
 
-    /** The same, with these features. */
+    /** Returns the same limits with these columns or side tables expected. */
     Limits expecting(Map<String, String> places) {
         return new Limits(lease, stalled, skew, longTransaction, types, places, without);
     }

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A table or column is missing. */
+/** Finds missing tables and columns. */
 final class MigrationCheck implements Check {
 
     private static final Set<String> MISSING = Set.of("42S02", "42S03", "42S04", "90079");
@@ -31,14 +31,21 @@ final class MigrationCheck implements Check {
                     "Bring it to the shape that outbox schema print shows.",
                     print(examination)));
         }
-        String audit = examination.beside("outbox_audit");
+        if (examination.kind() == TableKind.EVENT && examination.hasControlTable()) {
+            findings.add(finding(
+                    "Table " + table + "_control of an earlier version still inherits from " + table
+                            + ": ids are unique in each of the two only, and claims are slower.",
+                    "Stop all nodes of the earlier version, then move its rows by outbox schema apply.",
+                    examination.call("schema apply").toString()));
+        }
+        String audit = examination.sideTable("outbox_audit");
         if (!hasTable(examination.connection(), audit)) {
             findings.add(finding(
                     "There is no table " + audit + ", so nothing can be replayed, discarded or purged by hand.",
                     "Create it by outbox schema apply.",
                     examination.call("schema apply").toString()));
         }
-        String limits = examination.beside("outbox_attempt_limit");
+        String limits = examination.sideTable("outbox_attempt_limit");
         if (examination.kind() == TableKind.MODULE
                 && examination.isPostgres()
                 && !hasTable(examination.connection(), limits)) {
@@ -53,12 +60,12 @@ final class MigrationCheck implements Check {
             String place = expected.getKey();
             boolean isTable = place.startsWith("outbox_");
             boolean isThere = isTable
-                    ? hasTable(examination.connection(), examination.beside(place))
+                    ? hasTable(examination.connection(), examination.sideTable(place))
                     : examination.queries().hasColumn(place);
             if (!isThere) {
                 findings.add(finding(
                         (isTable
-                                        ? "There is no table " + examination.beside(place)
+                                        ? "There is no table " + examination.sideTable(place)
                                         : "Table " + table + " has no column " + place)
                                 + ", which the feature " + expected.getValue()
                                 + " needs, and the application is said to use that.",
@@ -97,7 +104,7 @@ final class MigrationCheck implements Check {
                         .toString()));
     }
 
-    /** PostgreSQL is asked without reading the table, which may be locked or forbidden. */
+    /** On PostgreSQL this does not read the table, which may be locked or forbidden. */
     static boolean hasTable(Connection connection, String table) throws SQLException {
         if (connection.getMetaData().getDatabaseProductName().equals("PostgreSQL")) {
             try (PreparedStatement select = connection.prepareStatement("SELECT to_regclass(?) IS NOT NULL")) {

@@ -7,9 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What disturbs the order of an aggregate. On PostgreSQL, a sequence that hands out ranges: a session that took its
- * range earlier writes a smaller number later. On every database, rows of other programs that have an aggregate id but
- * no type: they are ordered together, whatever aggregate they belong to.
+ * Finds problems with the order of an aggregate. On PostgreSQL: a sequence with a cache, where a session that
+ * reserved its range earlier writes a smaller number later. On every database: rows from other programs that have an
+ * aggregate id but no aggregate type. Such rows are ordered together, even if they belong to different aggregates.
  */
 final class OrderCheck implements Check {
 
@@ -32,11 +32,11 @@ final class OrderCheck implements Check {
                        AND d.deptype IN ('a', 'i')
                        AND s.seqcache > 1
                     """;
-            for (List<@Nullable String> row :
-                    examination.queries().rows(sql, examination.tables().get(0))) {
+            for (List<@Nullable String> row : examination.queries().rows(sql, examination.table())) {
                 findings.add(finding(
                         "Sequence " + row.get(0) + " has CACHE " + row.get(1)
-                                + ": each session takes a range of numbers, so they do not rise in the order of commits.",
+                                + ": each session takes a range of numbers, so they do not rise in the order"
+                                + " of commits.",
                         "Let it hand out numbers one by one; then let all writers reconnect.",
                         "ALTER SEQUENCE " + row.get(0) + " CACHE 1;"));
             }

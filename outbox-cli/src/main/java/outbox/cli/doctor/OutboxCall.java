@@ -2,12 +2,12 @@ package outbox.cli.doctor;
 
 import java.util.List;
 
-/** A call of the command, to be pasted into a shell as it stands. */
+/** A call of the command that can be pasted into a shell. */
 final class OutboxCall {
 
     private final StringBuilder line = new StringBuilder("outbox");
 
-    /** @param flags what names the database, as the caller named it */
+    /** @param flags the flags that select the database, as the caller gave them */
     OutboxCall(String command, List<String> flags) {
         line.append(' ').append(command);
         flags.forEach(flag -> line.append(' ').append(Quoted.shell(flag)));
@@ -19,9 +19,7 @@ final class OutboxCall {
         return this;
     }
 
-    /**
-     * The last word: an event id. What looks like an option or a file of arguments is kept from being taken for one.
-     */
+    /** Adds an event id as the last word, so that it cannot be parsed as an option or a file of arguments. */
     String of(String operand) {
         String word = operand.startsWith("@") ? "@" + operand : operand;
         return line + (operand.startsWith("-") ? " -- " : " ") + Quoted.shell(word);

@@ -4,8 +4,8 @@ import java.sql.SQLException;
 import java.util.List;
 
 /**
- * A part of the table belongs to somebody else: ALTER TABLE, and so the next migration, fails for both. PostgreSQL
- * only.
+ * Finds parts of the table that belong to another user. ALTER TABLE, and so the next migration, then fails for both
+ * users. PostgreSQL only.
  */
 final class OwnerCheck implements Check {
 

@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The user of this connection may do a part of what a relay or an operator does, and not the rest. A user who may only
- * read is taken for one who only looks. PostgreSQL, MySQL and MariaDB.
+ * Finds a user of this connection who has only some of the privileges of a relay or an operator. A user who may only
+ * read is no finding. PostgreSQL, MySQL and MariaDB.
  */
 final class PrivilegeCheck implements Check {
 
@@ -52,7 +52,7 @@ final class PrivilegeCheck implements Check {
                 grants));
     }
 
-    /** As a GRANT names it. */
+    /** The user as a GRANT names it. */
     static String user(Examination examination) throws SQLException {
         Queries queries = examination.queries();
         if (examination.isPostgres()) {
@@ -65,7 +65,7 @@ final class PrivilegeCheck implements Check {
         return examination.literal(account.substring(0, at)) + "@" + examination.literal(account.substring(at + 1));
     }
 
-    /** By table. */
+    /** The missing privileges by table. */
     private static Map<String, List<String>> missing(Examination examination) throws SQLException {
         String table = examination.table();
         Map<String, List<String>> missing = new LinkedHashMap<>();
@@ -76,7 +76,7 @@ final class PrivilegeCheck implements Check {
         boolean updates = may(examination, table, "UPDATE");
         boolean deletes = may(examination, table, "DELETE");
         if (!updates && !deletes && (!reads || !may(examination, table, "INSERT"))) {
-            return missing; // who only looks
+            return missing; // a user who only reads
         }
         List<String> own = missing.computeIfAbsent(table, name -> new ArrayList<>());
         if (!updates) {
@@ -104,7 +104,10 @@ final class PrivilegeCheck implements Check {
         return missing;
     }
 
-    /** What a relay needs of the side tables that are there; of the audit, what commands need that change events. */
+    /**
+     * The privileges that a relay needs on existing side tables, and commands that change events need on the audit
+     * table.
+     */
     private static Map<String, List<String>> sideNeeds(Examination examination) throws SQLException {
         Map<String, List<String>> needs = new LinkedHashMap<>();
         needs.put("outbox_audit", List.of("SELECT", "INSERT", "UPDATE"));
@@ -115,7 +118,7 @@ final class PrivilegeCheck implements Check {
         }
         Map<String, List<String>> found = new LinkedHashMap<>();
         for (Map.Entry<String, List<String>> need : needs.entrySet()) {
-            String table = examination.beside(need.getKey());
+            String table = examination.sideTable(need.getKey());
             if (isThere(examination, table)) {
                 found.put(table, need.getValue());
             }
@@ -123,7 +126,7 @@ final class PrivilegeCheck implements Check {
         return found;
     }
 
-    /** Also if the user may not read it, where the database says so. */
+    /** Whether the table exists, even if the user may not read it, where the database reports that. */
     private static boolean isThere(Examination examination, String table) throws SQLException {
         try {
             return MigrationCheck.hasTable(examination.connection(), table);
@@ -135,7 +138,7 @@ final class PrivilegeCheck implements Check {
         }
     }
 
-    /** Whether this user may do it, at least to some columns. */
+    /** Whether this user has the privilege, at least for some columns. */
     static boolean may(Examination examination, String table, String privilege) throws SQLException {
         if (examination.isPostgres()) {
             return mayInPostgres(examination, table, privilege);
@@ -143,7 +146,7 @@ final class PrivilegeCheck implements Check {
         return !examination.isMySql() || mayInMySql(examination, table, privilege);
     }
 
-    /** Binds: table and privilege, twice. There are no grants of DELETE for columns. */
+    /** Binds: table and privilege, twice. DELETE cannot be granted for columns. */
     private static boolean mayInPostgres(Examination examination, String table, String privilege) throws SQLException {
         String onColumns = privilege.equals("DELETE")
                 ? "has_table_privilege(to_regclass(?)::oid, ?)"
@@ -156,7 +159,7 @@ final class PrivilegeCheck implements Check {
         return "t".equals(row.get(0));
     }
 
-    /** Asked by EXPLAIN, which runs nothing and heeds roles too. */
+    /** Uses EXPLAIN, which runs nothing and also respects roles. */
     private static boolean mayInMySql(Examination examination, String table, String privilege) throws SQLException {
         String column = table.endsWith("outbox_audit")
                 ? "outbox_table"

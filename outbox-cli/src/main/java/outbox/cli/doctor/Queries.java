@@ -21,7 +21,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Questions about one table. Times are bound and read by the type of their column, as UTC where it has no zone. */
+/**
+ * Queries about one table. Times are bound and read by the type of their column, as UTC if the type has no time zone.
+ */
 public final class Queries {
 
     private final Connection connection;
@@ -33,12 +35,12 @@ public final class Queries {
         this.table = table;
     }
 
-    /** For a table whose rows cannot be read: it has no columns here. */
+    /** For a table whose rows cannot be read: has no columns. */
     static Queries ofUnreadable(Connection connection, String table) {
         return new Queries(table, connection);
     }
 
-    /** The table is named by a text that a store has checked. */
+    /** The name of the table must have been checked by a store. */
     public Queries(Connection connection, String table) throws SQLException {
         this(table, connection);
         try (Statement statement = connection.createStatement();
@@ -68,22 +70,22 @@ public final class Queries {
         return zoned.getOrDefault(column, false);
     }
 
-    /** The value to bind where the column is compared with a time. */
+    /** The value to bind when the column is compared with a time. */
     public Object time(String column, Instant time) {
         return isZoned(column) ? time.atOffset(ZoneOffset.UTC) : LocalDateTime.ofInstant(time, ZoneOffset.UTC);
     }
 
-    /** How many rows there are. Binds: the values. */
+    /** The number of rows that match. Binds: the values. */
     public long count(String condition, Object... values) throws SQLException {
         return number("SELECT COUNT(*) FROM " + table + " WHERE " + condition, values);
     }
 
-    /** The smallest time of a column. */
+    /** The smallest time in a column. */
     Optional<Instant> earliest(String column, String condition, Object... values) throws SQLException {
         return time("MIN", column, condition, values);
     }
 
-    /** The largest time of a column. */
+    /** The largest time in a column. */
     Optional<Instant> latest(String column, String condition, Object... values) throws SQLException {
         return time("MAX", column, condition, values);
     }
@@ -110,7 +112,7 @@ public final class Queries {
         }
     }
 
-    /** The rows of any question, as texts. */
+    /** The rows of a query, as strings. */
     List<List<@Nullable String>> rows(String sql, Object... values) throws SQLException {
         List<List<@Nullable String>> found = new ArrayList<>();
         try (PreparedStatement select = prepared(sql, values);

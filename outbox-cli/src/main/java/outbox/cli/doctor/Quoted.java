@@ -4,7 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
 /**
- * Data of the database in a command that somebody may paste: it stays one word of the shell, or one literal of SQL.
+ * Quotes data from the database for a command that a user may paste: the data stays one shell word or one SQL
+ * literal.
  */
 public final class Quoted {
 
@@ -14,12 +15,12 @@ public final class Quoted {
 
     private Quoted() {}
 
-    /** Whether a command with this text in it is of use: it can be passed on, and somebody can read it. */
+    /** Whether a command can contain this text and stay readable. */
     static boolean isUsable(String text) {
         return !text.isBlank() && text.length() <= LONGEST && text.indexOf('\0') < 0;
     }
 
-    /** One word for bash, zsh and their like. What cannot be seen is escaped. */
+    /** One word for bash, zsh and similar shells. Characters that are not printable are escaped. */
     public static String shell(String text) {
         if (PLAIN.matcher(text).matches()) {
             return text;
@@ -41,7 +42,7 @@ public final class Quoted {
         return word.append("'").toString();
     }
 
-    /** A literal of SQL. */
+    /** An SQL literal. */
     static String literal(String text, boolean isMySql) {
         boolean isSeen = !UNSEEN.matcher(text).find();
         if (isMySql) {
@@ -54,7 +55,7 @@ public final class Quoted {
                 : "U&'" + escaped(text).replace("'", "''") + "'";
     }
 
-    /** An identifier of SQL. */
+    /** An SQL identifier. */
     static String identifier(String text, boolean isMySql) {
         if (isMySql) {
             return "`" + text.replace("`", "``") + "`";
@@ -87,7 +88,7 @@ public final class Quoted {
         return escaped.toString();
     }
 
-    /** Data in a sentence: on one line, and not long. */
+    /** Data within a sentence: on one line, shortened to the given length. */
     static String shown(String text, int longest) {
         String line = UNSEEN.matcher(text).replaceAll(" ").strip();
         return line.length() <= longest ? line : line.substring(0, longest) + "…";

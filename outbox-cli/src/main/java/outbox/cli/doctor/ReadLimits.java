@@ -5,9 +5,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * How long a question may wait for a lock, and run. On PostgreSQL the limits belong to a read-only transaction, so
- * that a
- * pool which shares sessions never hands them to somebody else.
+ * Limits how long a query may wait for a lock, and run. On PostgreSQL the limits belong to a read-only transaction,
+ * so a pool that shares sessions does not pass them to other clients.
  */
 final class ReadLimits {
 
@@ -16,7 +15,7 @@ final class ReadLimits {
 
     private ReadLimits() {}
 
-    /** A question to the database. */
+    /** A query to the database. */
     interface Question<T> {
         T ask() throws SQLException;
     }
@@ -32,7 +31,7 @@ final class ReadLimits {
             return question.ask();
         } finally {
             if (!connection.getAutoCommit()) {
-                connection.rollback(); // what failed, and the snapshot of what did not
+                connection.rollback(); // ends a failed transaction, or releases the snapshot
             }
             if (isPostgres) {
                 connection.setAutoCommit(autoCommit);
@@ -54,7 +53,8 @@ final class ReadLimits {
                         statement.execute("SET SESSION max_statement_time = " + STATEMENT_SECONDS);
                     } else {
                         statement.execute("SET SESSION max_execution_time = " + STATEMENT_SECONDS * 1000);
-                        statement.execute("SET SESSION information_schema_stats_expiry = 0"); // else a day old
+                        // otherwise up to a day old
+                        statement.execute("SET SESSION information_schema_stats_expiry = 0");
                     }
                 }
                 default -> {

@@ -2,8 +2,8 @@ package outbox.cli.doctor;
 
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
+import outbox.admin.PausingEventStore;
 import outbox.model.EventStatus;
-import outbox.spi.WithholdingEventStore;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -11,7 +11,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
-/** Events are due for long and nobody holds any: no relay runs, or it is paused. */
+/** Finds events that have been due for long while no node holds a claim: no relay runs, or it is paused. */
 final class RelayCheck implements Check {
 
     @Override
@@ -44,7 +44,7 @@ final class RelayCheck implements Check {
                     .toList();
         }
         if (mark.filter(time -> time.isAfter(late)).isPresent()) {
-            return List.of(); // a busy relay may be behind, which is not the same
+            return List.of(); // the relay works but is behind, which is another problem
         }
         return List.of(nobody(examination, since + marked + ". Nobody holds or delivers any event"));
     }
@@ -76,7 +76,7 @@ final class RelayCheck implements Check {
                         + " log.");
     }
 
-    /** Users who are connected to this PostgreSQL and could not take an event. Binds: table. */
+    /** Users who are connected to this PostgreSQL server and may not claim events. Binds: table, twice. */
     private static List<String> powerless(Examination examination) throws SQLException {
         if (!examination.isPostgres()) {
             return List.of();
@@ -107,7 +107,7 @@ final class RelayCheck implements Check {
                     queries.time("locked_at", now.minus(examination.limits().lease()));
             return queries.earliest(kind.due(), due + " AND (locked_at IS NULL OR locked_at < ?)", bind, expiry);
         }
-        // What has no due time is due since it was written.
+        // An event without a due time is due from its creation.
         return queries.earliest(
                 kind.created(), due + " AND " + kind.created() + " <= ?", bind, queries.time(kind.created(), late));
     }
@@ -121,7 +121,10 @@ final class RelayCheck implements Check {
         return queries.count(examination.pending() + " AND locked_at >= ?", expiry) > 0;
     }
 
-    /** When an event was last marked as delivered; empty if none is there, or delivered ones are deleted at once. */
+    /**
+     * When an event was last marked as delivered; empty if there is none, for example if delivered events are deleted
+     * at once.
+     */
     private static Optional<Instant> lastMark(Examination examination, Instant now) throws SQLException {
         TableKind kind = examination.kind();
         String done = kind.is(EventStatus.DONE, examination.subject().maxAttempts());
@@ -130,7 +133,7 @@ final class RelayCheck implements Check {
     }
 
     private static Optional<Pause> pause(Examination examination) {
-        return examination.subject().store() instanceof WithholdingEventStore store
+        return examination.subject().store() instanceof PausingEventStore store
                         && store.hasPauses(examination.connection())
                 ? store.pauses(examination.connection()).stream()
                         .filter(pause -> pause.scope() == PauseScope.OUTBOX)

@@ -3,10 +3,10 @@ package outbox.cli.doctor;
 import java.util.List;
 
 /**
- * What an examination found.
+ * The result of an examination.
  *
- * @param notes what is unusual and not wrong by itself
- * @param notChecked checks that could not be made, each with the reason, such as a missing privilege
+ * @param notes observations that are unusual but not wrong
+ * @param notChecked checks that could not run, each with the reason, such as a missing privilege
  */
 public record Report(List<Finding> findings, List<String> notes, List<String> notChecked) {
 

@@ -11,19 +11,21 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Events that nobody has a listener or route for. Nodes do not write down what they know, so it goes by the types that the caller names; without them, by what can be seen: events that died
- * for want of a listener, and types that nobody takes while others flow.
+ * Finds events without a listener or route. Nodes do not record their listeners. So the check uses the types that the
+ * caller names. Without them it looks for events that died because no listener was registered, and for types that no
+ * node claims while other events are delivered.
  */
 final class RouteCheck implements Check {
 
-    private static final String NO_LISTENER = "No listener is registered for "; // of the dispatcher
-    private static final String NO_SUBSCRIBER = "Nobody has subscribed to topic "; // of the event bus
+    private static final String NO_LISTENER = "No listener is registered for "; // message of the dispatcher
+    private static final String NO_SUBSCRIBER = "Nobody has subscribed to topic "; // message of the event bus
     private static final String NO_NODE =
-            "No node took this event within "; // of a poller that takes only what it knows
-    private static final String NEWER = " of its payload, and this node knows "; // of a listener for payloads by type
+            "No node took this event within "; // message of a poller that claims only known types
+    // message of a listener for typed payloads
+    private static final String NEWER = " of its payload, and this node knows ";
     private static final String REMEDY = "Register a listener for it in the nodes that serve this table";
 
-    /** The condition that the error of an event is one that this check explains. */
+    /** SQL condition: the error of an event is one that this check explains. */
     static final String EXPLAINED = "last_error LIKE '%" + NO_LISTENER + "%' OR last_error LIKE '%" + NO_SUBSCRIBER
             + "%' OR last_error LIKE '%" + NO_NODE + "%' OR last_error LIKE '%" + NEWER + "%'";
 
@@ -60,7 +62,10 @@ final class RouteCheck implements Check {
                 .toList();
     }
 
-    /** An event without a due time is due from the start. Binds: latest due time, latest time of creation. */
+    /**
+     * Finds types that are due but never claimed. An event without a due time is due from its creation. Binds: latest
+     * due time, latest creation time.
+     */
     private List<Finding> ignored(Examination examination) throws SQLException {
         Queries queries = examination.queries();
         TableKind kind = examination.kind();
@@ -80,7 +85,7 @@ final class RouteCheck implements Check {
                         kind.created());
         var late = queries.rows(sql, queries.time(kind.due(), since), queries.time(kind.created(), since));
         Set<String> flowing = late.isEmpty() ? Set.of() : flowing(examination, since);
-        if (flowing.isEmpty()) { // nothing flows at all: that is for another check
+        if (flowing.isEmpty()) { // nothing is delivered at all: the relay check reports that
             return List.of();
         }
         return late.stream()
@@ -94,7 +99,7 @@ final class RouteCheck implements Check {
                 .toList();
     }
 
-    /** Types of which an event was delivered since then. Reads the table, where it has no index for it. */
+    /** Types of events delivered since then. Scans the table if there is no index for the query. */
     private static Set<String> flowing(Examination examination, Instant since) throws SQLException {
         TableKind kind = examination.kind();
         String sql = "SELECT DISTINCT %s FROM %s WHERE %s AND %s > ?"
@@ -135,7 +140,7 @@ final class RouteCheck implements Check {
                 .toList();
     }
 
-    /** What waits for a node of a newer version, and what has waited too long. */
+    /** Finds events that wait for a node of a newer version, and events that died while waiting. */
     private List<Finding> newer(Examination examination) throws SQLException {
         TableKind kind = examination.kind();
         if (!kind.hasErrors()) {
@@ -165,12 +170,12 @@ final class RouteCheck implements Check {
         return Quoted.shown(String.valueOf(row.get(0)), 100);
     }
 
-    /** The call that shows pending events of the type in a row. */
+    /** The call that lists pending events of the type in a row. */
     private static String list(Examination examination, List<@Nullable String> row) {
         return ofType(examination.call("list").with("--status", "NEW,RETRY"), row);
     }
 
-    /** The call that replays dead events of the type in a row; it needs a type that a filter can name. */
+    /** The call that replays dead events of the type in a row; the type must be usable in a filter. */
     private static String replay(Examination examination, List<@Nullable String> row) {
         if (!Quoted.isUsable(String.valueOf(row.get(0)))) {
             return examination.call("list").with("--status", "DEAD").toString();

@@ -3,7 +3,7 @@ package outbox.cli.doctor;
 import java.sql.SQLException;
 import java.util.List;
 
-/** Row-level security hides events from a user who relays. PostgreSQL only. */
+/** Finds row-level security that hides events from the user of a relay. PostgreSQL only. */
 final class RowSecurityCheck implements Check {
 
     @Override
@@ -16,7 +16,7 @@ final class RowSecurityCheck implements Check {
         return false;
     }
 
-    /** A policy for the user that lets all rows through is as good as none. Binds: table. */
+    /** A policy that lets the user see all rows is no finding. Binds: table. */
     @Override
     public List<Finding> look(Examination examination) throws SQLException {
         if (!examination.isPostgres()) {

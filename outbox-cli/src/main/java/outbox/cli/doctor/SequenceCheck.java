@@ -10,10 +10,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The numbers of events run out, start again, or are behind those that events have. */
+/**
+ * Finds event numbers that are nearly used up, that start again, or that are lower than the numbers of existing
+ * events.
+ */
 final class SequenceCheck implements Check {
 
-    private static final BigDecimal NEAR = new BigDecimal("0.8"); // of what there is
+    private static final BigDecimal NEAR = new BigDecimal("0.8"); // fraction of the range
     private static final BigDecimal BIGINT = new BigDecimal(Long.MAX_VALUE);
     private static final int SAMPLE = 5_000; // rows whose numbers are compared
 
@@ -30,7 +33,7 @@ final class SequenceCheck implements Check {
     private List<Finding> inPostgres(Examination examination) throws SQLException {
         List<String> tables = new ArrayList<>(List.of(examination.table()));
         tables.addAll(examination.sideTables());
-        BigDecimal largest = largest(examination); // before the sequence is asked, which only rises
+        BigDecimal largest = largest(examination); // read before the sequence, which only rises
         // Binds: table.
         String sql = """
                 SELECT s.seqrelid::regclass::text, d.refobjid::regclass::text, a.attname, a.atttypid::regtype::text,
@@ -107,7 +110,7 @@ final class SequenceCheck implements Check {
         return findings;
     }
 
-    /** The column that has numbers. */
+    /** The column with the event numbers. */
     private static String numbers(TableKind kind) {
         return switch (kind) {
             case EVENT -> "seq";
@@ -115,7 +118,7 @@ final class SequenceCheck implements Check {
         };
     }
 
-    /** The largest number among some pending events; 0 if there is none. */
+    /** The largest number in a sample of pending events; 0 if there is none. */
     private static BigDecimal largest(Examination examination) throws SQLException {
         String column = numbers(examination.kind());
         if (!examination.queries().hasColumn(column)) {
@@ -126,7 +129,7 @@ final class SequenceCheck implements Check {
         return number(examination.queries().rows(sql).get(0).get(0)).orElse(BigDecimal.ZERO);
     }
 
-    /** Numbers that a column gives by itself: AUTO_INCREMENT, or an identity. */
+    /** Checks numbers that a column generates: AUTO_INCREMENT or an identity. */
     private List<Finding> inOthers(Examination examination) throws SQLException {
         boolean isMySql = examination.isMySql();
         String sql = "SELECT column_name, %s FROM information_schema.columns WHERE %s AND %s"
@@ -158,10 +161,7 @@ final class SequenceCheck implements Check {
         return findings;
     }
 
-    /**
-     * The largest number of a row, or the next one that is given, if the database says that. Both are found by an
-     * index.
-     */
+    /** The largest number of a row, or the next generated number if the database reports it. Both use an index. */
     private static BigDecimal last(Examination examination, String column) throws SQLException {
         Queries queries = examination.queries();
         BigDecimal largest = number(queries.rows("SELECT MAX(" + column + ") FROM " + examination.table())

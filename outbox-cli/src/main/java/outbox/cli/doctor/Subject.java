@@ -1,13 +1,13 @@
 package outbox.cli.doctor;
 
-import outbox.spi.AdminEventStore;
+import outbox.admin.AdminEventStore;
 
 /**
- * The table to look at.
+ * The table to examine.
  *
  * @param database h2, mysql or postgresql
- * @param table its name, which a store has checked
- * @param kind what its columns say, or what it is expected to be
- * @param maxAttempts from how many attempts on an event of a module's table is dead
+ * @param table its name, checked by a store
+ * @param kind the kind by its columns, or the expected kind
+ * @param maxAttempts the number of attempts after which an event of a module's table is dead
  */
 public record Subject(String database, String table, TableKind kind, int maxAttempts, AdminEventStore store) {}

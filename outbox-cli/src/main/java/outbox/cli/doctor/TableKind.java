@@ -8,13 +8,13 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** The kinds of outbox tables that the command knows by their columns, and how it asks about them. */
+/** The kinds of outbox tables that the command recognizes by their columns, and their SQL conditions. */
 public enum TableKind {
-    /** The table that the library ships, and that of the specification. */
+    /** The table of the library, and the one of the specification. */
     EVENT("event_type", "available_at", "created_at", "done_at"),
-    /** A module's table: state by published_at and attempts. */
+    /** A module's table: published_at and attempts define the state. */
     MODULE("topic", "available_at", "sequence", "published_at"),
-    /** The table with texts for the status, and no place for claims. */
+    /** A table with text values in the status column and without columns for claims. */
     TEXT_STATUS("event_type", "next_retry_time", "id", "update_time");
 
     private final String type;
@@ -29,14 +29,14 @@ public enum TableKind {
         this.end = end;
     }
 
-    /** The kind of a table with these columns; empty if it is none. */
+    /** The kind of a table with these columns; empty if they match none. */
     static Optional<TableKind> of(Set<String> columns) {
         return Arrays.stream(values())
                 .filter(kind -> columns.containsAll(kind.columns()))
                 .findFirst();
     }
 
-    /** The kind that a table of this name is taken for while it is not there. */
+    /** The kind that is assumed from the name of a table that does not exist or cannot be read. */
     public static TableKind named(String table) {
         String name = table.substring(table.indexOf('.') + 1).toLowerCase(Locale.ROOT);
         if (name.endsWith("_outbox")) {
@@ -45,7 +45,7 @@ public enum TableKind {
         return name.equals("outbox_events") ? TEXT_STATUS : EVENT;
     }
 
-    /** What a table of this kind must have. */
+    /** The columns that a table of this kind must have. */
     public List<String> columns() {
         return switch (this) {
             case EVENT ->
@@ -105,17 +105,17 @@ public enum TableKind {
         return due;
     }
 
-    /** The column that comes after the due time in the order of a claim. */
+    /** The second column in the order of a claim, after the due time. */
     String order() {
         return order;
     }
 
-    /** The column that tells when an event ended; a dead one of a module has none. */
+    /** The column with the time when an event ended; dead events of a module have no such time. */
     public String end() {
         return end;
     }
 
-    /** The column by which the age of a finished event is told. */
+    /** The column that defines the age of a finished event. */
     public String ageOf(EventStatus terminal) {
         return this == MODULE && terminal == EventStatus.DEAD ? "created_at" : end;
     }
@@ -136,7 +136,7 @@ public enum TableKind {
         return this != TEXT_STATUS;
     }
 
-    /** The condition that an event has a status. */
+    /** SQL condition: the event has this status. */
     public String is(EventStatus status, int maxAttempts) {
         return switch (this) {
             case EVENT -> "status = " + status.code();
@@ -157,7 +157,7 @@ public enum TableKind {
         };
     }
 
-    /** The condition that an event is neither delivered nor dead. */
+    /** SQL condition: the event is neither delivered nor dead. */
     public String pending(int maxAttempts) {
         return switch (this) {
             case EVENT -> "status IN (0, 2)";
@@ -166,7 +166,7 @@ public enum TableKind {
         };
     }
 
-    /** Indexes, each by what it is for and how it may begin. */
+    /** The indexes that the table needs. */
     List<IndexNeed> indexes(boolean isPostgres, Queries table) {
         return switch (this) {
             case EVENT -> IndexNeed.ofEvents(isPostgres, table);

@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Connections begin with an unusual isolation, without auto-commit, or cannot write. */
+/** Finds connections that start with an unusual isolation level, without auto-commit, or read-only. */
 final class TransactionCheck implements Check {
 
     @Override
@@ -26,10 +26,11 @@ final class TransactionCheck implements Check {
         if (!isFine(examination, isolation)) {
             findings.add(finding(
                     "Transactions run with isolation " + name(isolation)
-                            + " unless told otherwise: those of the application may fail with conflicts, or see what was"
-                            + " rolled back. The outbox sets READ COMMITTED for its own.",
+                            + " unless told otherwise: those of the application may fail with conflicts, or"
+                            + " see what was rolled back. The outbox sets READ COMMITTED for its own.",
                     examination.isPostgres()
-                            ? "Set default_transaction_isolation = 'read committed' for the database, the role and the URL."
+                            ? "Set default_transaction_isolation = 'read committed' for the database, the role"
+                                    + " and the URL."
                             : "Set the default isolation of the server and the URL to READ COMMITTED."));
         }
         if (!examination.autoCommit()) {
@@ -45,9 +46,8 @@ final class TransactionCheck implements Check {
         if (examination.isMySql() && !isStrict(examination)) {
             findings.add(finding(
                     "The server's sql_mode has no STRICT_TRANS_TABLES: unless a writer sets it, as drivers for"
-                            + " Java do, values"
-                            + " that are too long are cut instead of refused, and events are delivered that"
-                            + " nobody wrote.",
+                            + " Java do, values that are too long are cut instead of refused, and events are"
+                            + " delivered that nobody wrote.",
                     "Add it to sql_mode, here and in the server's configuration.",
                     "SET GLOBAL sql_mode = CONCAT(@@GLOBAL.sql_mode, ',STRICT_TRANS_TABLES');"));
         }
@@ -72,14 +72,15 @@ final class TransactionCheck implements Check {
         return isolation == Connection.TRANSACTION_READ_COMMITTED
                 || !examination.isPostgres()
                         && isolation
-                                == Connection.TRANSACTION_REPEATABLE_READ; // InnoDB's default; claims set their own
+                                // the default of InnoDB; claims set their own level
+                                == Connection.TRANSACTION_REPEATABLE_READ;
     }
 
     private static boolean isReadOnly(Examination examination) throws SQLException {
         return examination
                         .queries()
-                        .number(
-                                "SELECT CASE WHEN pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' THEN 1 ELSE 0 END")
+                        .number("SELECT CASE WHEN pg_is_in_recovery() OR"
+                                + " current_setting('default_transaction_read_only') = 'on' THEN 1 ELSE 0 END")
                 == 1;
     }
 

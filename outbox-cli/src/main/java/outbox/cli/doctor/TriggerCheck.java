@@ -6,7 +6,9 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Triggers and rules that may swallow or change what a relay writes. Others are only named. */
+/**
+ * Finds triggers and rules that may suppress or change the writes of a relay. Other triggers are reported as notes.
+ */
 final class TriggerCheck implements Check {
 
     private static final int BEFORE = 2; // bits of pg_trigger.tgtype
@@ -31,7 +33,7 @@ final class TriggerCheck implements Check {
             inOthers(examination, findings);
             return findings;
         }
-        // Binds: table. 'O' and 'A' fire; a trigger of a partition that its parent has too is left out.
+        // Binds: table. States 'O' and 'A' fire. A trigger that a partition inherits from its parent is left out.
         String triggers = """
                 SELECT t.tgrelid::regclass::text, t.tgname, t.tgtype, t.tgfoid::regproc::text
                   FROM pg_trigger t
@@ -86,7 +88,7 @@ final class TriggerCheck implements Check {
         }
     }
 
-    /** Those that the user may see. */
+    /** Checks the triggers that the user may see. */
     private void inOthers(Examination examination, List<Finding> findings) throws SQLException {
         String sql = """
                 SELECT trigger_name, action_timing, event_manipulation

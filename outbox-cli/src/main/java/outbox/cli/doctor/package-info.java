@@ -1,4 +1,4 @@
-/** What silently breaks an outbox, how it is found, and what to do about it. */
+/** Checks that find problems which break an outbox without an error, and explain how to repair them. */
 @NullMarked
 package outbox.cli.doctor;
 

@@ -1,5 +1,6 @@
 package outbox.cli.doctor;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.nio.charset.StandardCharsets;
@@ -10,6 +11,7 @@ import java.util.stream.Collectors;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+@Tag("process")
 class QuotedTest {
 
     private static final String HOSTILE = "ab 1'\"\\$`!%&;|<>()[]{}*?~#-@=\n\r\t\u001b\u0007\u0085\u00ad\u202e\u2028é中";

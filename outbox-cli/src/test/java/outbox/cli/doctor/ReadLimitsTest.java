@@ -1,5 +1,6 @@
 package outbox.cli.doctor;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import outbox.testing.MariaDbServer;
 import outbox.testing.PostgresServer;
@@ -13,6 +14,7 @@ import java.sql.Statement;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+@Tag("mariadb")
 class ReadLimitsTest {
 
     private static String ask(Connection connection, String sql) throws SQLException {

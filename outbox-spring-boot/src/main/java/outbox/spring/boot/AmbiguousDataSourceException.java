@@ -2,7 +2,7 @@ package outbox.spring.boot;
 
 import java.util.List;
 
-/** There are several data sources, and nothing says which of them an outbox is in. */
+/** The application has several data sources, and no setting selects the one of an outbox. */
 final class AmbiguousDataSourceException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
@@ -17,7 +17,7 @@ final class AmbiguousDataSourceException extends IllegalStateException {
         this.beans = List.copyOf(beans);
     }
 
-    /** The property that says which. */
+    /** Returns the name of the property that selects the data source. */
     String property() {
         return property;
     }

@@ -3,7 +3,7 @@ package outbox.spring.boot;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Several data sources and no word about which. */
+/** Explains a start failure: several data sources, and none is selected. */
 final class AmbiguousDataSourceFailureAnalyzer extends AbstractFailureAnalyzer<AmbiguousDataSourceException> {
 
     @Override

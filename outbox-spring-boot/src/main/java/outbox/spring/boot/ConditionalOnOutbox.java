@@ -7,7 +7,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** Unless {@code outbox.enabled} is false. On every auto-configuration of ours. */
+/** Matches unless {@code outbox.enabled} is false. All auto-configurations of this library carry it. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 @ConditionalOnBooleanProperty(name = "outbox.enabled", matchIfMissing = true)

@@ -5,7 +5,7 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import java.util.List;
 import javax.sql.DataSource;
 
-/** Finds the data source of an outbox among the application's. */
+/** Finds the data source of an outbox among the beans of the application. */
 final class DataSources {
 
     private final ListableBeanFactory beans;

@@ -9,7 +9,7 @@ import outbox.dispatch.EventInterceptor;
 import java.time.Duration;
 import java.util.List;
 
-/** Knows the event whose listener runs on this thread. */
+/** Keeps the event whose listener runs on this thread. */
 final class DeliveredEvent implements EventInterceptor, IncomingMessages {
 
     private static final Duration LATER = Duration.ofSeconds(5);
@@ -18,7 +18,8 @@ final class DeliveredEvent implements EventInterceptor, IncomingMessages {
 
     @Override
     public AutoCloseable enterListener(List<EventEnvelope> delivered) {
-        List<EventEnvelope> outer = EVENTS.get(); // a listener may end the asynchronous run of another event
+        // a listener may complete the asynchronous delivery of another event
+        List<EventEnvelope> outer = EVENTS.get();
         EVENTS.set(delivered);
         return () -> {
             if (outer == null) {
@@ -36,7 +37,7 @@ final class DeliveredEvent implements EventInterceptor, IncomingMessages {
             return null;
         }
         if (delivered.size() > 1) {
-            return IncomingMessage.NONE; // a batch has no key of its own
+            return IncomingMessage.NONE; // a batch has no single key
         }
         EventEnvelope event = delivered.get(0);
         String key = event.dedupKey();

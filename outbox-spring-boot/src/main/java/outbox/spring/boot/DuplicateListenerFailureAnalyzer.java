@@ -4,7 +4,7 @@ import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import outbox.spring.DuplicateListenerException;
 
-/** Several listeners for one event. */
+/** Explains a start failure: several listeners for one event. */
 final class DuplicateListenerFailureAnalyzer extends AbstractFailureAnalyzer<DuplicateListenerException> {
 
     @Override

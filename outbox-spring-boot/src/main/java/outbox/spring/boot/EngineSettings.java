@@ -13,10 +13,11 @@ import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** What the properties of one outbox mean; everything in them is checked when it is made. */
+/** The settings of one outbox, derived from its properties. The constructor checks all of them. */
 final class EngineSettings {
 
-    private static final Duration CLOSE = Duration.ofSeconds(3); // after the drain: interrupts, and outcomes to write
+    // after the drain: time to interrupt listeners and write outcomes
+    private static final Duration CLOSE = Duration.ofSeconds(3);
     private static final Duration SECOND = Duration.ofSeconds(1);
     private static final Duration HOUR = Duration.ofHours(1);
     private static final Duration CENTURY = Duration.ofDays(36_500);
@@ -29,8 +30,10 @@ final class EngineSettings {
     private final Ordering ordering;
 
     /**
-     * @param prefix under which the properties stand, for messages
-     * @param virtualThreads whether the application has them on
+     * Checks all properties.
+     *
+     * @param prefix the prefix of the properties, for error messages
+     * @param virtualThreads whether the application has enabled virtual threads
      */
     EngineSettings(String prefix, OutboxProperties properties, boolean virtualThreads) {
         this.check = PropertyCheck.of(prefix);
@@ -86,7 +89,7 @@ final class EngineSettings {
         }
     }
 
-    /** A table that is not ours has neither our order nor our capabilities. */
+    /** Tables of other layouts support neither our ordering nor our capabilities. */
     private void checkLayout() {
         if (properties.layout() == Layout.OUTBOX) {
             return;
@@ -121,7 +124,10 @@ final class EngineSettings {
         return ordering.onlyTypes(order.onlyTypes());
     }
 
-    /** After how many attempts an event is dead: a table of others tells dead events by it, so it must be what other relays of that table have. */
+    /**
+     * Returns the number of failed attempts after which an event is dead. Tables of other layouts recognize dead
+     * events by this number, so all relays of such a table must use the same number.
+     */
     int maxAttempts() {
         int otherwise = properties.layout() == Layout.OUTBOX
                 ? 10
@@ -141,7 +147,7 @@ final class EngineSettings {
         return table;
     }
 
-    /** What was asked for, and what other settings need. */
+    /** Returns the configured capabilities and those that other settings need. */
     Set<Capability> capabilities() {
         Set<Capability> all = EnumSet.noneOf(Capability.class);
         all.addAll(properties.capabilities());
@@ -151,7 +157,7 @@ final class EngineSettings {
         return all;
     }
 
-    /** All but its connections, store, listeners and retries. */
+    /** Applies all settings except connections, store, listeners and retries. */
     void applyTo(OutboxDispatcher.Builder builder) {
         OutboxProperties.Dispatcher settings = properties.dispatcher();
         PropertyCheck its = check.at("dispatcher");
@@ -161,7 +167,7 @@ final class EngineSettings {
                 .coldQueueCapacity(
                         its.between("cold-queue-capacity", settings.coldQueueCapacity(), 1, Integer.MAX_VALUE))
                 .drainTimeoutMs(settings.drainTimeout().toMillis())
-                .drainQueues(false) // the next start has what is queued; a listener that runs needs the time
+                .drainQueues(false) // queued events are left to the next start; running listeners need the time
                 .leaseDuration(properties.lease())
                 .listenerTimeLimit(its.positive("listener-time-limit", settings.listenerTimeLimit()))
                 .keepAttempts(its.between("keep-attempts", settings.keepAttempts(), 0, 1000))

@@ -17,7 +17,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/** Tells a native image of the classes with {@link OutboxEvent}. They are no beans, so nothing else looks at them ahead of time; those in the packages of the application are found here. */
+/**
+ * Registers hints for classes with {@link OutboxEvent} in a native image. These classes are no beans, so Spring's
+ * ahead-of-time processing does not see them. This class searches the packages of the application for them.
+ */
 final class EventClassHintsProcessor implements BeanFactoryInitializationAotProcessor {
 
     @Override
@@ -52,7 +55,7 @@ final class EventClassHintsProcessor implements BeanFactoryInitializationAotProc
             addIncludeFilter(new AnnotationTypeFilter(OutboxEvent.class, false, true));
         }
 
-        /** Not only what could be a bean. */
+        /** Accepts every class, not only those that could be a bean. */
         @Override
         protected boolean isCandidateComponent(AnnotatedBeanDefinition definition) {
             return true;

@@ -10,7 +10,7 @@ import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.Locale;
 
-/** Which events an operation of the endpoint means, as it was asked; what is null does not matter. */
+/** The conditions that select events for an operation of the endpoint. A condition that is null is not applied. */
 record EventSearch(
         @Nullable String eventId,
         @Nullable String type,
@@ -22,7 +22,7 @@ record EventSearch(
         @Nullable String from,
         @Nullable String before) {
 
-    /** All events if there is no type. */
+    /** Selects all events if the type is null. */
     static EventSearch ofType(@Nullable String type) {
         return new EventSearch(null, type, null, null, null, null, null, null, null);
     }
@@ -42,7 +42,7 @@ record EventSearch(
         return eventId == null && status == null && !isNarrow();
     }
 
-    /** Whether anything but the id and the status is asked for. */
+    /** Whether it has a condition other than id and status. */
     boolean isNarrow() {
         return type != null
                 || aggregateType != null
@@ -53,7 +53,7 @@ record EventSearch(
                 || before != null;
     }
 
-    /** Refuses a search without any condition. */
+    /** Returns the filter. Throws if there is no condition at all. */
     EventFilter filter() {
         EventFilter.Builder filter = EventFilter.builder();
         if (eventId != null) {

@@ -10,7 +10,7 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A text with placeholders for what an event has. Immutable. */
+/** A text with placeholders for values of an event. Immutable. */
 final class EventTemplate {
 
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{([^{}]*)}");
@@ -21,7 +21,7 @@ final class EventTemplate {
     private final String template;
     private final List<Part> parts = new ArrayList<>(); // not changed after the constructor
 
-    /** Refuses a placeholder that is not known. */
+    /** Throws if the text contains an unknown placeholder. */
     EventTemplate(String template) {
         this.template = template;
         Matcher matcher = PLACEHOLDER.matcher(template);
@@ -58,7 +58,10 @@ final class EventTemplate {
         };
     }
 
-    /** An event that has not what a placeholder asks for will not have it the next time either. */
+    /**
+     * Replaces the placeholders. If the event lacks a value, the failure is permanent, because a retry would not
+     * change the event.
+     */
     String of(EventEnvelope event) {
         StringBuilder text = new StringBuilder();
         for (Part part : parts) {

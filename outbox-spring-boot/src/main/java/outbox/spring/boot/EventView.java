@@ -13,9 +13,9 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * What the endpoint shows of an event. Payload and values of headers may be confidential: they are shown only if that
- * is switched on. The dispatcher keeps the payload out of errors; those of one event, which may come from elsewhere,
- * are looked through again.
+ * Converts an event to the form that the endpoint shows. Payloads and header values may be confidential, so they are
+ * shown only if that is enabled. The dispatcher keeps payloads out of error texts. The error texts of a single event
+ * are filtered once more, because another program may have stored them.
  */
 final class EventView {
 

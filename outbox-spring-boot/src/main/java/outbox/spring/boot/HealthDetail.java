@@ -2,11 +2,11 @@ package outbox.spring.boot;
 
 import java.util.Map;
 
-/** Something that health shows besides the outboxes, and that does not change the status. */
+/** An additional part of the health details. It does not change the status. */
 interface HealthDetail {
 
     String name();
 
-    /** Without I/O. */
+    /** Returns the details, without I/O. */
     Map<String, Object> details();
 }

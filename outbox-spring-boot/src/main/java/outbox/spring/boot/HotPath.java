@@ -8,12 +8,19 @@ import outbox.spi.EventStore;
 
 import java.time.Instant;
 
-/** The hook of a writer, which is there before the dispatcher is: what is committed before the start is left to the poller. */
+/**
+ * The after-commit hook of a writer. It exists before the dispatcher does. Events that are committed before the
+ * start are left to the poller.
+ */
 final class HotPath implements AfterCommitHook {
 
-    private volatile AfterCommitHook target = AfterCommitHook.NOOP; // the lifecycle writes
+    // written by the lifecycle thread, read by writer threads
+    private volatile AfterCommitHook target = AfterCommitHook.NOOP;
 
-    /** From now on events go there; a closed dispatcher gives back what it is still given, so it stays until the next. */
+    /**
+     * Sends events to this hook from now on. A closed dispatcher releases the events that it still receives, so it
+     * stays the target until the next start.
+     */
     void leadTo(AfterCommitHook hook) {
         target = hook;
     }

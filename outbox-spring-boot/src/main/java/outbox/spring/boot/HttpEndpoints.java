@@ -19,10 +19,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A transport for each endpoint that is configured. They end with the application, after the dispatchers. */
+/**
+ * Creates a transport for each configured endpoint. The transports are closed with the application,
+ * after the dispatchers.
+ */
 final class HttpEndpoints implements ListenerSource, SmartInitializingSingleton, DisposableBean {
 
-    private static final Duration AFTER_ANSWER = Duration.ofSeconds(10); // the transport's own limit ends first
+    // added to the limit of the listener, so that the limit of the transport ends first
+    private static final Duration AFTER_ANSWER = Duration.ofSeconds(10);
 
     private record Way(
             OutboxHttpProperties.Endpoint endpoint,
@@ -78,7 +82,7 @@ final class HttpEndpoints implements ListenerSource, SmartInitializingSingleton,
                 .longestRetryAfter(endpoint.longestRetryAfter())
                 .drainTime(endpoint.drainTime())
                 .maxInFlight(endpoint.maxInFlight());
-        // What is refused may hold a credential, so that the message has no value.
+        // The refused value may contain a credential, so the message does not show it.
         orRefuse(check, "url", () -> builder.endpoint(uri(endpoint.url())));
         for (int i = 0; i < endpoint.secrets().size(); i++) {
             String secret = endpoint.secrets().get(i);
@@ -106,7 +110,7 @@ final class HttpEndpoints implements ListenerSource, SmartInitializingSingleton,
     private static URI uri(@Nullable String url) {
         try {
             return new URI(url == null ? "" : url);
-        } catch (URISyntaxException e) { // it shows the text
+        } catch (URISyntaxException e) { // the exception message contains the text
             throw new IllegalArgumentException("not a URI");
         }
     }

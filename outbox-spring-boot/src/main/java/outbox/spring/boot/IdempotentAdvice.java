@@ -17,13 +17,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
-/** Runs a method by the inbox, in one transaction with its mark. Thread-safe. */
+/** Runs a method through the inbox, in one transaction with the inbox mark. Thread-safe. */
 final class IdempotentAdvice implements MethodInterceptor {
 
     private final Supplier<Inbox> inbox;
     private final Supplier<List<IncomingMessages>> sources;
     private final UnaryOperator<String> resolver;
-    private final Map<Method, IdempotentMethod> methods = new ConcurrentHashMap<>(); // those of the program
+    // bounded by the number of annotated methods
+    private final Map<Method, IdempotentMethod> methods = new ConcurrentHashMap<>();
 
     IdempotentAdvice(Supplier<Inbox> inbox, Supplier<List<IncomingMessages>> sources, UnaryOperator<String> resolver) {
         this.inbox = inbox;
@@ -35,7 +36,7 @@ final class IdempotentAdvice implements MethodInterceptor {
         return methods.computeIfAbsent(method, unread -> IdempotentMethod.of(unread, resolver));
     }
 
-    /** Refuses names that do not fit the table; the methods are all read by now. */
+    /** Throws if a consumer name does not fit the table. All methods have been read by now. */
     void checkConsumers(InboxParts parts) {
         methods.values().forEach(method -> {
             try {
@@ -76,14 +77,14 @@ final class IdempotentAdvice implements MethodInterceptor {
         } catch (InboxException e) {
             throw source == null ? e : source.comeAgain(e);
         } catch (IllegalArgumentException e) {
-            if (source == null || run.begun) { // the method's own
+            if (source == null || run.begun) { // the exception comes from the method
                 throw e;
             }
             throw source.refuse(what(idempotent) + " cannot remember this message: " + e.getMessage());
         }
     }
 
-    /** One run of the method, used by its thread. */
+    /** One run of the method. Used only by the thread that runs it. */
     private static final class Run implements InboxAction<Exception> {
 
         private final MethodInvocation call;
@@ -107,7 +108,8 @@ final class IdempotentAdvice implements MethodInterceptor {
         } catch (Exception | Error e) {
             throw e;
         } catch (Throwable e) {
-            throw new IllegalStateException(e); // neither of both exists outside of tests
+            // a Throwable that is neither Exception nor Error; occurs only in tests
+            throw new IllegalStateException(e);
         }
     }
 

@@ -20,7 +20,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
 
-/** A method with {@link Idempotent}, read and checked once. */
+/** A method with {@link Idempotent}, parsed and checked once. */
 record IdempotentMethod(
         Method method, String consumer, @Nullable Expression key) {
 
@@ -35,8 +35,8 @@ record IdempotentMethod(
     /**
      * Reads the annotation.
      *
-     * @param resolver of placeholders
-     * @throws IllegalStateException if the inbox could not do its part
+     * @param resolver resolves placeholders
+     * @throws IllegalStateException if the inbox cannot work for this method
      */
     static IdempotentMethod of(Method method, UnaryOperator<String> resolver) {
         Idempotent annotation = AnnotatedElementUtils.findMergedAnnotation(method, Idempotent.class);
@@ -61,14 +61,16 @@ record IdempotentMethod(
             if (parameter.getName().equals("com.rabbitmq.client.Channel")) {
                 throw refused(
                         method,
-                        "must leave the acknowledgement to the container, so it cannot take a Channel: it is not called for a copy");
+                        "must leave the acknowledgement to the container, so it cannot take a Channel: it is"
+                                + " not called for a copy");
             }
         }
         TransactionAttribute transaction = TRANSACTIONS.getTransactionAttribute(method, method.getDeclaringClass());
         if (transaction != null && APART.contains(transaction.getPropagationBehavior())) {
             throw refused(
                     method,
-                    "must join the transaction of its mark, so it cannot be @Transactional with a propagation that leaves or refuses one");
+                    "must join the transaction of its mark, so it cannot be @Transactional with a propagation"
+                            + " that leaves or refuses one");
         }
         String consumer = resolver.apply(annotation.consumer());
         if (consumer.isBlank()) {
@@ -97,7 +99,9 @@ record IdempotentMethod(
         return refused(method, why);
     }
 
-    /** What the expression says about this call; null if there is none, or it says nothing. */
+    /**
+     * Returns the value of the key expression for this call, or null if there is no expression or it has no value.
+     */
     @Nullable
     String keyOf(IncomingMessage message, @Nullable Object[] arguments) {
         if (key == null) {

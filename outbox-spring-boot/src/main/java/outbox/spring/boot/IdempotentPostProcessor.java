@@ -16,7 +16,10 @@ import outbox.spring.Idempotent;
 import java.util.Objects;
 import java.util.function.Supplier;
 
-/** Puts the inbox around methods with {@link Idempotent}, outside of their transaction, and refuses at the start those for which it could not do its part. */
+/**
+ * Wraps methods with {@link Idempotent} in the inbox, outside their transaction. The start fails if a method has the
+ * annotation and the inbox cannot work for it.
+ */
 final class IdempotentPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
         implements SmartInitializingSingleton {
 
@@ -25,9 +28,9 @@ final class IdempotentPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
     private final transient IdempotentAdvice advice;
     private final transient Supplier<Inbox> inbox;
     private final transient ObjectProvider<InboxParts> table;
-    private volatile boolean used; // written by whoever makes beans
+    private volatile boolean used; // written by the thread that creates the bean, read when all singletons exist
 
-    /** @param table of the inbox, unless the application has one of its own */
+    /** @param table the parts of the inbox; empty if the application defines its own inbox */
     IdempotentPostProcessor(IdempotentAdvice advice, Supplier<Inbox> inbox, ObjectProvider<InboxParts> table) {
         this.advice = advice;
         this.inbox = inbox;
@@ -35,7 +38,8 @@ final class IdempotentPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
         this.advisor = new DefaultPointcutAdvisor(new AnnotationMatchingPointcut(null, Idempotent.class, true), advice);
         setBeforeExistingAdvisors(true);
         setProxyTargetClass(true);
-        setOrder(Ordered.LOWEST_PRECEDENCE - 1); // before those who register listeners, which must see the proxy
+        // before post-processors that register listeners, because these must see the proxy
+        setOrder(Ordered.LOWEST_PRECEDENCE - 1);
     }
 
     @Override
@@ -49,7 +53,7 @@ final class IdempotentPostProcessor extends AbstractBeanFactoryAwareAdvisingPost
         return true;
     }
 
-    /** An inbox that cannot be made is to be known now, not with the first message. */
+    /** Creates the inbox, so that a failure is reported at the start and not with the first message. */
     @Override
     public void afterSingletonsInstantiated() {
         if (used) {

@@ -14,7 +14,7 @@ import outbox.spring.SpringTxContext;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The inbox in its table, and as it takes part in Spring's transactions. */
+/** The inbox on its table, and the same inbox as part of Spring's transactions. */
 record InboxParts(JdbcInbox table, Inbox inbox) {
 
     static InboxParts of(
@@ -56,13 +56,13 @@ record InboxParts(JdbcInbox table, Inbox inbox) {
         return new InboxParts(table, new SpringInbox(table, txContext, transactions));
     }
 
-    /** The table that an inbox has by default, in the schema of the outbox. */
+    /** Returns the default table name of the inbox, in the schema of the outbox. */
     private static String beside(String outboxTable, JdbcInbox byDefault) {
         return outboxTable.substring(0, outboxTable.indexOf('.') + 1)
                 + byDefault.table().simpleName();
     }
 
-    /** Without it every message would come again and again. */
+    /** Throws if the table is missing. Without it, every message would fail and be redelivered again and again. */
     private static void requireTable(EngineSettings engine, OutboxInstance outbox, JdbcInbox table) {
         List<String> missing = OutboxSchema.missingInbox(outbox.dataSource(), table);
         if (!missing.isEmpty()) {

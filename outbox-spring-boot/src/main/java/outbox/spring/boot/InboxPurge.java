@@ -13,9 +13,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Forgets what was handled longer ago than a copy can come. Every node does so; that they meet does no harm.
+ * Deletes inbox marks that are older than the retention. Every node runs the purge; concurrent runs do no harm.
  *
- * <p>Threads: Spring's starts and stops; one of its own purges.
+ * <p>Threads: Spring's lifecycle thread starts and stops it. A separate thread purges.
  */
 final class InboxPurge implements SmartLifecycle {
 
@@ -27,7 +27,7 @@ final class InboxPurge implements SmartLifecycle {
     private final JdbcInbox inbox;
     private final Duration retention;
     private final Duration interval;
-    private @Nullable Run run; // Spring's thread only
+    private @Nullable Run run; // Spring's lifecycle thread only
 
     InboxPurge(JdbcInbox inbox, OutboxInboxProperties settings) {
         this.inbox = inbox;
@@ -65,7 +65,7 @@ final class InboxPurge implements SmartLifecycle {
         }
     }
 
-    /** Waits for the batch under way, so that no pool is closed under it. */
+    /** Waits for the current batch, so that the connection pool is not closed while the batch uses it. */
     @Override
     public void stop() {
         Run stopped = run;

@@ -5,7 +5,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.Map;
 
 /**
- * The message or event that is being handled on this thread, as keys see it. Public, because expressions can read nothing else.
+ * The message or event that is handled on this thread, as key expressions see it. It is public, because expressions
+ * can only read public types.
  *
  * @param id null if it has none
  * @param type null if it has none

@@ -2,16 +2,22 @@ package outbox.spring.boot;
 
 import org.jspecify.annotations.Nullable;
 
-/** A place where messages come from, that knows which one is being handled on this thread. */
+/** A source of messages. It knows which message is handled on this thread. */
 interface IncomingMessages {
 
-    /** Null if none is. */
+    /** Returns null if no message of this source is handled on this thread. */
     @Nullable
     IncomingMessage current();
 
-    /** What to throw when the inbox could not do its part, so that the message comes again, without it counting where that can be. */
+    /**
+     * Returns the exception to throw if the inbox failed. The message is then delivered again. If possible, this
+     * does not count as a failed attempt.
+     */
     RuntimeException comeAgain(RuntimeException trouble);
 
-    /** What to throw about a message that has no key, or none that an inbox can remember, and never will. */
+    /**
+     * Returns the exception to throw for a message that has no key, or a key that the inbox cannot store. A retry
+     * would not help.
+     */
     RuntimeException refuse(String why);
 }

@@ -3,7 +3,7 @@ package outbox.spring.boot;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** A property with a wrong value. */
+/** Explains a start failure: a property with a wrong value. */
 final class InvalidPropertyFailureAnalyzer extends AbstractFailureAnalyzer<InvalidPropertyException> {
 
     @Override

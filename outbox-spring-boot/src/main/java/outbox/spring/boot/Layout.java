@@ -4,16 +4,18 @@ import org.jspecify.annotations.Nullable;
 import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.TableLayout;
 
-/** Which columns the table has. */
+/** The column layout of the event table. */
 enum Layout {
-    /** Our own table, which can do everything. */
+    /** Our own table, which supports all features. */
     OUTBOX,
     /** The standard table of a module, see {@link TableLayout#module}. */
     MODULE,
-    /** The table with texts for the status, see {@link TableLayout#textStatus}; it needs a single active node. */
+    /**
+     * The table that stores the status as text, see {@link TableLayout#textStatus}. It needs a single active node.
+     */
     TEXT_STATUS;
 
-    /** The name of a table that is given none; a module has to name its own. */
+    /** Returns the table name, or the default if none is configured. The module layout has no default name. */
     String table(PropertyCheck check, @Nullable String table) {
         if (table != null) {
             return check.notBlank("table", table);

@@ -11,15 +11,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Names the event in each line that its listener logs, and in the lines that the library logs about a failed attempt.
- * A call with several events has their type only, if that is one.
+ * Adds the event to the MDC of each line that its listener logs, and of the lines that the library logs about a
+ * failed attempt. For a call with several events, only the event type is added, and only if all have the same type.
  */
 final class LoggedEvent implements EventInterceptor {
 
     static final String EVENT_ID = "outbox.event.id";
     static final String EVENT_TYPE = "outbox.event.type";
 
-    /** The keys of the fields that the library names. */
+    /** The MDC keys of the fields that the library passes. */
     private static final Map<String, String> KEYS = Map.of(
             "table", "outbox.table",
             "topic", EVENT_TYPE,
@@ -47,7 +47,7 @@ final class LoggedEvent implements EventInterceptor {
         return set(values);
     }
 
-    /** The answer puts back the values before: a listener may run inside of another one. */
+    /** Returns a handle that restores the previous values, because a listener may run inside another one. */
     private static AutoCloseable set(Map<String, @Nullable String> values) {
         Map<String, @Nullable String> before = new HashMap<>();
         values.forEach((key, value) -> before.put(key, put(key, value)));

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
-/** Gives each outbox its meters, which outlive a stop and a start of the application. */
+/** Creates the meters of each outbox. They survive a stop and a restart of the application context. */
 final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSingleton, AutoCloseable {
 
     private final MeterRegistry registry;
@@ -25,8 +25,8 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
     private final ObjectProvider<OutboxInstance> beans;
     private final boolean ownLeadership;
     private final Map<String, OutboxMeters> meters = new HashMap<>(); // by outbox; guarded by this
-    private final Map<String, String> tables = new ConcurrentHashMap<>(); // by outbox: with their schemas
-    private volatile Map<String, OutboxInstance> instances = Map.of(); // set once, when all beans are there
+    private final Map<String, String> tables = new ConcurrentHashMap<>(); // by outbox; table names with their schema
+    private volatile Map<String, OutboxInstance> instances = Map.of(); // set once, when all singletons exist
 
     MetricsCustomizer(
             MeterRegistry registry,
@@ -41,12 +41,15 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
         this.ownLeadership = ownLeadership;
     }
 
-    /** Tells the name of the table with its schema, before there are meters. */
+    /** Sets the table name with its schema. Call this before the meters are created. */
     void table(String outbox, String qualified) {
         tables.put(outbox, qualified);
     }
 
-    /** Meters are made with the first bean that writes, long before there are instances to ask; a scrape must not be what makes them. */
+    /**
+     * Collects the instances now. The meters are created with the first bean that writes, long before the instances
+     * exist, and a scrape must not create the instances.
+     */
     @Override
     public void afterSingletonsInstantiated() {
         instances = beans.stream().collect(Collectors.toUnmodifiableMap(OutboxInstance::name, outbox -> outbox));
@@ -93,7 +96,9 @@ final class MetricsCustomizer implements OutboxCustomizer, SmartInitializingSing
         return builder.build();
     }
 
-    /** Several outboxes may have tables of one name, in several databases. */
+    /**
+     * Returns the label of the table. Several outboxes may have tables with the same name in different databases.
+     */
     private String label(String outbox, OutboxProperties own) {
         String spelled = own.layout().table(PropertyCheck.of("outbox"), own.table());
         String table = tables.getOrDefault(outbox, spelled);

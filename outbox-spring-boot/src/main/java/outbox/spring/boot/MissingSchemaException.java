@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The table of an outbox or of an inbox is not there, or lacks something that was asked for. */
+/** The table of an outbox or of an inbox is missing, or lacks a required part. */
 final class MissingSchemaException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
@@ -19,14 +19,14 @@ final class MissingSchemaException extends IllegalStateException {
     private static final String DEFAULT_INBOX = "outbox_inbox";
 
     private final String table;
-    private final String database; // as directories of migrations have it
+    private final String database; // the name in the directories of migrations
     private final Layout layout;
     private final String initializeProperty;
     private final Set<Capability> capabilities;
     private final boolean leader;
-    private final @Nullable String statements; // of an inbox; a command prints those of an outbox
+    private final @Nullable String statements; // DDL of the inbox; null for an outbox, whose DDL a command prints
 
-    /** leader: whether the table of the leader is among what is missing. */
+    /** @param leader whether the leader table is missing */
     MissingSchemaException(EngineSettings settings, String database, List<String> missing, boolean leader) {
         super("The database has not all that the outbox in table " + settings.table() + " needs. Missing: "
                 + String.join(", ", missing));
@@ -52,18 +52,18 @@ final class MissingSchemaException extends IllegalStateException {
         this.statements = String.join(";\n", OutboxSchema.inboxStatements(database, inbox)) + ";";
     }
 
-    /** Whether the shipped migrations are about this table: they name it. */
+    /** Whether the shipped migrations create this table; they use the default name. */
     boolean isDefaultTable() {
         return layout == Layout.OUTBOX
                 && table.equals(statements == null ? AbstractJdbcEventStore.DEFAULT_TABLE : DEFAULT_INBOX);
     }
 
-    /** What a migration of one's own does. */
+    /** Returns the text that tells users what to put into their own migration. */
     String migration() {
         return statements == null ? "with what this prints: " + command() : "\n" + statements;
     }
 
-    /** What prints the DDL. */
+    /** Returns the command that prints the DDL. */
     private String command() {
         String with = capabilities.stream().map(Capability::name).collect(Collectors.joining(","));
         return "outbox schema print --store " + database + " --table " + table
@@ -71,7 +71,7 @@ final class MissingSchemaException extends IllegalStateException {
                 + (with.isEmpty() ? "" : " --with " + with);
     }
 
-    /** Where Flyway finds the plain table and what each capability needs. */
+    /** Returns the Flyway locations of the plain table and of each capability. */
     String flywayLocations() {
         return locations("classpath:META-INF/outbox/flyway%s/{vendor}", ",");
     }
@@ -94,7 +94,10 @@ final class MissingSchemaException extends IllegalStateException {
     private static String directory(Capability capability) {
         return switch (capability) {
             case ORDER -> "-order";
-            case CONTROL, PAUSES, ATTEMPTS -> "-control";
+            case KEYS -> "-keys";
+            case PRIORITY -> "-priority";
+            case DEADLINES -> "-deadlines";
+            case PAUSES, ATTEMPTS -> "-control";
             case INBOX -> "-inbox";
             case RECONCILE -> "-reconcile";
         };

@@ -6,7 +6,7 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A table that is not there, or not complete. */
+/** Explains a start failure: a table is missing or incomplete. */
 final class MissingSchemaFailureAnalyzer extends AbstractFailureAnalyzer<MissingSchemaException> {
 
     @Override

@@ -2,7 +2,7 @@ package outbox.spring.boot;
 
 import java.util.List;
 
-/** No transaction manager is known to be for the data source of an outbox, so no event could be written. */
+/** No transaction manager was found for the data source of an outbox, so no event could be written. */
 final class MissingTransactionManagerException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
@@ -23,7 +23,7 @@ final class MissingTransactionManagerException extends IllegalStateException {
                 others);
     }
 
-    /** When any of these may be the one. */
+    /** Creates the exception for the case that each of several transaction managers may be the right one. */
     static MissingTransactionManagerException several(String outbox, EngineSettings settings, List<String> possible) {
         return new MissingTransactionManagerException(
                 "It cannot be told which transaction manager is for the DataSource of outbox " + outbox + ": "

@@ -3,7 +3,7 @@ package outbox.spring.boot;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** A data source without a transaction manager. */
+/** Explains a start failure: a data source without a transaction manager. */
 final class MissingTransactionManagerFailureAnalyzer
         extends AbstractFailureAnalyzer<MissingTransactionManagerException> {
 

@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Lets {@value #PLACES} operations of the endpoint use the database at a time, so that it never holds more
- * connections of the application's pool. Others wait a while, then are refused.
+ * Limits the endpoint to {@value #PLACES} database operations at a time, so that it never holds more connections of
+ * the application's pool. Further operations wait for a limited time and are then refused.
  */
 final class OperationGate {
 
@@ -20,7 +20,8 @@ final class OperationGate {
             throw new RefusedOperationException(
                     RefusedOperationException.TOO_MANY_REQUESTS,
                     PLACES
-                            + " operations of the outbox endpoint are running, and more are not let in. Ask again later");
+                            + " operations of the outbox endpoint are running, and more are not let in. Ask"
+                            + " again later");
         }
         try {
             return operation.get();

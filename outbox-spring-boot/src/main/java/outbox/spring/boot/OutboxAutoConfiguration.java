@@ -15,7 +15,7 @@ import org.springframework.jdbc.datasource.DataSourceUtils;
 
 import javax.sql.DataSource;
 
-/** The outboxes of an application: on its data sources, in its transactions, with its listeners. */
+/** Configures the outboxes of an application, with its data sources, transactions and listeners. */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",
@@ -36,7 +36,7 @@ import javax.sql.DataSource;
 @Import(OutboxRegistrar.class)
 final class OutboxAutoConfiguration {
 
-    /** The bean that makes all outboxes. */
+    /** The name of the bean that creates all outboxes. */
     static final String FACTORY = "outboxFactory";
 
     @Bean(FACTORY)

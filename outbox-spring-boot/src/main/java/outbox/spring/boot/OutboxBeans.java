@@ -7,7 +7,10 @@ import outbox.spring.Outbox;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Finds beans of the application that are meant for an outbox: those that name it by {@link Outbox}, and those that name none. */
+/**
+ * Finds the beans of the application that belong to an outbox: beans that name it with {@link Outbox}, and beans
+ * that name no outbox.
+ */
 final class OutboxBeans {
 
     private final ListableBeanFactory beans;
@@ -16,7 +19,7 @@ final class OutboxBeans {
         this.beans = beans;
     }
 
-    /** Those that name the outbox or none, in their order. */
+    /** Returns the beans that name this outbox or none, in their order. */
     <T> List<T> all(Class<T> type, String outbox) {
         List<String> meant = new ArrayList<>();
         for (String bean : beans.getBeanNamesForType(type)) {
@@ -33,13 +36,13 @@ final class OutboxBeans {
                 .toList();
     }
 
-    /** The one that names the outbox, else the only one that names none. */
+    /** Returns the bean that names the outbox, else the only bean that names none. */
     <T> @Nullable T one(Class<T> type, String outbox) {
         T own = own(type, outbox);
         return own != null ? own : single(type, outbox, null);
     }
 
-    /** The one that names the outbox; the only outbox may have one that names none, since it can be meant for no other. */
+    /** Returns the bean that names the outbox. For the default outbox, a bean that names none is accepted too. */
     <T> @Nullable T own(Class<T> type, String outbox) {
         T named = single(type, outbox, outbox);
         return named == null && outbox.equals(Outbox.DEFAULT) ? single(type, outbox, null) : named;
@@ -61,7 +64,7 @@ final class OutboxBeans {
         return found.isEmpty() ? null : beans.getBean(found.get(0), type);
     }
 
-    /** Which outbox a bean names; null if none. */
+    /** Returns the outbox that the bean names, or null if it names none. */
     static @Nullable String outboxOf(ListableBeanFactory beans, String bean) {
         Outbox named = beans.findAnnotationOnBean(bean, Outbox.class, false);
         return named == null ? null : named.value();

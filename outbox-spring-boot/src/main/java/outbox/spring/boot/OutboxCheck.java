@@ -2,12 +2,12 @@ package outbox.spring.boot;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.Backlog;
-import outbox.admin.BlockedAggregate;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.dispatch.CircuitBreaker;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.ProtectionStatus;
+import outbox.order.BlockedAggregate;
 import outbox.poller.OutboxPoller;
 import outbox.poller.PollerStatus;
 import outbox.relay.RelayStatus;
@@ -20,7 +20,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Finds out how one outbox is: what its table tells, read in bounded time, and what the relay in this process tells of itself. The first of these that holds is its state:
+ * Determines the state of one outbox from its table, which is read with a time limit, and from the relay in this
+ * process. The first matching state is reported:
  *
  * <pre>
  *  database unreachable · stopped · no leader · stuck · paused · lagging · up
@@ -28,24 +29,40 @@ import java.util.Map;
  */
 final class OutboxCheck {
 
-    /** How an outbox is. */
+    /** The status and details of an outbox. */
     record Result(String status, Map<String, Object> details) {}
 
-    /** A state, and the words for it. */
+    /** A state and its description. */
     private record Finding(
             String status, String state, @Nullable String reason) {}
 
-    /** What the table tells; blocked: whether events wait behind a dead one, so that the longest overdue may be one of them. */
+    /**
+     * The data read from the table.
+     *
+     * @param blocked whether events wait behind a dead event; the longest overdue event may then be one of them
+     */
     private record Seen(Backlog backlog, boolean blocked) {}
+
+    private static final Duration COUNT_DEAD_EVERY = Duration.ofMinutes(1); // the count may read the whole table
 
     private final OutboxInstance outbox;
     private final OutboxHealthProperties properties;
     private final TimedReading<Seen> table;
+    private final TimedReading<Long> dead;
 
     OutboxCheck(OutboxInstance outbox, OutboxHealthProperties properties) {
         this.outbox = outbox;
         this.properties = properties;
         this.table = new TimedReading<>(outbox.name() + "-health", this::read, properties.keep(), properties.timeout());
+        this.dead = new TimedReading<>(
+                outbox.name() + "-dead",
+                () -> outbox.admin().deadEvents(),
+                keepDead(properties.keep()),
+                properties.timeout());
+    }
+
+    private static Duration keepDead(Duration keep) {
+        return keep.isZero() || keep.compareTo(COUNT_DEAD_EVERY) > 0 ? keep : COUNT_DEAD_EVERY;
     }
 
     String outbox() {
@@ -70,7 +87,7 @@ final class OutboxCheck {
             return outbox.admin().blockedAggregates(1).stream()
                     .mapToLong(BlockedAggregate::waiting)
                     .anyMatch(waiting -> waiting > 0);
-        } catch (RuntimeException e) { // its table has no order
+        } catch (RuntimeException e) { // the table does not support ordering
             return false;
         }
     }
@@ -87,6 +104,7 @@ final class OutboxCheck {
         details.put("table", outbox.table());
         if (seen != null) {
             details.putAll(RelayView.backlog(seen.backlog()));
+            put(details, "dead", dead.last());
         }
         details.putAll(RelayView.of(outbox));
         return new Result(finding.status(), details);
@@ -98,7 +116,7 @@ final class OutboxCheck {
         }
     }
 
-    /** A process that only writes is well as long as it reaches the table. */
+    /** A process that only writes is healthy as long as it can reach the table. */
     private Finding relayFinding(Seen seen) {
         OutboxDispatcher dispatcher = outbox.dispatcher();
         OutboxPoller poller = outbox.poller();
@@ -132,7 +150,10 @@ final class OutboxCheck {
         return leaderless ? new Finding(OutboxHealth.DOWN, "no leader", "No node is known to lead") : null;
     }
 
-    /** While a part is paused or blocked, its events are late on purpose: told, but no reason to take the node out, since nobody can say that others are late too. */
+    /**
+     * While a part is paused or blocked, its events are late on purpose, and nothing shows whether other events are
+     * late too. The delay is reported, but the node stays in service.
+     */
     private Finding delayed(ProtectionStatus protection, Seen seen) {
         List<Pause> pauses = protection.pauses();
         for (Pause pause : pauses) {

@@ -4,7 +4,7 @@ import org.springframework.boot.sql.init.dependency.AbstractBeansOfTypeDependsOn
 
 import java.util.Set;
 
-/** Outboxes come after the migrations of the application, whatever runs them. */
+/** Makes the outboxes depend on the database migrations of the application, with any migration tool. */
 final class OutboxDatabaseInitialization extends AbstractBeansOfTypeDependsOnDatabaseInitializationDetector {
 
     @Override

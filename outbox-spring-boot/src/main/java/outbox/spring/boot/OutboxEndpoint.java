@@ -12,9 +12,9 @@ import java.security.Principal;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** The outboxes of the application as an actuator endpoint, for JMX; over HTTP {@link OutboxWebEndpoint} answers. */
+/** The actuator endpoint of the outboxes for JMX. Over HTTP, {@link OutboxWebEndpoint} replaces it. */
 @Endpoint(id = "outbox")
-@SuppressWarnings("deprecation") // that annotation is the one that both lines of Spring Boot take for optional
+@SuppressWarnings("deprecation") // both Spring Boot 3 and 4 accept this annotation for optional parameters
 class OutboxEndpoint {
 
     private static final String EVENTS = "events";
@@ -119,7 +119,7 @@ class OutboxEndpoint {
         }
     }
 
-    /** Who is logged in; only without a login what the request says. */
+    /** Returns the authenticated user; without authentication, the name in the request. */
     static @Nullable String who(SecurityContext securityContext, @Nullable String by) {
         Principal principal = securityContext.getPrincipal();
         return principal != null ? principal.getName() : by;

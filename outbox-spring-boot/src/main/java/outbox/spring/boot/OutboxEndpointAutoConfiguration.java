@@ -10,7 +10,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
-/** The actuator endpoint {@code outbox}. */
+/** Configures the actuator endpoint {@code outbox}. */
 @AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnOutbox
 @ConditionalOnBean(OutboxInstance.class)

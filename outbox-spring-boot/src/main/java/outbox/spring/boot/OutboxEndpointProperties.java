@@ -6,14 +6,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import java.time.Duration;
 
 /**
- * The actuator endpoint {@code outbox}.
+ * Settings of the actuator endpoint {@code outbox}.
  *
- * @param enabled whether there is the endpoint; it must be exposed as well, by management.endpoints.web.exposure.include
- * @param writesEnabled whether it pauses, resumes, replays and discards
- * @param showPayload when it shows payloads and values of headers: never or always
- * @param timeout how long it waits for the numbers of an outbox, and how long each statement of a search or a change
- * may run in the database, there in whole seconds; 1ms to 1m
- * @param keepStatistics how long counts by type and status are kept before the whole table is read again, 1s to 1h
+ * @param enabled whether the endpoint exists; it must also be exposed with management.endpoints.web.exposure.include
+ * @param writesEnabled whether the endpoint may pause, resume, replay and discard
+ * @param showPayload when the endpoint shows payloads and header values: never or always
+ * @param timeout how long the endpoint waits for the numbers of an outbox, and the query timeout of each statement
+ *     of a search or a change, which is rounded up to whole seconds; 1ms to 1m
+ * @param keepStatistics how long counts by type and status are cached before the whole table is read again, 1s to 1h
  */
 @ConfigurationProperties("outbox.endpoint")
 record OutboxEndpointProperties(

@@ -5,13 +5,11 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
 import outbox.WriteInterceptor;
+import outbox.admin.AdminEventStore;
 import outbox.admin.OutboxAdmin;
-import outbox.dispatch.DispatcherCommitHook;
-import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
-import outbox.dispatch.ProtectionStatus;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
@@ -20,7 +18,7 @@ import outbox.jdbc.TableName;
 import outbox.order.WhenDead;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
-import outbox.spi.AdminEventStore;
+import outbox.runtime.OutboxRuntime;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.Leadership;
@@ -41,13 +39,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 
 /**
- * One outbox: its parts, made with its bean, and what runs while the application does, made at each start. A dispatcher comes that late because its listeners are beans, some of which
+ * One outbox: its parts, which are created with its bean, and its {@link OutboxRuntime}, which is created at each
+ * start of the application. The dispatcher is created that late because its listeners are beans, and some of them
  * write events themselves.
  */
 final class OutboxEngine {
 
     private static final Logger LOG = SafeLogger.of(OutboxEngine.class);
-    private static final Duration UNTIL_ALL_END = Duration.ofDays(1); // each has a limit of its own
+    private static final Duration UNTIL_ALL_END = Duration.ofDays(1); // each part has its own, shorter limit
 
     private final String name;
     private final EngineSettings settings;
@@ -57,8 +56,8 @@ final class OutboxEngine {
     private final OutboxInstance instance;
     private final TransactionManagers transactions;
     private final AtomicBoolean stopping = new AtomicBoolean();
-    private boolean filled; // the lifecycle's thread only, as what follows
-    private @Nullable OutboxPurge purge;
+    private boolean filled; // lifecycle thread only
+    private @Nullable OutboxRuntime runtime; // lifecycle thread only; null if this process only writes
 
     OutboxEngine(String name, EngineSettings settings, ListableBeanFactory factory) {
         this.name = name;
@@ -83,18 +82,13 @@ final class OutboxEngine {
                 store,
                 txContext,
                 orElse(beans.own(OutboxListeners.class, name), new OutboxListeners()),
-                new OutboxAdmin(connections, store, this::protectionStatus),
+                new OutboxAdmin(connections, store),
                 settings.properties().role().writes() ? writer(txContext, store) : null,
                 null,
                 null,
                 leadership);
         OutboxProperties.Order order = settings.properties().ordering();
         instance.blocksBehindDead(order.perAggregate() && order.whenDead() == WhenDead.BLOCK);
-    }
-
-    private @Nullable ProtectionStatus protectionStatus() {
-        OutboxDispatcher dispatcher = instance.dispatcher();
-        return dispatcher == null ? null : dispatcher.protectionStatus();
     }
 
     private static <T> T orElse(@Nullable T given, T other) {
@@ -109,7 +103,10 @@ final class OutboxEngine {
         return customized;
     }
 
-    /** Metrics call a table by one name, however it is spelled; if the database is away, the spelling stays. */
+    /**
+     * Determines one table name for metrics, independent of the spelling in the properties. If the database cannot
+     * be reached, the configured spelling is used.
+     */
     private void nameTable(DataSource dataSource) {
         for (OutboxCustomizer customizer : customizers) {
             if (customizer instanceof MetricsCustomizer metrics) {
@@ -144,7 +141,8 @@ final class OutboxEngine {
         for (OutboxCustomizer customizer : customizers) {
             writer = Objects.requireNonNull(customizer.writer(name, writer), "writer");
         }
-        for (WriteInterceptor interceptor : beans.all(WriteInterceptor.class, name)) { // inside of what traces
+        // run inside the tracing interceptors
+        for (WriteInterceptor interceptor : beans.all(WriteInterceptor.class, name)) {
             writer = writer.interceptedBy(interceptor);
         }
         return writer;
@@ -162,67 +160,75 @@ final class OutboxEngine {
         return settings.properties().role().relays();
     }
 
-    /** Makes and starts what delivers, and gets the listeners before the first time. */
+    /** Creates and starts the parts that deliver. Collects the listeners before the first start. */
     void start() {
         stopping.set(false);
         if (instance.writer() != null && instance.txContext() instanceof SpringTxContext context) {
             transactions.tell(transactions.require(name, settings, instance.dataSource()), context);
         }
         if (!relays()) {
-            return; // and needs no listeners, some of which connect
+            return; // a process that only writes needs no listeners, and some listeners open connections
         }
         if (!filled) {
             beans.all(ListenerSource.class, name).forEach(source -> source.addTo(name, instance.listeners()));
             filled = true;
         }
-        purge = purge(); // first: what it refuses has no threads yet
-        OutboxDispatcher dispatcher = dispatcher();
-        try {
-            OutboxPoller poller = poller(dispatcher);
-            instance.runs(dispatcher, poller);
-            if (startsByItself()) {
-                hotPath.leadTo(hook(dispatcher, poller));
-                poller.start();
-                if (purge != null) {
-                    purge.start();
-                }
-            }
-        } catch (RuntimeException | Error e) {
-            dispatcher.close();
-            throw e;
+        OutboxRuntime parts = parts();
+        runtime = parts;
+        instance.runs(parts.dispatcher(), parts.poller());
+        if (startsByItself()) {
+            hotPath.leadTo(hook(parts));
+            parts.start();
         }
     }
 
-    /** Where a table has no place for claims, no event can be born leased to the dispatcher: the poller takes it at once. */
-    private AfterCommitHook hook(OutboxDispatcher dispatcher, OutboxPoller poller) {
+    /**
+     * If the table has no columns for claims, no event can be inserted with a lease. The hook then only
+     * wakes the poller.
+     */
+    private AfterCommitHook hook(OutboxRuntime parts) {
         boolean leases = settings.properties().layout().of(settings.table()).has(LayoutFeature.BORN_LEASED);
-        return leases ? new DispatcherCommitHook(dispatcher) : event -> poller.wake();
+        return leases ? parts.hook() : event -> parts.poller().wake();
     }
 
     private boolean startsByItself() {
         return customizers.stream().allMatch(customizer -> customizer.startsByItself(name));
     }
 
-    private OutboxDispatcher dispatcher() {
-        PropertyCheck check = settings.check();
-        OutboxProperties properties = settings.properties();
-        OutboxDispatcher.Builder builder = OutboxDispatcher.builder()
-                .connectionProvider(instance.connections())
-                .eventStore(instance.store())
-                .maxAttempts(settings.maxAttempts())
+    private OutboxRuntime parts() {
+        OutboxRuntime.Builder parts = OutboxRuntime.builder(instance.connections(), instance.store())
+                .leadership(instance.leadership())
+                .dispatcher(this::configure)
+                .poller(this::configure);
+        if (settings.properties().purge().enabled() && instance.store() instanceof AdminEventStore) {
+            parts.purge(this::configure);
+        }
+        return parts.build();
+    }
+
+    private void configure(OutboxDispatcher.Builder builder) {
+        builder.maxAttempts(settings.maxAttempts())
                 .retryPolicy(orElse(
                         beans.one(RetryPolicy.class, name),
-                        RetrySettings.policy(check.at("retry"), properties.retry())));
+                        RetrySettings.policy(
+                                settings.check().at("retry"),
+                                settings.properties().retry())));
         settings.applyTo(builder);
         instance.listeners().configure(builder, retryRules(), protection());
-        Leadership leadership = instance.leadership();
-        if (leadership != null) {
-            builder.leadership(leadership);
-        }
         customizers.forEach(customizer -> customizer.dispatcher(name, builder));
-        builder.interceptors(
-                beans.all(EventInterceptor.class, name)); // inside of what traces: a refusal is on the span
-        return builder.build();
+        // The last interceptors are the innermost. A refusal by one of them is recorded on the span of
+        // a tracing interceptor.
+        builder.interceptors(beans.all(EventInterceptor.class, name));
+    }
+
+    private void configure(OutboxPoller.Builder builder) {
+        settings.applyTo(builder);
+        customizers.forEach(customizer -> customizer.poller(name, builder));
+    }
+
+    private void configure(OutboxPurge.Builder builder) {
+        settings.applyTo(builder);
+        customizers.forEach(customizer -> customizer.purge(name, builder));
     }
 
     private RetryRules retryRules() {
@@ -249,51 +255,34 @@ final class OutboxEngine {
         return protection.build();
     }
 
-    private OutboxPoller poller(OutboxDispatcher dispatcher) {
-        OutboxPoller.Builder builder = OutboxPoller.builder()
-                .connectionProvider(instance.connections())
-                .eventStore(instance.store())
-                .handler(new DispatcherPollerHandler(dispatcher));
-        settings.applyTo(builder);
-        customizers.forEach(customizer -> customizer.poller(name, builder));
-        return builder.build();
-    }
-
-    private @Nullable OutboxPurge purge() {
-        if (!settings.properties().purge().enabled() || !(instance.store() instanceof AdminEventStore)) {
-            return null;
-        }
-        OutboxPurge.Builder builder =
-                OutboxPurge.builder().connectionProvider(instance.connections()).eventStore(instance.store());
-        settings.applyTo(builder);
-        customizers.forEach(customizer -> customizer.purge(name, builder));
-        return builder.build();
-    }
-
     /**
-     * Takes no more events, lets those at work finish, writes their outcomes, and then gives up the lead. Side by side: while the database does not answer, each part takes as long as it is
-     * patient with it. Does nothing if it has begun already.
+     * Claims no more events, lets running deliveries finish, writes their outcomes, and then ends the leadership.
+     * The parts stop at the same time: if the database does not reply, each part waits for its own time limit. Has
+     * no effect if the stop has already begun.
      */
     void stop() {
         if (!stopping.compareAndSet(false, true)) {
             return;
         }
-        SideBySide parts = new SideBySide();
-        OutboxPoller poller = instance.poller();
-        if (poller != null) {
-            parts.begin(name + "-poller", poller::close); // what it still brings, the dispatcher refuses
-        }
-        if (purge != null) {
-            parts.begin(name + "-purge", purge::close);
-        }
-        OutboxDispatcher dispatcher = instance.dispatcher();
-        if (dispatcher != null) {
-            parts.begin(name + "-dispatcher", dispatcher::close);
-        }
-        parts.await(UNTIL_ALL_END);
+        OutboxRuntime parts = runtime;
         Leadership leadership = instance.leadership();
-        if (leadership != null) {
-            leadership.close(); // last: until here no other may deliver
+        if (parts != null) {
+            stopAtTheSameTime(parts);
+            parts.close(); // ends the leadership last: until now no other node may deliver
+        } else if (leadership != null) {
+            leadership.close();
         }
+    }
+
+    private void stopAtTheSameTime(OutboxRuntime parts) {
+        SideBySide stops = new SideBySide();
+        // the dispatcher refuses events that the poller still claims
+        stops.begin(name + "-poller", parts.poller()::close);
+        OutboxPurge purge = parts.purge();
+        if (purge != null) {
+            stops.begin(name + "-purge", purge::close);
+        }
+        stops.begin(name + "-dispatcher", parts.dispatcher()::close);
+        stops.await(UNTIL_ALL_END);
     }
 }

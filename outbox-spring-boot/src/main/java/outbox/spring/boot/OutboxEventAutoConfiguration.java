@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
-/** Objects with {@code @OutboxEvent} that are published as application events are written into the outbox. */
+/** Writes objects with {@code @OutboxEvent} to the outbox when they are published as application events. */
 @AutoConfiguration(after = {OutboxAutoConfiguration.class, OutboxPayloadAutoConfiguration.class})
 @ConditionalOnOutbox
 @ConditionalOnBooleanProperty(name = "outbox.event.enabled", matchIfMissing = true)
@@ -31,7 +31,10 @@ final class OutboxEventAutoConfiguration {
         return new OutboxEventWriter(new Writers(beans), codec, types.getIfAvailable());
     }
 
-    /** Writers by the names of their outboxes. They come with the first event: an application event during the start must not make the outbox before its time. Thread-safe. */
+    /**
+     * The writers by the name of their outbox. A writer is looked up with the first event: an application event
+     * during the start must not create the outbox too early. Thread-safe.
+     */
     private static final class Writers implements Function<String, @Nullable OutboxWriter> {
 
         private final ListableBeanFactory beans;
@@ -53,7 +56,10 @@ final class OutboxEventAutoConfiguration {
             return writer;
         }
 
-        /** The application's own, else that of the outbox; null if there is no such outbox, or this process does not write into it. */
+        /**
+         * Returns the writer bean of the application, else the writer of the outbox. Returns null if the outbox does
+         * not exist or this process does not write to it.
+         */
         private @Nullable OutboxWriter find(String outbox) {
             OutboxInstance instance = beans.getBeanProvider(OutboxInstance.class).stream()
                     .filter(one -> one.name().equals(outbox))

@@ -25,7 +25,10 @@ import java.util.Map;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 
-/** Makes the outboxes of the application from their properties. Its methods are the factory methods of the beans that {@link OutboxRegistrar} registers. */
+/**
+ * Creates the outboxes of the application from their properties. Its methods are the factory methods of the beans
+ * that {@link OutboxRegistrar} registers.
+ */
 final class OutboxFactory implements DisposableBean {
 
     private static final Logger LOG = SafeLogger.of(OutboxFactory.class);
@@ -45,7 +48,10 @@ final class OutboxFactory implements DisposableBean {
         }
     }
 
-    /** They would be for no outbox. */
+    /**
+     * Throws if a key of the default outbox is set together with named outboxes, because the key would
+     * have no effect.
+     */
     private void requireNoneBesideNamed() {
         List<String> set = Stream.of(OutboxProperties.class.getRecordComponents())
                 .map(component -> DataObjectPropertyName.toDashedForm(component.getName()))
@@ -88,7 +94,7 @@ final class OutboxFactory implements DisposableBean {
         return instance.admin();
     }
 
-    /** Those that were made, in that order. */
+    /** Returns the engines in the order in which they were created. */
     synchronized Collection<OutboxEngine> engines() {
         return List.copyOf(engines.values());
     }
@@ -142,12 +148,15 @@ final class OutboxFactory implements DisposableBean {
         return new EngineSettings(OutboxRegistrar.NAMED + "." + name, named, virtual);
     }
 
-    /** Begins to stop something else that is on the outboxes; the stop of these waits for it. */
+    /** Begins to stop a component that uses the outboxes. The stop of the outboxes waits for it. */
     void stopBeside(String name, Runnable step) {
         stops.begin(name, step);
     }
 
-    /** Stops all outboxes, within the longest of their times; what takes longer goes on in the background, as far as the application lets it. */
+    /**
+     * Stops all outboxes, within the longest of their time limits. A step that takes longer continues in the
+     * background while the process lives.
+     */
     void stop() {
         engines().forEach(engine -> stops.begin(engine.name(), engine::stop));
         Duration longest = properties.named().values().stream()
@@ -162,7 +171,7 @@ final class OutboxFactory implements DisposableBean {
         }
     }
 
-    /** If the application does not get as far as to start its lifecycle, nobody else stops what runs. */
+    /** Stops the outboxes if the lifecycle of the application was never started, so that nothing else stops them. */
     @Override
     public void destroy() {
         stop();

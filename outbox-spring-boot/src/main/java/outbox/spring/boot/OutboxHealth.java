@@ -7,15 +7,18 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * The health of all outboxes of the application, in plain types: the lines of Spring Boot have different ones. It is answered in bounded time, and the database is asked at most every second. Dead
- * events do not count: they are an operator's work, not a reason to take a node out. Thread-safe.
+ * The health of all outboxes of the application, as plain Java types, because Spring Boot 3 and 4 have
+ * different health types. It returns in bounded time and queries the database at most once a second. Dead
+ * events are counted once a minute and shown, but do not change the status: an operator handles them, and the
+ * node still works. Thread-safe.
  */
 public final class OutboxHealth {
 
     static final String UP = "UP";
     static final String DOWN = "DOWN";
     static final String OUT_OF_SERVICE = "OUT_OF_SERVICE";
-    private static final List<String> WORST_FIRST = List.of(DOWN, OUT_OF_SERVICE); // then others, then UP
+    // followed by other statuses, then UP
+    private static final List<String> WORST_FIRST = List.of(DOWN, OUT_OF_SERVICE);
 
     private final Supplier<List<OutboxInstance>> instances;
     private final OutboxHealthProperties properties;
@@ -32,14 +35,14 @@ public final class OutboxHealth {
     }
 
     /**
-     * Health at this moment.
+     * The current health.
      *
-     * @param status the worst of all outboxes
-     * @param details by the name of each outbox, and of what is shown besides
+     * @param status the worst status of all outboxes
+     * @param details by the name of each outbox, plus the additional details
      */
     public record Report(String status, Map<String, Object> details) {}
 
-    /** Looks at each outbox. Waits for each database up to {@code outbox.health.timeout}. */
+    /** Checks each outbox. Waits for each database up to {@code outbox.health.timeout}. */
     public Report report() {
         List<String> statuses = new ArrayList<>();
         Map<String, Object> details = new LinkedHashMap<>();

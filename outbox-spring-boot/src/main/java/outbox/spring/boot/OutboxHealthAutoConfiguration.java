@@ -13,7 +13,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import outbox.rabbitmq.RabbitTransport;
 
-/** The health of the outboxes. Its indicator for Spring Boot 3.5 is in a module of its own. */
+/** Configures the health of the outboxes. The health indicator for Spring Boot 3.5 is in a separate module. */
 @AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnOutbox
 @ConditionalOnBean(OutboxInstance.class)
@@ -34,7 +34,7 @@ class OutboxHealthAutoConfiguration {
                 () -> others.orderedStream().toList());
     }
 
-    /** On Spring Boot 4. */
+    /** The health indicator for Spring Boot 4. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
     static class Indicator {

@@ -3,7 +3,7 @@ package outbox.spring.boot;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
-/** {@link OutboxHealth} in the words of Spring Boot 4. */
+/** Adapts {@link OutboxHealth} to Spring Boot 4. */
 final class OutboxHealthIndicator extends AbstractHealthIndicator {
 
     private final OutboxHealth health;

@@ -6,13 +6,15 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import java.time.Duration;
 
 /**
- * When an outbox is healthy.
+ * Settings of the health check.
  *
- * @param enabled whether the health of the application contains that of its outboxes
- * @param timeout how long the database may take to answer before it counts as unreachable, 1ms to 1m
- * @param keep how long an answer of the database is kept, however often health is asked for, 0 to 1h
+ * @param enabled whether the health of the application includes its outboxes
+ * @param timeout how long the database may take to respond before it counts as unreachable, 1ms to 1m
+ * @param keep how long a result from the database is cached, 0 to 1h; the number of dead events is cached for at
+ *     least a minute, unless this is 0
  * @param maxLag how long an event may be overdue before its outbox is lagging, 1ms to a year
- * @param stuckAfter how long the poller may go without a look at the table, beyond its longest pause, before it is stuck, 1ms to a year
+ * @param stuckAfter how long the poller may go without a poll, beyond its longest pause, before it is stuck, 1ms to
+ *     a year
  * @param pausedStatus status of an outbox that is paused as a whole, in capital letters and underscores
  * @param laggingStatus status of an outbox that is lagging, in capital letters and underscores
  */

@@ -4,7 +4,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 
-/** What a native image must keep of ours: the scripts of the tables. What the endpoint shows are maps, which need nothing. */
+/**
+ * Registers the SQL scripts of the tables as resources of a native image. The endpoint returns maps, which
+ * need no hints.
+ */
 final class OutboxHints implements RuntimeHintsRegistrar {
 
     @Override

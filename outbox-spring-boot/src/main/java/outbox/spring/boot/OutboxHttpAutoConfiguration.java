@@ -10,7 +10,7 @@ import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.annotation.Bean;
 import outbox.http.HttpTransport;
 
-/** Posts events to HTTP endpoints where properties say so. */
+/** Configures the delivery of events to HTTP endpoints. */
 @AutoConfiguration
 @ConditionalOnOutbox
 @ConditionalOnClass(HttpTransport.class)

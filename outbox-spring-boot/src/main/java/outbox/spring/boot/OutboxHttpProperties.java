@@ -13,10 +13,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What is posted to HTTP endpoints.
+ * Settings of the delivery to HTTP endpoints.
  *
  * @param enabled whether events are posted to HTTP endpoints
- * @param endpoints where events are posted to; an event that no endpoint names goes to its listener
+ * @param endpoints the HTTP endpoints and the events that each receives; an event that no endpoint matches goes to
+ *     its listener
  */
 @ConfigurationProperties(OutboxHttpProperties.PREFIX)
 record OutboxHttpProperties(
@@ -36,28 +37,30 @@ record OutboxHttpProperties(
     /**
      * One endpoint.
      *
-     * @param name by which rules, limits and pauses know it as a listener; each endpoint has its own
-     * @param type types of events, with * for any run of characters
-     * @param aggregate type of the aggregates, with * for any run of characters
-     * @param outbox name of the outbox, where there are several
-     * @param url where to post to, http or https; it may hold a token, and is never logged whole
-     * @param source what the events come from, as CloudEvents have it
-     * @param secrets what signs the messages, whsec_ and Base64 each; up to three, to change one; never logged
+     * @param name name of the endpoint as a listener in rules, limits and pauses; must be unique
+     * @param type event types; * matches any sequence of characters
+     * @param aggregate aggregate type; * matches any sequence of characters
+     * @param outbox name of the outbox, if there are several
+     * @param url target URL, http or https; it may contain a token and is never logged completely
+     * @param source the source attribute of the CloudEvents
+     * @param secrets the keys that sign the messages, each whsec_ and Base64; up to three, for key
+     *     rotation; never logged
      * @param headers headers to send with each message, such as Authorization; values are never logged
      * @param sslBundle name of the SSL bundle with keys and trust for https; by default those of the JVM
-     * @param connectTimeLimit how long to wait for a connection, 1ms to 10m, not longer than the limit of the request
-     * @param requestTimeLimit how long a request may take, the answer included, 1ms to 10m
-     * @param longestRetryAfter a Retry-After beyond this counts as this, 1ms to 1d
-     * @param drainTime how long a shutdown waits for what is in flight, 0 to 10m
-     * @param maxInFlight how many requests are open at a time, 1 to 10000
-     * @param maxBodySize an event with a larger payload is given up, 1B to what an event can have
+     * @param connectTimeLimit how long to wait for a connection, 1ms to 10m, not longer than the limit
+     *     of the request
+     * @param requestTimeLimit how long a request may take, including the response, 1ms to 10m
+     * @param longestRetryAfter upper limit for a Retry-After of the endpoint, 1ms to 1d
+     * @param drainTime how long a shutdown waits for requests in flight, 0 to 10m
+     * @param maxInFlight how many requests are open at the same time, 1 to 10000
+     * @param maxBodySize an event with a larger payload becomes dead, 1B to the maximum payload size of an event
      */
     record Endpoint(
             @Nullable String name,
             @DefaultValue List<String> type,
             @DefaultValue("*") String aggregate,
             @DefaultValue(Outbox.DEFAULT) String outbox,
-            @Nullable String url, // not a URI: what does not become one would be shown by whoever converts it
+            @Nullable String url, // not a URI: a conversion error would show the value
             @DefaultValue("/outbox") URI source,
             @DefaultValue List<String> secrets,
             @DefaultValue Map<String, String> headers,
@@ -94,7 +97,7 @@ record OutboxHttpProperties(
             check.at("breaker").between("open-for", breaker.openFor, SHORTEST, Duration.ofDays(1));
         }
 
-        /** Secrets, headers and the path of the URL stay here. */
+        /** Does not contain secrets, headers or the path of the URL. */
         @Override
         public String toString() {
             return "Endpoint[" + name + "]";
@@ -102,10 +105,11 @@ record OutboxHttpProperties(
     }
 
     /**
-     * Keeps events in the table while the endpoint cannot be used.
+     * Keeps events in the table while the endpoint is unavailable.
      *
-     * @param enabled whether events stay in the table while the endpoint cannot be used, instead of losing attempts
-     * @param openFor how long it waits before it tries the endpoint again, 1ms to 1d
+     * @param enabled whether events stay in the table while the endpoint is unavailable, instead
+     *     of consuming attempts
+     * @param openFor how long to wait before the endpoint is tried again, 1ms to 1d
      */
     record Breaker(
             @DefaultValue("true") boolean enabled,

@@ -19,13 +19,15 @@ import outbox.inbox.Inbox;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** The inbox, and the methods that use it by annotation. Its table is needed as soon as somebody uses it. */
+/**
+ * Configures the inbox and the methods with {@code @Idempotent}. The table is required as soon as the inbox is used.
+ */
 @AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnOutbox
 @EnableConfigurationProperties(OutboxInboxProperties.class)
 class OutboxInboxAutoConfiguration {
 
-    /** There even without an inbox: an annotation that has no effect would be worse than none. */
+    /** Defined even if the inbox is disabled, because an annotation must not be ignored silently. */
     @Bean
     static IdempotentPostProcessor outboxIdempotentPostProcessor(
             ConfigurableListableBeanFactory beans,

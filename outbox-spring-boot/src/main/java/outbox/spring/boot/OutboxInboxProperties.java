@@ -9,13 +9,15 @@ import outbox.spring.Outbox;
 import java.time.Duration;
 
 /**
- * The memory of consumers.
+ * Settings of the inbox.
  *
- * @param enabled whether there is an inbox, for those who inject it and for @Idempotent methods
- * @param outbox name of the outbox whose data source and transactions it uses, where there are several
- * @param table name of the table, with an optional schema; by default that of the layout, in the schema of the outbox
- * @param layout which columns the table has: inbox (our own) or consume-log
- * @param retention how long it remembers what was handled, 1m to 36500d: the longest time after which a copy may still come; by default for ever
+ * @param enabled whether there is an inbox, for injection and for @Idempotent methods
+ * @param outbox name of the outbox whose data source and transactions the inbox uses, if there are several
+ * @param table name of the table, with an optional schema; by default that of the layout, in the schema
+ *     of the outbox
+ * @param layout column layout of the table: inbox (our own) or consume-log
+ * @param retention how long handled messages are remembered, 1m to 36500d; must be longer than the time after which
+ *     a duplicate can still arrive; by default for ever
  * @param purgeInterval how long the purge waits after a run, 1s to 365d
  */
 @ConfigurationProperties(OutboxInboxProperties.PREFIX)

@@ -26,12 +26,14 @@ public final class OutboxInstance {
     private final OutboxListeners listeners;
     private final OutboxAdmin admin;
     private final @Nullable OutboxWriter writer;
-    private volatile @Nullable OutboxDispatcher dispatcher; // set by the lifecycle, as the next
-    private volatile @Nullable OutboxPoller poller;
+    private volatile @Nullable OutboxDispatcher dispatcher; // written by the lifecycle thread, read by any thread
+    private volatile @Nullable OutboxPoller poller; // written by the lifecycle thread, read by any thread
     private final @Nullable Leadership leadership;
-    private volatile boolean blocking; // whether a dead event holds back those behind it
+    private volatile boolean blocking; // whether a dead event blocks the events behind it
 
-    /** An instance for tests and for those who build an outbox by hand: its parts are theirs to start and to close. */
+    /**
+     * Creates an instance for tests, or for an outbox that is built by hand. The caller starts and closes the parts.
+     */
     public OutboxInstance(
             String name,
             String table,
@@ -59,7 +61,9 @@ public final class OutboxInstance {
         this.leadership = leadership;
     }
 
-    /** Its name; that of the only outbox is {@link outbox.spring.Outbox#DEFAULT}. */
+    /**
+     * Returns the name. If the application has a single outbox, its name is {@link outbox.spring.Outbox#DEFAULT}.
+     */
     public String name() {
         return name;
     }
@@ -84,7 +88,10 @@ public final class OutboxInstance {
         return txContext;
     }
 
-    /** Filled from all {@link outbox.spring.ListenerSource}s when the application starts, once all its beans are there. */
+    /**
+     * Returns the listeners. They are added from all {@link outbox.spring.ListenerSource}s when the application
+     * starts, after all beans were created.
+     */
     public OutboxListeners listeners() {
         return listeners;
     }
@@ -93,22 +100,25 @@ public final class OutboxInstance {
         return admin;
     }
 
-    /** Null if this process only relays. */
+    /** Returns null if this process only relays. */
     public @Nullable OutboxWriter writer() {
         return writer;
     }
 
-    /** Null if this process only writes, and before the application has started: what a dispatcher does is known when its listeners are. A new one after a restart. */
+    /**
+     * Returns null if this process only writes, and before the application has started, because the dispatcher needs
+     * its listeners. After a restart of the context, it returns a new dispatcher.
+     */
     public @Nullable OutboxDispatcher dispatcher() {
         return dispatcher;
     }
 
-    /** Null as the dispatcher is. */
+    /** Returns null in the same cases as {@link #dispatcher}. */
     public @Nullable OutboxPoller poller() {
         return poller;
     }
 
-    /** Null if all nodes deliver. */
+    /** Returns null if all nodes deliver. */
     public @Nullable Leadership leadership() {
         return leadership;
     }

@@ -3,15 +3,21 @@ package outbox.spring.boot;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
 
-/** Starts all outboxes when the beans are there, and stops them when web requests have ended and before pools close. */
+/**
+ * Starts all outboxes after the beans were created. Stops them after web requests have ended and before connection
+ * pools close.
+ */
 final class OutboxLifecycle implements SmartLifecycle {
 
-    /** Below the end of web requests, at the default phase less 1024, and that of the web server, less 2048: what has a lower phase starts earlier and stops later. */
+    /**
+     * Lower than the phase of the graceful shutdown of web requests (default phase minus 1024) and that of the web
+     * server (default phase minus 2048). A component with a lower phase starts earlier and stops later.
+     */
     static final int PHASE = DEFAULT_PHASE - 4096;
 
     private final OutboxFactory factory;
     private final ObjectProvider<OutboxInstance> outboxes;
-    private volatile boolean running; // the context's thread writes
+    private volatile boolean running; // written by the lifecycle thread of the context, read by any thread
 
     OutboxLifecycle(OutboxFactory factory, ObjectProvider<OutboxInstance> outboxes) {
         this.factory = factory;
@@ -20,8 +26,8 @@ final class OutboxLifecycle implements SmartLifecycle {
 
     @Override
     public void start() {
-        running = true; // first: what started before another failed must be stopped
-        outboxes.forEach(outbox -> {}); // all are made, even in an application that makes its beans when they are used
+        running = true; // set first: if one outbox fails to start, the others must be stopped
+        outboxes.forEach(outbox -> {}); // creates all outboxes, even with lazy initialization
         factory.engines().forEach(OutboxEngine::start);
     }
 

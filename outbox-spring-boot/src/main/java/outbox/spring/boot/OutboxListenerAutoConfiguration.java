@@ -13,7 +13,7 @@ import outbox.spring.OutboxListenerMethods;
 
 import java.util.stream.Collectors;
 
-/** Methods with {@code @OutboxListener} receive events. */
+/** Configures the delivery to methods with {@code @OutboxListener}. */
 @AutoConfiguration(after = {OutboxAutoConfiguration.class, OutboxPayloadAutoConfiguration.class})
 @ConditionalOnOutbox
 @ConditionalOnBooleanProperty(name = "outbox.listener.enabled", matchIfMissing = true)

@@ -11,7 +11,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.Order;
 import outbox.dispatch.OutboxDispatcher;
 
-/** Names events in the log lines of their listeners. */
+/** Adds the event to the log lines of its listener. */
 @AutoConfiguration(after = OutboxAutoConfiguration.class)
 @ConditionalOnOutbox
 @ConditionalOnBean(OutboxInstance.class)

@@ -16,7 +16,7 @@ import outbox.micrometer.OutboxMeters;
 import outbox.rabbitmq.RabbitConsumer;
 import outbox.spi.Leadership;
 
-/** Meters of the outboxes on the registry of the application. */
+/** Registers the meters of the outboxes with the meter registry of the application. */
 @AutoConfiguration(
         after = OutboxAutoConfiguration.class,
         afterName = {

@@ -6,12 +6,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import java.time.Duration;
 
 /**
- * The meters of the outboxes.
+ * Settings of the meters.
  *
  * @param enabled whether there are meters
- * @param backlog whether there are gauges about the table, which is read for them when somebody asks
- * @param maxTopics how many event types have series of their own, 1 to 10000; further ones are counted together
- * @param sampleEvery how often the table is read at most, 1ms to 1h
+ * @param backlog whether there are gauges about the table; the table is read when the gauges are scraped
+ * @param maxTopics how many event types have their own series, 1 to 10000; further types share one series
+ * @param sampleEvery the shortest time between two reads of the table, 1ms to 1h
  * @param sampleTimeout how long a scrape waits for the table, 1ms to 1h
  */
 @ConfigurationProperties("outbox.metrics")

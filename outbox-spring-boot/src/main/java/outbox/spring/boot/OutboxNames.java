@@ -7,13 +7,13 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Refuses names of outboxes that are not there. */
+/** Refuses names of outboxes that do not exist. */
 final class OutboxNames {
 
     /**
-     * Where an outbox is named.
+     * A place that names an outbox.
      *
-     * @param origin what an error says
+     * @param origin the description of the place in error messages
      */
     record Use(String outbox, String origin) {}
 

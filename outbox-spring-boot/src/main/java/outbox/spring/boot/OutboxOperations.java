@@ -27,24 +27,26 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * What the endpoint shows and does, for HTTP and JMX. Numbers of the table are kept for a while, and waited for in
- * bounded time, however often they are asked for. All of it together uses at most {@value OperationGate#PLACES}
- * connections of the application, each statement for a limited time. A change of events has the terms of the {@code
- * outbox} command.
+ * The operations of the endpoint, for HTTP and JMX. Numbers of the table are cached, and a request waits for them
+ * only for a limited time. All operations together use at most {@value OperationGate#PLACES} connections of the
+ * application, and each statement has a time limit. The operations that change events have the same rules as the
+ * {@code outbox} command.
  */
 final class OutboxOperations {
 
     private static final Duration KEEP = Duration.ofSeconds(1);
-    private static final Duration READING_LIMIT = Duration.ofSeconds(30); // numbers have a thread of their own
+    // the numbers are read on a separate thread
+    private static final Duration READING_LIMIT = Duration.ofSeconds(30);
     private static final Duration PATIENCE = Duration.ofSeconds(1);
-    private static final Set<String> TIME_IS_UP = Set.of("57014", "70100"); // SQL states; the second is MariaDB's
+    // SQL states of a canceled query; the second is MariaDB's
+    private static final Set<String> TIME_IS_UP = Set.of("57014", "70100");
     private static final List<AdminAction> ACTIONS =
             List.of(AdminAction.PAUSE, AdminAction.RESUME, AdminAction.REPLAY, AdminAction.DISCARD);
 
     private final Supplier<List<OutboxInstance>> instances;
     private final OutboxEndpointProperties properties;
-    private final Map<String, TimedReading<Backlog>> backlogs = new ConcurrentHashMap<>(); // by outbox, as the next
-    private final Map<String, TimedReading<OutboxStatistics>> statistics = new ConcurrentHashMap<>();
+    private final Map<String, TimedReading<Backlog>> backlogs = new ConcurrentHashMap<>(); // by outbox
+    private final Map<String, TimedReading<OutboxStatistics>> statistics = new ConcurrentHashMap<>(); // by outbox
     private final OperationGate gate = new OperationGate();
 
     OutboxOperations(Supplier<List<OutboxInstance>> instances, OutboxEndpointProperties properties) {
@@ -52,7 +54,7 @@ final class OutboxOperations {
         this.properties = properties;
     }
 
-    /** All outboxes, without what would read a whole table. */
+    /** Returns all outboxes, without values that need a read of the whole table. */
     Map<String, Object> outboxes() {
         Map<String, Object> outboxes = new LinkedHashMap<>();
         instances.get().forEach(outbox -> outboxes.put(outbox.name(), summary(outbox)));
@@ -85,7 +87,7 @@ final class OutboxOperations {
         return new OutboxAdmin(new TimeLimitedConnections(outbox.connections(), limit), outbox.store());
     }
 
-    /** One outbox, with its counts by type and status. */
+    /** Returns one outbox, with its counts by type and status. */
     Map<String, Object> outbox(String name) {
         OutboxInstance outbox = require(name);
         Map<String, Object> view = summary(outbox);
@@ -192,7 +194,7 @@ final class OutboxOperations {
     private <T> T asked(OutboxInstance outbox, Function<OutboxAdmin, T> question) {
         try {
             return gate.run(PATIENCE, () -> question.apply(admin(outbox, properties.timeout())));
-        } catch (IllegalArgumentException | IllegalStateException e) { // a wrong value, or what the table cannot do
+        } catch (IllegalArgumentException | IllegalStateException e) { // wrong value, or no such capability
             throw new RefusedOperationException(RefusedOperationException.BAD_REQUEST, String.valueOf(e.getMessage()));
         } catch (OutboxException e) {
             throw new RefusedOperationException(RefusedOperationException.UNAVAILABLE, e.getMessage() + hint(e));
@@ -203,24 +205,24 @@ final class OutboxOperations {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof SQLTimeoutException
                     || cause instanceof SQLException sql && TIME_IS_UP.contains(String.valueOf(sql.getSQLState()))) {
-                return ". A statement of the endpoint may run no longer than outbox.endpoint.timeout. Narrow the filter,"
-                        + " or use the outbox command";
+                return ". A statement of the endpoint may run no longer than outbox.endpoint.timeout. Narrow"
+                        + " the filter, or use the outbox command";
             }
         }
         return "";
     }
 
     /**
-     * What an operator wants.
+     * A request of an operator.
      *
-     * @param by who, required
-     * @param reason why, required
-     * @param confirm whether to do it; otherwise it only answers what it would do
-     * @param requestId makes repetitions harmless; null for a new one
-     * @param listener of a pause: which listener; of a replay: the only one that may receive the events
+     * @param by who requests it; required
+     * @param reason why; required
+     * @param confirm whether to execute it; otherwise the operation only returns what it would do
+     * @param requestId makes repeated requests harmless; null to generate a new one
+     * @param listener of a pause: the listener to pause; of a replay: the only listener that may receive the events
      * @param events which events; of a pause only the type
-     * @param cap how many events are changed at most; needed with a filter
-     * @param rate of a replay: how many events become due per second; needed with a filter
+     * @param cap the maximum number of events to change; required with a filter
+     * @param rate of a replay: how many events become due per second; required with a filter
      */
     record Wish(
             @Nullable String by,
@@ -263,7 +265,10 @@ final class OutboxOperations {
             return change().build();
         }
 
-        /** One event by its id, or those that a filter finds, which then needs a cap: the terms of the command. */
+        /**
+         * Selects one event by its id, or the events that match a filter. A filter requires a cap, as
+         * in the command.
+         */
         private AdminRequest.Builder change() {
             if (events.eventId() == null && !events.isNarrow()) {
                 throw new IllegalArgumentException("Say which events are meant: by eventId, or by one or more of type,"

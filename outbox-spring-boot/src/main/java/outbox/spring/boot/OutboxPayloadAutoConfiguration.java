@@ -11,7 +11,10 @@ import outbox.payload.PayloadCodec;
 import outbox.payload.PayloadTypes;
 import outbox.spring.PayloadTypesCustomizer;
 
-/** Payloads as Java types: by the application's mapper of JSON, of Jackson 3 before Jackson 2, if there is one of them or one is primary; else by one of our own. */
+/**
+ * Configures the codec that converts payloads to Java types. It uses the JSON mapper of the application if there is
+ * exactly one or one is primary, and prefers Jackson 3 over Jackson 2. Otherwise it creates its own mapper.
+ */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration",
@@ -20,7 +23,7 @@ import outbox.spring.PayloadTypesCustomizer;
         })
 @ConditionalOnOutbox
 @ConditionalOnBooleanProperty(name = "outbox.payload.enabled", matchIfMissing = true)
-@Import({ // the first that fits makes the codec
+@Import({ // the first that matches creates the codec
     PayloadCodecs.ByMapperOfJackson3.class,
     PayloadCodecs.ByMapperOfJackson2.class,
     PayloadCodecs.ByJackson3.class,

@@ -14,20 +14,26 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * The only outbox of an application, or, under {@code named}, each of several.
+ * Settings of the single outbox of an application, or, under {@code named}, of each of several outboxes.
  *
- * @param enabled whether there is any outbox, and any bean of this library; of a named outbox, whether there is that one
- * @param named several outboxes by their names, each with the keys of the only one; then there is no other one, and those keys are set nowhere else
+ * @param enabled whether there is any outbox, and any bean of this library; for a named outbox, whether
+ *     that outbox exists
+ * @param named several outboxes by name, each with the same keys as the single one; the single one then does not
+ *     exist, and its keys must not be set
  * @param role what this process does: both, writer (another process delivers) or relay (other processes write)
  * @param dataSource name of the DataSource bean; by default the only or primary one
  * @param transactionManager name of the transaction manager bean; by default the one of the data source
  * @param table name of the table, with an optional schema; by default outbox_event
- * @param layout which columns the table has: outbox (our own), module, or text-status
- * @param capabilities what the table can do beyond the plain one: order, control, pauses, attempts, inbox, reconcile. The start fails if it cannot
- * @param ownerId names this node in the claims of events; by default host and process
- * @param lease how long a claim of an event lasts without renewal before another node may take it, 1s to a year; the same on all nodes
- * @param databaseTimeout how long to wait for an answer of the database before another connection is tried, at most half the lease; by default 5s
- * @param shutdownTimeout how long a shutdown waits for all that runs, 3s to 1h; shorter than spring.lifecycle.timeout-per-shutdown-phase
+ * @param layout column layout of the table: outbox (our own), module, or text-status
+ * @param capabilities features that the table must support beyond the plain one: order, keys, priority, deadlines,
+ *     pauses, attempts, inbox, reconcile. The start fails if one is missing
+ * @param ownerId name of this node in the claims of events; by default host and process
+ * @param lease how long a claim of an event lasts without renewal before another node may claim it, 1s to a year;
+ *     must be the same on all nodes
+ * @param databaseTimeout how long to wait for a response of the database before another connection is tried, at most
+ *     half the lease; by default 5s
+ * @param shutdownTimeout how long a shutdown waits for running work, 3s to 1h; must be
+ *     shorter than spring.lifecycle.timeout-per-shutdown-phase
  */
 @ConfigurationProperties("outbox")
 record OutboxProperties(
@@ -53,44 +59,53 @@ record OutboxProperties(
         @DefaultValue Protect protection,
         @DefaultValue SingleActive singleActive) {
 
-    /** Those of the outbox with this name. */
+    /** Returns the properties of the outbox with this name. */
     OutboxProperties of(String outbox) {
         return named.isEmpty() ? this : Objects.requireNonNull(named.get(outbox), outbox);
     }
 
     /**
-     * The tables.
+     * Settings of the tables.
      *
-     * @param initializeSchema when the tables are created at the start: embedded (databases in memory only), always or never
-     * @param checkSchema whether the start fails if the table is missing, or lacks what the capabilities need
+     * @param initializeSchema when the tables are created at the start: embedded (only databases in memory), always
+     *     or never
+     * @param checkSchema whether the start fails if the table is missing or does not support the capabilities
      */
     record Jdbc(
             @DefaultValue("embedded") SchemaInitialization initializeSchema,
             @DefaultValue("true") boolean checkSchema) {}
 
     /**
-     * How events are written.
+     * Settings of the writer.
      *
-     * @param gathering whether events of a transaction are gathered and stored together before its commit
-     * @param refuseDuplicates whether a write with a key that another pending event has fails, rather than being left out
+     * @param gathering whether the events of a transaction are collected and stored together before its commit
+     * @param refuseDuplicates whether a write fails if another pending event has the same key; otherwise the write
+     *     is skipped
      */
     record Writer(
             @DefaultValue("false") boolean gathering,
             @DefaultValue("false") boolean refuseDuplicates) {}
 
     /**
-     * Queues and workers.
+     * Settings of the queues and workers.
      *
-     * @param workers how many events run at a time, 0 to 10000
-     * @param virtualThreads whether workers are virtual threads, which needs Java 21; by default as spring.threads.virtual.enabled says
-     * @param hotQueueCapacity how many events wait between their commit and a worker, at least 1; what finds no room is left to the poller
-     * @param coldQueueCapacity how many events wait between the poller and a worker, at least 1
-     * @param maxQueuedBytes how much payload may be held in memory, at least 1B; by default 64MB, at most a sixteenth of the heap
-     * @param drainTimeout how long a shutdown lets listeners finish before it interrupts them, from 0; shorter than outbox.shutdown-timeout by at least 3s
-     * @param listenerTimeLimit how long a listener may run before it is interrupted and its attempt counts as failed, 1ms to a year
-     * @param keepAttempts how many of its last attempts the history of an event has, 0 to 1000; needs the capability attempts
-     * @param deleteDone whether delivered events are deleted at once instead of being kept until a purge
-     * @param untakenLimit if set, events without a listener here are left to other nodes, and are dead when due for so long, 1ms to a year; by default they are dead at once
+     * @param workers how many events are processed at the same time, 0 to 10000
+     * @param virtualThreads whether workers are virtual threads, which needs Java 21; by default the
+     *     value of spring.threads.virtual.enabled
+     * @param hotQueueCapacity how many events can wait between their commit and a worker, at least 1; further events
+     *     are left to the poller
+     * @param coldQueueCapacity how many events can wait between the poller and a worker, at least 1
+     * @param maxQueuedBytes how many bytes of payload may be held in memory, at least 1B; by default 64MB, at most a
+     *     sixteenth of the heap
+     * @param drainTimeout how long a shutdown lets listeners finish before it interrupts them, from 0; must be
+     *     shorter than outbox.shutdown-timeout by at least 3s
+     * @param listenerTimeLimit how long a listener may run before it is interrupted and its attempt counts as
+     *     failed, 1ms to a year
+     * @param keepAttempts how many of the last attempts the history of an event contains, 0 to 1000; needs the
+     *     capability attempts
+     * @param deleteDone whether delivered events are deleted immediately instead of being kept until a purge
+     * @param untakenLimit if set, events without a listener on this node are left to other nodes, and become dead
+     *     when they are overdue for this time, 1ms to a year; by default they become dead immediately
      */
     record Dispatcher(
             @DefaultValue("4") int workers,
@@ -105,11 +120,12 @@ record OutboxProperties(
             @Nullable Duration untakenLimit) {}
 
     /**
-     * The loop that finds due events.
+     * Settings of the poller, the loop that claims due events.
      *
      * @param interval how long the poller waits while there is nothing to do, 1ms to a year
-     * @param batchSize how many events a poll takes at most, at least 1; by default 50, and more while there is a backlog
-     * @param skipRecent leaves events alone that were stored less than this ago, 0 to a year
+     * @param batchSize the maximum number of events of a poll, at least 1; by default 50, and more while there
+     *     is a backlog
+     * @param skipRecent the poller skips events that were stored less than this time ago, 0 to a year
      */
     record Poller(
             @DefaultValue("5s") Duration interval,
@@ -117,12 +133,12 @@ record OutboxProperties(
             @DefaultValue("0") Duration skipRecent) {}
 
     /**
-     * Deletes old events.
+     * Settings of the purge, which deletes old events.
      *
-     * @param enabled whether delivered events are deleted when they are past their retention
+     * @param enabled whether delivered events are deleted after their retention
      * @param retention how long delivered events are kept, 0 to 36500d
      * @param deadRetention how long dead events are kept, 1ms to 36500d; by default for ever
-     * @param batchSize how many events a transaction deletes at most, 1 to 10000
+     * @param batchSize the maximum number of events that one transaction deletes, 1 to 10000
      * @param interval how long the purge waits after a run, 1ms to 36500d
      */
     record Purge(
@@ -133,12 +149,12 @@ record OutboxProperties(
             @DefaultValue("10m") Duration interval) {}
 
     /**
-     * Delivery in order.
+     * Settings of ordered delivery.
      *
-     * @param perAggregate whether events of an aggregate are delivered in order; the same on all nodes
+     * @param perAggregate whether events of an aggregate are delivered in order; must be the same on all nodes
      * @param onlyTypes the event types that are ordered; by default all
      * @param exceptTypes the event types that are not ordered; by default none
-     * @param whenDead what becomes of an aggregate with a dead event: block, skip or park
+     * @param whenDead what happens to an aggregate with a dead event: block, skip or park
      */
     record Order(
             @DefaultValue("false") boolean perAggregate,
@@ -146,7 +162,7 @@ record OutboxProperties(
             @DefaultValue Set<String> exceptTypes,
             @DefaultValue("block") WhenDead whenDead) {}
 
-    /** How the wait after a failed attempt grows. */
+    /** How the delay after a failed attempt grows. */
     enum Backoff {
         EXPONENTIAL,
         FIXED,
@@ -155,15 +171,17 @@ record OutboxProperties(
     }
 
     /**
-     * What follows a failed attempt.
+     * Settings of retries.
      *
-     * @param maxAttempts after how many failed attempts an event is dead, at least 1; by default 10, with another layout than outbox 25
-     * @param policy how the wait grows: exponential, fixed, linear or series
-     * @param first the first wait, 1ms to a year; of the linear policy also the step
-     * @param longest the longest wait, 1ms to a year, not shorter than the first
-     * @param jitter a random time of up to this is added to an exponential wait, 1ms to a year; by default waits are spread by half
-     * @param waits the waits of the series policy, one after the other; the last repeats
-     * @param neverOn names of exception classes after which an event is dead at once
+     * @param maxAttempts after how many failed attempts an event is dead, at least 1; by default 10, with another
+     *     layout than outbox 25
+     * @param policy how the delay grows: exponential, fixed, linear or series
+     * @param first the first delay, 1ms to a year; for the linear policy also the step
+     * @param longest the longest delay, 1ms to a year, not shorter than the first
+     * @param jitter the maximum random time that is added to an exponential delay, 1ms to a year; by default delays
+     *     are spread by half
+     * @param waits the delays of the series policy, in order; the last one repeats
+     * @param neverOn names of exception classes after which an event is dead immediately
      * @param types rules for event types, by the type in brackets
      * @param listeners rules for listeners, by their names
      */
@@ -179,14 +197,14 @@ record OutboxProperties(
             @DefaultValue Map<String, Rule> listeners) {}
 
     /**
-     * A rule for some events; what it does not say is as for all.
+     * A rule for some events. A setting that is absent is taken from the settings for all events.
      *
      * @param maxAttempts after how many failed attempts an event is dead
-     * @param policy how the wait grows
-     * @param first the first wait
-     * @param longest the longest wait
-     * @param jitter a random time of up to this is added to an exponential wait
-     * @param waits the waits of the series policy
+     * @param policy how the delay grows
+     * @param first the first delay
+     * @param longest the longest delay
+     * @param jitter the maximum random time that is added to an exponential delay
+     * @param waits the delays of the series policy
      */
     record Rule(
             @Nullable Integer maxAttempts,
@@ -197,12 +215,12 @@ record OutboxProperties(
             @DefaultValue List<Duration> waits) {}
 
     /**
-     * Breakers and limits.
+     * Settings of circuit breakers and limits.
      *
      * @param types limits of event types, by the type in brackets
      * @param listeners limits of listeners, by their names
      * @param tenants limits of tenants
-     * @param eachTenant the limit of each tenant that has none of its own
+     * @param eachTenant the limit of each tenant that has no limit of its own
      * @param breakers circuit breakers, by their names
      */
     record Protect(
@@ -213,12 +231,12 @@ record OutboxProperties(
             @DefaultValue Map<String, Breaker> breakers) {}
 
     /**
-     * A limit, of which concurrency, rate or both are required.
+     * A limit. It needs a concurrency, a rate, or both.
      *
-     * @param concurrency how many events run at a time, at least 1
-     * @param rate how many events start per time, at least 1
-     * @param per the time of the rate, 1ms to 1d
-     * @param burst how many events may start at once after a quiet time, at least 1; by default as many as the rate
+     * @param concurrency how many events are processed at the same time, at least 1
+     * @param rate how many events start per period, at least 1
+     * @param per the period of the rate, 1ms to 1d
+     * @param burst how many events may start at once after an idle time, at least 1; by default equal to the rate
      */
     record Bound(
             @Nullable Integer concurrency,
@@ -229,13 +247,13 @@ record OutboxProperties(
     /**
      * A circuit breaker.
      *
-     * @param types the event types it guards
-     * @param listeners the listeners it guards
-     * @param failureRate opens when at least this part of the calls failed
-     * @param minimumCalls does not open before so many calls
-     * @param windowCalls how many calls count
-     * @param window how long a call counts
-     * @param openFor how long it stays open before an event is tried
+     * @param types the event types that it guards
+     * @param listeners the listeners that it guards
+     * @param failureRate the breaker opens when at least this share of the calls failed
+     * @param minimumCalls the breaker does not open before this number of calls
+     * @param windowCalls how many of the last calls are counted
+     * @param window how long a call is counted
+     * @param openFor how long the breaker stays open before it lets an event through as a test
      * @param openOn names of exception classes that mean that the destination is down
      * @param ignore names of exception classes that say nothing about the destination
      */
@@ -251,10 +269,11 @@ record OutboxProperties(
             @DefaultValue List<Class<? extends Throwable>> ignore) {}
 
     /**
-     * One node delivers, the others stand by.
+     * Settings of a single active node: one node delivers, and the others stand by.
      *
      * @param enabled whether only the leader among the nodes delivers
-     * @param term how long a leader is sure after it last heard of the database, 100ms to 1m; at most half the poll interval
+     * @param term how long the leader may act after its last successful contact with the database, 100ms to 1m; at
+     *     most half the poll interval
      */
     record SingleActive(
             @DefaultValue("false") boolean enabled,

@@ -30,7 +30,10 @@ import outbox.rabbitmq.RabbitTopology;
 import outbox.rabbitmq.RabbitTransport;
 import outbox.spring.OutboxTransport;
 
-/** Publishes events to RabbitMQ where routes say so, over the broker that the application has, and declares the topologies of the application there. */
+/**
+ * Publishes events to RabbitMQ according to the configured routes, through the broker connection of the application,
+ * and declares the topologies of the application.
+ */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.autoconfigure.amqp.RabbitAutoConfiguration",
@@ -53,7 +56,7 @@ class OutboxRabbitAutoConfiguration {
                 topologies.orderedStream().toList(), () -> RabbitAccess.of(beans, settings.connectionFactory()));
     }
 
-    /** Without a route there is no transport, and no connection. */
+    /** Active only if there is a route. Without a route there is no transport and no connection. */
     @Configuration(proxyBeanMethods = false)
     @Conditional(OnRoutes.class)
     static class Routed {
@@ -70,7 +73,7 @@ class OutboxRabbitAutoConfiguration {
                             : null);
         }
 
-        /** Lazy, because it connects: a process that only writes has no use for it. */
+        /** Lazy, because it connects. A process that only writes does not need it. */
         @Bean
         @Lazy
         @ConditionalOnMissingBean
@@ -88,7 +91,7 @@ class OutboxRabbitAutoConfiguration {
             RabbitTransport.Builder builder = RabbitTransport.builder()
                     .name(NAME)
                     .connectionFactory(access.factory())
-                    .route(event -> null) // each outbox brings its own
+                    .route(event -> null) // each outbox defines its own routes
                     .format(format.getIfAvailable(() -> formatOf(settings)))
                     .channels(settings.channels())
                     .maxInFlight((int) Math.min(10_000, settings.maxInFlight() * Math.max(1, outboxes)))

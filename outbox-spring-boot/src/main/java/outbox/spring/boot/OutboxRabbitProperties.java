@@ -10,18 +10,20 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What goes to RabbitMQ, and how.
+ * Settings of the delivery to RabbitMQ.
  *
  * @param enabled whether events are published to RabbitMQ
- * @param connectionFactory name of the connection factory bean, of Spring or of the client, where there are several
- * @param routes which events go where; an event that no route names goes to its listener
- * @param format how messages look: a JSON object around the payload, or the payload with the attributes of CloudEvents as headers; a MessageFormat bean wins
- * @param source what the events come from, as CloudEvents have it
- * @param channels how many channels share the work, 1 to 64; the events of an aggregate stay on one
- * @param maxInFlight how many events of an outbox wait for the broker's word at a time, 1 to 10000
- * @param confirmTimeout how long an event waits for the broker's word before it is put off; 1ms to 10m
- * @param countOutages whether what fails because of the broker counts as a failed attempt, so that a long outage makes events dead; needs breaker.enabled=false
- * @param drainTime how long a shutdown waits for what is in flight, 0 to 10m
+ * @param connectionFactory name of the connection factory bean, of Spring or of the client, if there are several
+ * @param routes which events go to which exchange; an event that no route matches goes to its listener
+ * @param format format of the messages: a JSON object around the payload, or the payload with the CloudEvents
+ *     attributes as headers; a MessageFormat bean takes precedence
+ * @param source the source attribute of the CloudEvents
+ * @param channels how many channels are used, 1 to 64; the events of an aggregate stay on one channel
+ * @param maxInFlight how many events of an outbox wait for a confirm of the broker at the same time, 1 to 10000
+ * @param confirmTimeout how long an event waits for a confirm of the broker before it is postponed; 1ms to 10m
+ * @param countOutages whether a failure of the broker counts as a failed attempt, so that a long outage makes events
+ *     dead; needs breaker.enabled=false
+ * @param drainTime how long a shutdown waits for messages in flight, 0 to 10m
  */
 @ConfigurationProperties(OutboxRabbitProperties.PREFIX)
 record OutboxRabbitProperties(
@@ -66,12 +68,13 @@ record OutboxRabbitProperties(
     }
 
     /**
-     * One way to the broker.
+     * One route to the broker.
      *
-     * @param type types of events, with * for any run of characters
-     * @param aggregate type of the aggregates, with * for any run of characters
-     * @param outbox name of the outbox, where there are several
-     * @param exchange exchange, with placeholders {type}, {aggregate}, {aggregateId} and {header:name}; empty for that of the broker, whose keys are queues
+     * @param type event types; * matches any sequence of characters
+     * @param aggregate aggregate type; * matches any sequence of characters
+     * @param outbox name of the outbox, if there are several
+     * @param exchange exchange, with placeholders {type}, {aggregate}, {aggregateId} and {header:name}; empty for
+     *     the default exchange of the broker, where the routing key is a queue name
      * @param routingKey routing key, with the same placeholders
      */
     record Route(
@@ -104,10 +107,11 @@ record OutboxRabbitProperties(
     }
 
     /**
-     * Keeps events in the table while the broker cannot be used.
+     * Keeps events in the table while the broker is unavailable.
      *
-     * @param enabled whether events stay in the table while the broker cannot be used, instead of being put off one by one
-     * @param openFor how long it waits before it tries the broker again; 1ms to 1d
+     * @param enabled whether events stay in the table while the broker is unavailable, instead of being postponed
+     *     one by one
+     * @param openFor how long to wait before the broker is tried again; 1ms to 1d
      */
     record Breaker(
             @DefaultValue("true") boolean enabled,

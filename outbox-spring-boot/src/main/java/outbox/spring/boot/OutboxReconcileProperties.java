@@ -6,12 +6,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import java.time.Duration;
 
 /**
- * Jobs that look for facts whose event is missing.
+ * Settings of reconcile jobs, which find facts whose event is missing.
  *
  * @param enabled whether reconcile jobs run in this process
- * @param dryRun whether all runs only count what they would write
- * @param lookEvery how often to look which jobs are due or requested, 50ms to 10m
- * @param keepRuns how many runs of each job the history has at most, 1 to 100000
+ * @param dryRun whether all runs only count the events that they would write
+ * @param lookEvery how often to check which jobs are due or requested, 50ms to 10m
+ * @param keepRuns the maximum number of runs of each job in the history, 1 to 100000
  */
 @ConfigurationProperties(OutboxReconcileProperties.PREFIX)
 record OutboxReconcileProperties(

@@ -20,7 +20,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** Registers the beans of each outbox, unless the application has its own: how many there are, only the properties tell. By factory methods, which also work ahead of time. */
+/**
+ * Registers the beans of each outbox, unless the application defines its own. Only the properties say how many
+ * outboxes there are. The beans use factory methods, which also work with ahead-of-time processing.
+ */
 final class OutboxRegistrar implements ImportBeanDefinitionRegistrar {
 
     static final String NAMED = "outbox.named";
@@ -33,7 +36,7 @@ final class OutboxRegistrar implements ImportBeanDefinitionRegistrar {
         this.beans = (ListableBeanFactory) beans;
     }
 
-    /** The prefixes of the properties of all outboxes that are not turned off, by their names. */
+    /** Returns the property prefixes of all enabled outboxes, by the name of the outbox. */
     private Map<String, String> prefixes() {
         Binder binder = Binder.get(environment);
         Set<String> named = binder.bind(NAMED, Bindable.mapOf(String.class, Object.class))
@@ -90,11 +93,11 @@ final class OutboxRegistrar implements ImportBeanDefinitionRegistrar {
         registry.registerBeanDefinition(bean, definition);
     }
 
-    /** The bean of the application for this outbox, if it has one. */
+    /** Returns the bean of the application for this outbox, or null if there is none. */
     private @Nullable String given(BeanDefinitionRegistry registry, Class<?> type, String outbox) {
         for (String bean : beans.getBeanNamesForType(type, true, false)) {
             if (isOurs(registry, bean)) {
-                continue; // of another outbox
+                continue; // belongs to another outbox
             }
             String named = OutboxBeans.outboxOf(beans, bean);
             if (outbox.equals(named) || named == null && outbox.equals(Outbox.DEFAULT)) {

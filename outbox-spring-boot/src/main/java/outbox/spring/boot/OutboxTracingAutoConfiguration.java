@@ -20,8 +20,8 @@ import outbox.micrometer.OutboxWriteContext;
 import outbox.opentelemetry.OutboxTracing;
 
 /**
- * Traces events, by what the application has: Micrometer's observations, which a tracer of its own follows, or OpenTelemetry alone. Never by both: an event would have two spans and one trace too
- * many.
+ * Traces events with the tracing library of the application: with Micrometer observations, or with OpenTelemetry
+ * directly if there is no Micrometer tracer. It never uses both, because each event would then have two spans.
  */
 @AutoConfiguration(
         after = OutboxAutoConfiguration.class,
@@ -47,9 +47,9 @@ class OutboxTracingAutoConfiguration {
 
     static final String CUSTOMIZER = "outboxTracingCustomizer";
     static final int TRACING_ORDER =
-            Ordered.HIGHEST_PRECEDENCE + 100; // the outermost: what others refuse is on the span
+            Ordered.HIGHEST_PRECEDENCE + 100; // outermost, so that the span records refusals of other interceptors
 
-    /** There is OpenTelemetry, and no tracer of Micrometer that would make the same spans. */
+    /** Active if there is OpenTelemetry and no Micrometer tracer, which would create the same spans. */
     @Configuration(proxyBeanMethods = false)
     @Order(1)
     @ConditionalOnClass({OpenTelemetry.class, OutboxTracing.class})

@@ -4,10 +4,10 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * Traces of events.
+ * Settings of tracing.
  *
  * @param enabled whether writes and deliveries are observed, and traced if the application has a tracer
- * @param continueTraces whether a delivery continues the trace of its write; otherwise it begins one of its own
+ * @param continueTraces whether a delivery continues the trace of its write; otherwise it begins a new trace
  */
 @ConfigurationProperties("outbox.tracing")
 record OutboxTracingProperties(

@@ -12,7 +12,8 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * The endpoint over HTTP. It differs in how it refuses: with a status and a reason in the body, which an application does not show of an exception by default.
+ * The actuator endpoint over HTTP. It differs from the JMX endpoint in its errors: it returns a status and a reason
+ * in the body. By default, an application does not show the message of an exception.
  *
  * <pre>
  *  GET  /actuator/outbox                                all outboxes
@@ -23,7 +24,7 @@ import java.util.function.Supplier;
  * </pre>
  */
 @EndpointWebExtension(endpoint = OutboxEndpoint.class)
-@SuppressWarnings("deprecation") // that annotation is the one that both lines of Spring Boot take for optional
+@SuppressWarnings("deprecation") // both Spring Boot 3 and 4 accept this annotation for optional parameters
 class OutboxWebEndpoint {
 
     private final OutboxOperations operations;

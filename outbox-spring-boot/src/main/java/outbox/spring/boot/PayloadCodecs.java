@@ -13,7 +13,10 @@ import outbox.jackson3.Jackson3PayloadCodec;
 import outbox.payload.PayloadCodec;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The codecs there may be. Not inside the auto-configuration that imports them: Spring would take its members in an order of its own. */
+/**
+ * The possible codecs. They are not nested in the auto-configuration that imports them, because Spring would process
+ * nested classes in a different order.
+ */
 final class PayloadCodecs {
 
     private PayloadCodecs() {}
@@ -41,9 +44,10 @@ final class PayloadCodecs {
             return isJson(mapper) ? new JacksonPayloadCodec(mapper) : new JacksonPayloadCodec();
         }
 
-        /** Mappers of YAML and CBOR are of this class too. */
+        /** Mappers for YAML and CBOR have the same class. */
         private static boolean isJson(ObjectMapper mapper) {
-            @Nullable String format = mapper.getFactory().getFormatName(); // null if a factory does not say
+            // null if the factory does not report a format
+            @Nullable String format = mapper.getFactory().getFormatName();
             return format == null || format.equals(JsonFactory.FORMAT_NAME_JSON);
         }
     }

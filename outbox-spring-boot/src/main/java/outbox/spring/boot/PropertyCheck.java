@@ -4,7 +4,10 @@ import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 
-/** Refuses wrong values of properties, naming each by its full name: a record does not know under which prefix it was bound. */
+/**
+ * Refuses wrong values of properties. Its messages contain the full name of the property, because a properties
+ * record does not know the prefix it was bound with.
+ */
 final class PropertyCheck {
 
     static final Duration YEAR = Duration.ofDays(365);
@@ -16,22 +19,24 @@ final class PropertyCheck {
         this.prefix = prefix;
     }
 
-    /** Checks keys under this prefix, such as {@code outbox.named.orders}. */
+    /** Creates a check for keys under this prefix, such as {@code outbox.named.orders}. */
     static PropertyCheck of(String prefix) {
         return new PropertyCheck(prefix);
     }
 
-    /** Checks keys under this key; one that has dots of its own, such as an event type, is put in brackets. */
+    /**
+     * Creates a check for keys under this key. A key that contains dots, such as an event type, must be in brackets.
+     */
     PropertyCheck at(String key) {
         return new PropertyCheck(prefix + "." + key);
     }
 
-    /** Checks keys of an entry of a map, named as the property has to be written. */
+    /** Creates a check for keys of a map entry, named as it is written in properties. */
     PropertyCheck entry(String map, String key) {
         return new PropertyCheck(prefix + "." + map + (key.matches("[a-z0-9-]+") ? "." + key : "[" + key + "]"));
     }
 
-    /** The full name of a key. */
+    /** Returns the full name of a key. */
     String name(String key) {
         return prefix + "." + key;
     }
@@ -59,7 +64,7 @@ final class PropertyCheck {
         return value;
     }
 
-    /** At least a millisecond and at most a year. */
+    /** Requires at least a millisecond and at most a year. */
     Duration positive(String key, Duration value) {
         return between(key, value, MILLISECOND, YEAR);
     }
@@ -71,12 +76,12 @@ final class PropertyCheck {
         return value;
     }
 
-    /** What to throw about a value that is wrong. */
+    /** Returns the exception for a wrong value. */
     InvalidPropertyException refuse(String key, @Nullable Object value, String allowed) {
         return new InvalidPropertyException(name(key), value == null ? "" : value.toString(), allowed);
     }
 
-    /** As it is written in properties: 5s rather than PT5S. */
+    /** Returns the text as it is written in properties: 5s instead of PT5S. */
     private static String text(Duration value) {
         long millis = value.toMillis();
         if (millis == 0 || millis % 1000 != 0) {

@@ -10,7 +10,7 @@ import outbox.spring.boot.OutboxProperties.Protect;
 import java.time.Duration;
 import java.util.Map;
 
-/** What properties say about breakers and limits. */
+/** Converts the properties of circuit breakers and limits. */
 final class ProtectionSettings {
 
     private static final Duration MILLISECOND = Duration.ofMillis(1);

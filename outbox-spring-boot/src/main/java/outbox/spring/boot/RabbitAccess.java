@@ -8,9 +8,9 @@ import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.util.ClassUtils;
 
 /**
- * The application's way to its broker.
+ * The connection of the application to its broker.
  *
- * @param addresses the nodes, if there are several; else null
+ * @param addresses the nodes of the broker, or null if there is only one
  */
 record RabbitAccess(ConnectionFactory factory, @Nullable AddressResolver addresses) {
 
@@ -18,7 +18,7 @@ record RabbitAccess(ConnectionFactory factory, @Nullable AddressResolver address
             "org.springframework.amqp.rabbit.connection.AbstractConnectionFactory",
             RabbitAccess.class.getClassLoader());
 
-    /** By the named bean; else by the client's own factory, if there is such a bean; else by that of Spring AMQP. */
+    /** Uses the named bean, else a connection factory bean of the RabbitMQ client, else that of Spring AMQP. */
     static RabbitAccess of(BeanFactory beans, @Nullable String name) {
         if (name != null) {
             return of(

@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.dispatch.CircuitBreaker;
 
 /**
- * Tells the breaker of the broker from those of the application.
+ * Wraps the circuit breaker of the broker, so that it is not confused with breaker beans of the application.
  *
- * @param breaker null if it is switched off
+ * @param breaker null if it is disabled
  */
 record RabbitBreaker(@Nullable CircuitBreaker breaker) {}

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
-/** What became of the messages of each consumer, by the name of its bean. */
+/** Counts the outcomes of the messages of each consumer, by the bean name of the consumer. */
 final class RabbitConsumerMeters implements MeterBinder {
 
     private static final Map<String, ToLongFunction<ConsumerHealth>> RESULTS = Map.of(

@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** How the transports to RabbitMQ are. A broker that is away does not change the health of the outbox: events wait for it in the table. */
+/**
+ * The state of the RabbitMQ transports. An unavailable broker does not change the health of the outbox, because
+ * events wait in the table.
+ */
 final class RabbitHealthDetail implements HealthDetail {
 
     private final Supplier<List<RabbitTransport>> transports;

@@ -17,10 +17,13 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
-/** Gives each outbox that has ways to RabbitMQ one listener, on the one transport of the application. */
+/**
+ * Adds one listener for each outbox with routes to RabbitMQ. All of them use the one transport of the application.
+ */
 final class RabbitRoutes implements ListenerSource, SmartInitializingSingleton {
 
-    private static final Duration AFTER_CONFIRM = Duration.ofSeconds(10); // the transport's own limit ends first
+    // added to the limit of the listener, so that the limit of the transport ends first
+    private static final Duration AFTER_CONFIRM = Duration.ofSeconds(10);
 
     private final List<RabbitWay> ways;
     private final OutboxRabbitProperties settings;
@@ -78,13 +81,13 @@ final class RabbitRoutes implements ListenerSource, SmartInitializingSingleton {
                 : null;
     }
 
-    /** A way for an outbox that is not there would never be taken, and nobody would know. */
+    /** Throws if a route names an outbox that does not exist, because such a route would silently have no effect. */
     @Override
     public void afterSingletonsInstantiated() {
         OutboxNames.require(outboxes, ways.stream().map(way -> new OutboxNames.Use(way.outbox(), way.origin())));
     }
 
-    /** The transport with the bound of one outbox: it has room for all of them. */
+    /** The transport with the in-flight limit of one outbox. The transport itself has room for all outboxes. */
     private record Bounded(AsyncEventListener listener, int maxInFlight) implements AsyncEventListener {
 
         @Override

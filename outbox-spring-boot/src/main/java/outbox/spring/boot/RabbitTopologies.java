@@ -18,24 +18,27 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 
 /**
- * Declares the topologies of the application before anything is published or consumed. If the broker is away, the application starts all the same, and a thread goes on trying; events wait
- * until it succeeded, since one for an exchange that is missing would lose an attempt.
+ * Declares the topologies of the application before anything is published or consumed. If the broker is unavailable,
+ * the application starts anyway, and a thread keeps trying. Until it succeeds, events wait: an event for a missing
+ * exchange would consume an attempt.
  *
- * <p>Threads: Spring's starts and stops; one of its own declares while the broker is away; any thread may ask.
+ * <p>Threads: Spring's lifecycle thread starts and stops it. A separate thread declares while the broker is
+ * unavailable. Any thread may call {@link #requireDeclared}.
  */
 final class RabbitTopologies implements SmartLifecycle {
 
-    static final int PHASE = Integer.MIN_VALUE + 1000; // before everything that uses the broker
+    static final int PHASE = Integer.MIN_VALUE + 1000; // starts before all components that use the broker
 
     private static final Logger LOG = SafeLogger.of(RabbitTopologies.class);
-    private static final int LIMIT_MILLIS = 5_000; // to connect, and for each answer
+    private static final int LIMIT_MILLIS = 5_000; // to connect, and for each reply
     private static final long PAUSE_MILLIS = 1_000;
 
     private final List<RabbitTopology> topologies;
     private final Supplier<RabbitAccess> access;
-    private volatile boolean declared; // written by whoever declares
-    private volatile String trouble = "has not been asked yet"; // as declared
-    private @Nullable CountDownLatch stopping; // Spring's thread only
+    private volatile boolean declared; // written by the thread that declares, read by any thread
+    // written by the thread that declares, read by any thread
+    private volatile String trouble = "has not been asked yet";
+    private @Nullable CountDownLatch stopping; // Spring's lifecycle thread only
 
     RabbitTopologies(List<RabbitTopology> topologies, Supplier<RabbitAccess> access) {
         this.topologies = topologies;
@@ -66,12 +69,12 @@ final class RabbitTopologies implements SmartLifecycle {
         try {
             return declareAll();
         } catch (RuntimeException | Error e) {
-            tell(Level.ERROR, String.valueOf(e.getMessage())); // a person must act; then it goes on by itself
+            tell(Level.ERROR, String.valueOf(e.getMessage())); // an operator must act; the thread keeps trying
             return false;
         }
     }
 
-    /** Answers false if the broker is away; what it refuses is thrown. */
+    /** Returns false if the broker is unavailable. Throws if the broker refuses a declaration. */
     private boolean declareAll() {
         RabbitAccess broker = access.get();
         ConnectionFactory factory = broker.factory().clone();
@@ -99,7 +102,7 @@ final class RabbitTopologies implements SmartLifecycle {
                 : factory.newConnection(null, broker.addresses(), name);
     }
 
-    /** An outage is told once. */
+    /** Logs each outage once. */
     private void tell(Level level, String text) {
         if (!text.equals(trouble)) {
             LOG.log(level, text);
@@ -107,7 +110,7 @@ final class RabbitTopologies implements SmartLifecycle {
         trouble = text;
     }
 
-    /** Puts off what comes before the broker is ready for it. */
+    /** Throws if the topologies are not declared yet, so that the event is postponed. */
     void requireDeclared() {
         if (!declared) {
             throw new RetryLaterException(

@@ -8,9 +8,9 @@ import outbox.spring.OutboxListeners;
 import java.util.List;
 
 /**
- * Which events of an outbox go to RabbitMQ, and where.
+ * A route: which events of an outbox go to RabbitMQ, and to which exchange.
  *
- * @param origin what an error says
+ * @param origin the description of the route in error messages
  */
 record RabbitWay(
         List<String> types, String aggregate, String outbox, EventTemplate exchange, EventTemplate key, String origin) {
@@ -19,7 +19,7 @@ record RabbitWay(
         return outbox.equals(name);
     }
 
-    /** Whether both speak of the same events, be it of one type among others. */
+    /** Whether one of the others matches the same events, even if only for one of its types. */
     boolean meetsAny(List<RabbitWay> others, String type) {
         return others.stream()
                 .anyMatch(other ->
@@ -30,14 +30,14 @@ record RabbitWay(
         return new RabbitRoute(exchange.of(event), key.of(event));
     }
 
-    /** Adds itself under the same patterns as its listener, so that both lists decide alike. */
+    /** Adds this route under the same patterns as its listener, so that both lists select the same entry. */
     void addTo(OutboxListeners ways) {
         for (String type : types) {
             ways.add(new OutboxListeners.Entry(aggregate, type, new Holder(this), origin));
         }
     }
 
-    /** Lets a list of listeners find a way. */
+    /** Allows a route to be stored in a list of listeners. */
     record Holder(RabbitWay way) implements EventListener {
 
         @Override

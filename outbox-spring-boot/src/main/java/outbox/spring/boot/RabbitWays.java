@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Finds the ways to RabbitMQ: those of the properties, then those of annotations that no property replaces. */
+/**
+ * Finds the routes to RabbitMQ: first those of the properties, then those of annotations that no property replaces.
+ */
 final class RabbitWays {
 
     private final ConfigurableListableBeanFactory beans;
@@ -37,7 +39,7 @@ final class RabbitWays {
                 route.type(),
                 route.aggregate(),
                 route.outbox(),
-                new EventTemplate(String.valueOf(route.exchange())), // checked by the properties
+                new EventTemplate(String.valueOf(route.exchange())), // not null, checked by the properties
                 new EventTemplate(route.routingKey()),
                 origin);
     }
@@ -73,7 +75,7 @@ final class RabbitWays {
         return String.valueOf(beans.resolveEmbeddedValue(text));
     }
 
-    /** One annotation is found by itself, several by what holds them. */
+    /** Returns beans with one annotation, and beans with several, which are in a container annotation. */
     private Set<String> annotatedBeans() {
         Set<String> names = new TreeSet<>(List.of(beans.getBeanNamesForAnnotation(OutboxTransport.class)));
         names.addAll(List.of(beans.getBeanNamesForAnnotation(OutboxTransport.Routes.class)));

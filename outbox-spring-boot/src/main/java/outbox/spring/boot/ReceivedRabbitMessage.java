@@ -15,27 +15,29 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Knows the message that a container of Spring AMQP has its listener handle on this thread: as an advice that every container factory of the application is given. A method alone would
- * see its arguments, and most have no place for the id of their message.
+ * Keeps the message that a Spring AMQP container handles on this thread. It is an advice that is added to every
+ * container factory of the application. An advice of the listener method itself sees only the arguments, and these
+ * seldom include the message id.
  */
 final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcessor, IncomingMessages {
 
     private static final long PAUSE_MILLIS = 1_000;
     private static final int MAX_CAUSES = 20; // a chain of causes may be a cycle
 
-    private static final ThreadLocal<@Nullable Object> RECEIVED = new ThreadLocal<>(); // a message, or a list of them
+    // a message, or a list of messages
+    private static final ThreadLocal<@Nullable Object> RECEIVED = new ThreadLocal<>();
 
     @Override
     public Object postProcessAfterInitialization(Object bean, String name) {
         if (bean instanceof AbstractRabbitListenerContainerFactory<?> factory) {
             Advice[] chain = factory.getAdviceChain();
             factory.setAdviceChain(Stream.concat(Stream.of(this), chain == null ? Stream.empty() : Stream.of(chain))
-                    .toArray(Advice[]::new)); // the outermost, so that retries see the message too
+                    .toArray(Advice[]::new)); // outermost, so that retries see the message too
         }
         return bean;
     }
 
-    /** Around the call of a listener with a channel and what was received. */
+    /** Runs around the call of a listener; its arguments are a channel and the received message or messages. */
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
         @Nullable Object[] arguments = call.getArguments();
@@ -49,7 +51,7 @@ final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcesso
                 throw e;
             }
             pause();
-            throw trouble; // without what retries have made of it, be it a rejection
+            throw trouble; // not the exception that retries made of it, which may reject the message
         } finally {
             if (outer == null) {
                 RECEIVED.remove();
@@ -69,7 +71,10 @@ final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcesso
         return null;
     }
 
-    /** The broker sends it again at once; without a rest both would do nothing else while the inbox is away. */
+    /**
+     * Waits before the message is requeued. The broker redelivers it immediately, so without a pause this would be a
+     * busy loop while the inbox is unavailable.
+     */
     private static void pause() {
         try {
             TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
@@ -78,7 +83,7 @@ final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcesso
         }
     }
 
-    /** Ours, so that nobody else's wish to see a message again is taken for it. */
+    /** A class of our own, so that a requeue request of other code is not taken for ours. */
     private static final class ComeAgainException extends ImmediateRequeueAmqpException {
 
         private static final long serialVersionUID = 1L;
@@ -95,19 +100,22 @@ final class ReceivedRabbitMessage implements MethodInterceptor, BeanPostProcesso
             return null;
         }
         if (!(current instanceof Message message)) {
-            return IncomingMessage.NONE; // a batch has no key of its own
+            return IncomingMessage.NONE; // a batch has no single key
         }
         MessageProperties properties = message.getMessageProperties();
         return new IncomingMessage(properties.getMessageId(), properties.getType(), properties.getHeaders());
     }
 
-    /** Whatever the container does with failures: this is none of the message. */
+    /**
+     * Requeues the message, independent of the error handling of the container, because the message did not cause
+     * the failure.
+     */
     @Override
     public RuntimeException comeAgain(RuntimeException trouble) {
         return new ComeAgainException(trouble);
     }
 
-    /** To the dead letters, if the queue has some. */
+    /** Rejects the message. It goes to the dead-letter exchange if the queue has one. */
     @Override
     public RuntimeException refuse(String why) {
         return new AmqpRejectAndDontRequeueException(why);

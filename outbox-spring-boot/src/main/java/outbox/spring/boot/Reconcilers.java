@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Runs the reconcile jobs of the application, those of each outbox by a reconciler of its own. A job names its outbox by {@link Outbox} on its bean. Reconcilers are made at each start, since
- * one that was closed cannot be started again.
+ * Runs the reconcile jobs of the application. Each outbox has its own reconciler. A job names its outbox with
+ * {@link Outbox} on its bean. Reconcilers are created at each start, because a closed one cannot be started again.
  */
 final class Reconcilers implements SmartLifecycle {
 
@@ -27,8 +27,9 @@ final class Reconcilers implements SmartLifecycle {
     private final ObjectProvider<OutboxInstance> outboxes;
     private final OutboxProperties properties;
     private final OutboxFactory factory;
-    private final Map<String, Reconciler> running = new LinkedHashMap<>(); // by outbox; the context's thread only
-    private volatile boolean isRunning; // the context's thread writes
+    // by outbox; lifecycle thread of the context only
+    private final Map<String, Reconciler> running = new LinkedHashMap<>();
+    private volatile boolean isRunning; // written by the lifecycle thread of the context, read by any thread
 
     Reconcilers(
             ListableBeanFactory beans,
@@ -45,7 +46,7 @@ final class Reconcilers implements SmartLifecycle {
 
     @Override
     public void start() {
-        isRunning = true; // first: what started before another failed must be stopped
+        isRunning = true; // set first: if one reconciler fails to start, the others must be stopped
         Map<String, List<ReconcileJob>> jobs = jobs();
         outboxes.stream().filter(outbox -> jobs.containsKey(outbox.name())).forEach(outbox -> {
             prepare(outbox);
@@ -68,7 +69,10 @@ final class Reconcilers implements SmartLifecycle {
         return jobs;
     }
 
-    /** The tables in which nodes tell each other of their runs, as the table of events itself. */
+    /**
+     * Creates or checks the tables in which nodes share the state of their runs, with the same settings as
+     * the event table.
+     */
     private void prepare(OutboxInstance outbox) {
         if (!(outbox.store() instanceof AbstractJdbcEventStore store)) {
             return;
@@ -120,7 +124,7 @@ final class Reconcilers implements SmartLifecycle {
         return isRunning;
     }
 
-    /** Begins to stop before the outboxes, whose events it writes and who wait for it, and after web requests. */
+    /** Stops before the outboxes, because the jobs write events to them, and after web requests have ended. */
     @Override
     public int getPhase() {
         return OutboxLifecycle.PHASE + 1;

@@ -1,6 +1,6 @@
 package outbox.spring.boot;
 
-/** An operation of the endpoint that cannot be done as it was asked for, with the status that HTTP has for it. */
+/** An operation of the endpoint cannot be executed as requested. Contains the HTTP status. */
 final class RefusedOperationException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -15,7 +15,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What health and endpoint show of an outbox, as maps of simple values: nothing of it needs reflection, and it looks alike whatever writes the JSON. */
+/**
+ * Converts the state of an outbox to maps of simple values, for health and endpoint. Maps need no reflection, and
+ * every JSON library writes them in the same way.
+ */
 final class RelayView {
 
     private RelayView() {}
@@ -29,7 +32,7 @@ final class RelayView {
         return view;
     }
 
-    /** What this process does for the outbox, without I/O. */
+    /** Returns what this process does for the outbox, without I/O. */
     static Map<String, Object> of(OutboxInstance outbox) {
         Map<String, Object> view = new LinkedHashMap<>();
         OutboxDispatcher dispatcher = outbox.dispatcher();

@@ -7,13 +7,16 @@ import outbox.spi.Leadership;
 import java.time.Duration;
 import javax.sql.DataSource;
 
-/** A leadership that outlives a stop of the application: the next {@link #lead} after a close begins anew. The store of some layouts has it for good. */
+/**
+ * A leadership that can be used again after a close: the next {@link #lead} creates a new one. Some stores keep a
+ * reference to it for their whole lifetime.
+ */
 final class RenewedLeadership implements Leadership {
 
     private final DataSource dataSource;
     private final String table;
     private final Duration term;
-    private volatile @Nullable JdbcLeadership current; // written under the lock
+    private volatile @Nullable JdbcLeadership current; // written under the lock of this, read by any thread
 
     RenewedLeadership(DataSource dataSource, String table, Duration term) {
         this.dataSource = dataSource;

@@ -12,7 +12,7 @@ import outbox.spring.boot.OutboxProperties.Rule;
 import java.time.Duration;
 import java.util.List;
 
-/** What properties say about retries. */
+/** Converts the properties of retries. */
 final class RetrySettings {
 
     private static final Duration MILLISECOND = Duration.ofMillis(1);

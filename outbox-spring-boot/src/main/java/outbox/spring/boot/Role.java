@@ -6,7 +6,7 @@ enum Role {
     BOTH,
     /** Writes events; another process delivers them. */
     WRITER,
-    /** Delivers what other processes write. */
+    /** Delivers events that other processes write. */
     RELAY;
 
     boolean writes() {

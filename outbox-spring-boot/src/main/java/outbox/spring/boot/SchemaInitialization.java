@@ -4,9 +4,9 @@ import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
 
 import javax.sql.DataSource;
 
-/** When tables are created at the start. */
+/** When the tables are created at the start. */
 enum SchemaInitialization {
-    /** If the database lives in this process, and ends with it. */
+    /** Only if the database runs inside this process and its data ends with the process. */
     EMBEDDED,
     ALWAYS,
     NEVER;

@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Steps of a stop that run at the same time, so that their times do not add up. Thread-safe. */
+/** Runs the steps of a stop in parallel, so that their times do not add up. Thread-safe. */
 final class SideBySide {
 
     private static final Logger LOG = SafeLogger.of(SideBySide.class);
 
     private final List<CountDownLatch> ends = new ArrayList<>(); // guarded by this
 
-    /** Begins a step on a thread of its own, which does not keep the process from ending. */
+    /** Begins a step on a new daemon thread. */
     synchronized void begin(String name, Runnable step) {
         CountDownLatch end = new CountDownLatch(1);
         Thread thread = new Thread(() -> run(name, step, end), "outbox-" + name + "-stop");
@@ -36,7 +36,10 @@ final class SideBySide {
         }
     }
 
-    /** Waits for all that was begun since the last wait. Answers whether it has ended; if not, it goes on in the background. */
+    /**
+     * Waits for all steps that were begun since the last wait. Returns false if the time limit passes first. The
+     * remaining steps then continue in the background.
+     */
     boolean await(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
         try {

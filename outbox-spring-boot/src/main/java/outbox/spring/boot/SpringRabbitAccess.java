@@ -19,8 +19,8 @@ import java.lang.reflect.Method;
 import java.util.List;
 
 /**
- * What a connection factory of Spring AMQP knows about the broker. Its several nodes it keeps to itself and its subclasses, so they are asked for by reflection; without them, a transport
- * would know the first one only.
+ * Reads the broker settings of a Spring AMQP connection factory. The list of nodes is accessible only to its
+ * subclasses, so it is read by reflection. Without it, a transport would know only the first node.
  */
 final class SpringRabbitAccess {
 
@@ -57,12 +57,12 @@ final class SpringRabbitAccess {
             List<Address> nodes = addresses(springs);
             return nodes.size() > 1
                     || nodes.size() == 1 && !nodes.get(0).equals(new Address(factory.getHost(), factory.getPort()));
-        } catch (IOException e) { // of a resolver, which may do better with the next connection
+        } catch (IOException e) { // from a resolver; the next connection attempt may succeed
             return true;
         }
     }
 
-    @SuppressWarnings("unchecked") // it declares a list of these
+    @SuppressWarnings("unchecked") // the method declares a list of this type
     private static List<Address> addresses(AbstractConnectionFactory springs) throws IOException {
         try {
             Object nodes = ADDRESSES == null ? null : ADDRESSES.invoke(springs);
@@ -74,7 +74,7 @@ final class SpringRabbitAccess {
         }
     }
 
-    /** For native images. */
+    /** Reflection hints for native images. */
     static final class Hints implements RuntimeHintsRegistrar {
 
         @Override

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 
-/** The tables of an outbox: creates them where that is asked for, and looks whether they are as they must be. */
+/** Creates the tables of an outbox if configured, and checks that they have all required parts. */
 final class Tables {
 
     private final EngineSettings settings;
@@ -28,7 +28,7 @@ final class Tables {
         this.leadership = leadership;
     }
 
-    /** The store, on a table that is ready. */
+    /** Returns the store after the table was prepared. */
     EventStore prepare() {
         return settings.properties().layout() == Layout.OUTBOX ? ours() : layout();
     }
@@ -38,7 +38,7 @@ final class Tables {
         Capability[] capabilities = settings.capabilities().toArray(Capability[]::new);
         if (initializes()) {
             OutboxSchema.create(dataSource, store, capabilities);
-            OutboxSchema.create(dataSource, store, Capability.PAUSES); // so that an operator can pause it
+            OutboxSchema.create(dataSource, store, Capability.PAUSES); // so that an operator can pause the outbox
             if (leadership != null) {
                 OutboxSchema.createLeader(dataSource, store);
             }

@@ -13,15 +13,15 @@ import java.sql.Statement;
 import java.time.Duration;
 
 /**
- * Connections whose statements the database gives up after a while, by JDBC's query timeout: a search over a large or
- * locked table must not keep a connection of the application. Thread-safe.
+ * Connections whose statements have a JDBC query timeout. A search in a large or locked table must not hold a
+ * connection of the application for long. Thread-safe.
  */
 final class TimeLimitedConnections implements ConnectionProvider {
 
     private final ConnectionProvider connections;
     private final int seconds;
 
-    /** JDBC counts in seconds: a part of one is rounded up. */
+    /** Rounds the limit up to whole seconds, the unit of JDBC. */
     TimeLimitedConnections(ConnectionProvider connections, Duration limit) {
         this.connections = connections;
         this.seconds = (int) limit.plusMillis(999).toSeconds();
@@ -36,12 +36,12 @@ final class TimeLimitedConnections implements ConnectionProvider {
                 new Limit(connection, seconds));
     }
 
-    /** Used by one thread, as its connection. */
+    /** Used by one thread at a time, like its connection. */
     private static final class Limit implements InvocationHandler {
 
         private final Connection connection;
         private final int seconds;
-        private int before = -1; // what to restore; -1 while nothing was changed
+        private int before = -1; // the value to restore; -1 while nothing was changed
 
         Limit(Connection connection, int seconds) {
             this.connection = connection;
@@ -73,12 +73,12 @@ final class TimeLimitedConnections implements ConnectionProvider {
             }
         }
 
-        /** H2 keeps the limit for the whole session, which goes back to the pool. */
+        /** Restores the previous limit. H2 keeps the limit for the whole session, which returns to the pool. */
         private void restore() {
             if (before >= 0) {
                 try (Statement statement = connection.createStatement()) {
                     statement.setQueryTimeout(before);
-                } catch (SQLException e) { // a connection that is broken, or closed: the pool discards it
+                } catch (SQLException e) { // the connection is broken or closed, and the pool discards it
                     before = -1;
                 }
             }

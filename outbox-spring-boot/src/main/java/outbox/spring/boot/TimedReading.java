@@ -10,12 +10,13 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 
 /**
- * Something that is read from a database for those who ask often: one read at a time, on a thread of its own that ends with it, kept for a while. Whatever happens to the database, who asks is answered
- * in time. Thread-safe.
+ * A cached value that is read from a database, for callers that ask often. Only one read runs at a time, on
+ * a thread that ends with the read. A caller gets a result within the time limit, even if the database does
+ * not respond. Thread-safe.
  */
 final class TimedReading<T> {
 
-    /** What was read, or why nothing was. */
+    /** The value, or the reason why there is none. */
     record Answer<T>(@Nullable T value, @Nullable String failure) {}
 
     private final String what;
@@ -23,6 +24,7 @@ final class TimedReading<T> {
     private final long keepNanos;
     private final Duration timeout;
     private @Nullable Run<T> latest; // guarded by this
+    private volatile @Nullable T last; // written by the reading thread, read by any thread
 
     TimedReading(String what, Supplier<T> source, Duration keep, Duration timeout) {
         this.what = what;
@@ -46,7 +48,20 @@ final class TimedReading<T> {
         }
     }
 
-    /** One that has not ended is waited for, however long it takes: there must not be more and more of them. */
+    /**
+     * Returns the last value, even if it is old, or null before the first read. Starts the next
+     * read without waiting.
+     */
+    @Nullable
+    T last() {
+        current();
+        return last;
+    }
+
+    /**
+     * Returns the current read. A new read never starts before the previous one has ended, so that threads do not
+     * pile up.
+     */
     private synchronized Run<T> current() {
         Run<T> run = latest;
         if (run == null || run.result.isDone() && System.nanoTime() - run.endNanos > keepNanos) {
@@ -62,14 +77,16 @@ final class TimedReading<T> {
             Thread thread = new Thread(() -> read(run), "outbox-" + what);
             thread.setDaemon(true);
             thread.start();
-        } catch (Throwable e) { // such as no memory for a thread
+        } catch (Throwable e) { // for example no memory for a thread
             run.fail(e);
         }
     }
 
     private void read(Run<T> run) {
         try {
-            run.end(source.get());
+            T value = source.get();
+            last = value;
+            run.end(value);
         } catch (Throwable e) {
             run.fail(e);
         }
@@ -79,7 +96,7 @@ final class TimedReading<T> {
 
         private final CompletableFuture<T> result = new CompletableFuture<>();
         private final long startNanos = System.nanoTime();
-        private volatile long endNanos; // written before the result
+        private volatile long endNanos; // written before the result is completed
 
         void end(T value) {
             endNanos = System.nanoTime();

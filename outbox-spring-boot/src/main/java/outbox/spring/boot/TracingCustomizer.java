@@ -7,11 +7,11 @@ import outbox.dispatch.OutboxDispatcher;
 
 import java.util.function.Function;
 
-/** Puts tracing around writes and deliveries, whatever makes the spans. */
+/** Adds tracing to writes and deliveries, independent of the tracing library. */
 final class TracingCustomizer implements OutboxCustomizer {
 
-    private final Function<String, WriteInterceptor> writes; // by the name of the outbox, as the next
-    private final Function<String, EventInterceptor> deliveries;
+    private final Function<String, WriteInterceptor> writes; // by the name of the outbox
+    private final Function<String, EventInterceptor> deliveries; // by the name of the outbox
 
     TracingCustomizer(Function<String, WriteInterceptor> writes, Function<String, EventInterceptor> deliveries) {
         this.writes = writes;

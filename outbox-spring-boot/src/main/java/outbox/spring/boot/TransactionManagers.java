@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Set;
 import javax.sql.DataSource;
 
-/** Finds the transaction manager of a data source among the application's. */
+/** Finds the transaction manager of a data source among the beans of the application. */
 final class TransactionManagers {
 
     private static final Set<String> OF_BROKERS = Set.of(
@@ -27,12 +27,15 @@ final class TransactionManagers {
         this.beans = beans;
     }
 
-    /** The one that the properties name, else the one of the data source, else the only or primary one that may be of it, as those of JPA and JTA may. */
+    /**
+     * Returns the manager that the properties name, else the manager of the data source, else the only or primary
+     * manager whose data source is unknown, such as a JPA or JTA manager.
+     */
     PlatformTransactionManager require(String outbox, EngineSettings settings, DataSource bean) {
         DataSource dataSource =
                 bean instanceof TransactionAwareDataSourceProxy proxy && proxy.getTargetDataSource() != null
                         ? proxy.getTargetDataSource()
-                        : bean; // what a manager has is the target
+                        : bean; // a transaction manager has the target data source
         String asked = settings.properties().transactionManager();
         List<String> known = List.of(beans.getBeanNamesForType(PlatformTransactionManager.class));
         if (asked != null) {
@@ -46,7 +49,7 @@ final class TransactionManagers {
             return requireFits(outbox, beans.getBean(asked, PlatformTransactionManager.class), asked, dataSource);
         }
         List<PlatformTransactionManager> possible = new ArrayList<>();
-        List<String> names = new ArrayList<>(); // of these
+        List<String> names = new ArrayList<>(); // the bean names of the possible managers
         for (String name : known) {
             PlatformTransactionManager manager = beans.getBean(name, PlatformTransactionManager.class);
             if (dataSourceOf(manager) == dataSource) {
@@ -72,8 +75,8 @@ final class TransactionManagers {
     }
 
     /**
-     * Makes the begin of each transaction known to the context, if the manager of the outbox can tell. All managers
-     * do, since JDBC and JPA may each have one for the same data source.
+     * Lets the context observe the beginning of each transaction, if the manager of the outbox supports it. All
+     * managers are observed, because JDBC and JPA may each have a manager for the same data source.
      */
     void tell(PlatformTransactionManager manager, SpringTxContext context) {
         if (manager instanceof ConfigurableTransactionManager) {
@@ -83,7 +86,7 @@ final class TransactionManagers {
         }
     }
 
-    /** By name, since none of them need be on the class path. */
+    /** Compares class names, because the classes may be missing from the class path. */
     private static boolean isOfBroker(PlatformTransactionManager manager) {
         for (Class<?> type = manager.getClass(); type != null; type = type.getSuperclass()) {
             if (OF_BROKERS.contains(type.getName())) {
@@ -103,7 +106,7 @@ final class TransactionManagers {
         return manager;
     }
 
-    /** The data source whose transactions it manages; null if that cannot be told. */
+    /** Returns the data source of the manager, or null if it is unknown. */
     private static @Nullable DataSource dataSourceOf(PlatformTransactionManager manager) {
         return manager instanceof ResourceTransactionManager resource
                         && resource.getResourceFactory() instanceof DataSource dataSource

@@ -17,7 +17,7 @@ import outbox.spring.OutboxListeners;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
-/** Small applications on H2, each with a database of its own. */
+/** Small applications on H2, each with its own database. */
 final class Applications {
 
     private static final AtomicInteger COUNT = new AtomicInteger();
@@ -28,7 +28,7 @@ final class Applications {
         return bare(more).withPropertyValues("outbox.poller.interval=50ms", "outbox.capabilities=pauses");
     }
 
-    /** Without settings, for one with named outboxes. */
+    /** Creates an application without settings, for named outboxes. */
     static ApplicationContextRunner bare(Class<?>... more) {
         return new ApplicationContextRunner()
                 .withConfiguration(AutoConfigurations.of(
@@ -40,7 +40,7 @@ final class Applications {
                 .withPropertyValues("spring.datasource.url=jdbc:h2:mem:see" + COUNT.incrementAndGet());
     }
 
-    /** A source of one listener, for every event. */
+    /** Returns a source of one listener for all events. */
     static ListenerSource listening(EventListener listener) {
         return (outbox, listeners) -> listeners.add(new OutboxListeners.Entry("*", "*", listener, "the test"));
     }

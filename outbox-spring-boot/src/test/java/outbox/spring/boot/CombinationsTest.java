@@ -26,10 +26,13 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The outbox works with and without everything it can use: by default with nothing, all, each part alone and all but each; {@code -Dcombinations=all} for every combination. */
+/**
+ * The outbox works with and without each optional library. By default, the test runs with none, with all, with each
+ * one alone, and with all but one; {@code -Dcombinations=all} runs every combination.
+ */
 class CombinationsTest {
 
-    /** What an application may have, and the packages that it has not if it lacks it. */
+    /** The optional libraries, and the packages that are hidden without them. */
     private static final Map<String, List<String>> PARTS = new TreeMap<>(Map.of(
             "actuator", List.of("org.springframework.boot.actuate", "org.springframework.boot.health"),
             "Micrometer", List.of("io.micrometer.core", "outbox.micrometer"),
@@ -76,12 +79,14 @@ class CombinationsTest {
                 .run(context -> deliver((ApplicationContext) context));
     }
 
-    /** With a hidden package goes the file that lists what is in it. */
+    /**
+     * Returns the auto-configurations in the hidden packages, because the file that lists them would be missing too.
+     */
     private static String autoConfigurationsIn(String... hidden) {
         return ImportCandidates.load(AutoConfiguration.class, CombinationsTest.class.getClassLoader())
                 .getCandidates()
                 .stream()
-                .filter(name -> !name.startsWith("outbox.")) // ours are on board of the starter
+                .filter(name -> !name.startsWith("outbox.")) // ours are part of the starter
                 .filter(name -> Stream.of(hidden).anyMatch(part -> name.startsWith(part + ".")))
                 .collect(Collectors.joining(","));
     }

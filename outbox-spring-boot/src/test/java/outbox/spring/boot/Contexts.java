@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-/** Applications with transports, inbox and reconciliation, each on a database in memory of its own. */
+/** Applications with transports, inbox and reconciliation, each on its own database in memory. */
 final class Contexts {
 
     private Contexts() {}
@@ -43,7 +43,7 @@ final class Contexts {
                         OutboxReconcileAutoConfiguration.class));
     }
 
-    /** With a virtual host of a real broker. */
+    /** Uses a virtual host of a real broker. */
     static ApplicationContextRunner rabbit() {
         RabbitServer server = RabbitServer.shared();
         return runner().withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
@@ -62,14 +62,15 @@ final class Contexts {
         inTransaction(context, () -> context.getBean(OutboxWriter.class).write(event));
     }
 
-    /** The listeners of the dispatcher that have a breaker. */
+    /** Returns the listeners of the dispatcher that have a breaker. */
     static Set<?> guarded(ApplicationContext context) {
         OutboxDispatcher dispatcher = context.getBean(OutboxInstance.class).dispatcher();
-        Object protection = field(field(Objects.requireNonNull(dispatcher), "admission"), "protection");
+        Object admission = field(field(Objects.requireNonNull(dispatcher), "parts"), "admission");
+        Object protection = field(admission, "protection");
         return ((Map<?, ?>) field(protection, "breakersByListener")).keySet();
     }
 
-    /** What an object keeps to itself. */
+    /** Returns the value of a private field. */
     static Object field(Object of, String name) {
         return Objects.requireNonNull(ReflectionTestUtils.getField(of, name), name);
     }

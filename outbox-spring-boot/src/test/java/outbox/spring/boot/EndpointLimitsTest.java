@@ -2,6 +2,7 @@ package outbox.spring.boot;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.jspecify.annotations.NullUnmarked;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -26,10 +27,10 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * However long the database takes, and however many ask: the endpoint gives up, and leaves the pool to the
- * application.
+ * If the database is slow or there are many requests, the endpoint gives up and leaves the pool to the application.
  */
 @NullUnmarked
+@Tag("mariadb")
 class EndpointLimitsTest {
 
     private static final int POOL = 5;
@@ -51,7 +52,7 @@ class EndpointLimitsTest {
         }
     }
 
-    /** Only writes, so that no relay waits for the lock as well. */
+    /** The process only writes, so that no relay waits for the lock. */
     private static ApplicationContextRunner on(Database database) {
         return Applications.with(OutboxEndpointAutoConfiguration.class)
                 .withPropertyValues(
@@ -126,7 +127,7 @@ class EndpointLimitsTest {
                     answers.add(CompletableFuture.supplyAsync(() -> refusedSearch(context), clients));
                 }
 
-                // all but those that were let in are turned away while the table is still locked
+                // all requests but the admitted ones are refused while the table is still locked
                 await().atMost(Duration.ofSeconds(60))
                         .until(() -> answers.stream()
                                         .filter(CompletableFuture::isDone)
@@ -138,7 +139,7 @@ class EndpointLimitsTest {
                             assertThat(refused.text()).contains("Ask again later");
                         });
                 assertThat(pool.getHikariPoolMXBean().getActiveConnections())
-                        .isBetween(2, 3); // one is ours, that has the lock
+                        .isBetween(2, 3); // one belongs to the test, which holds the lock
                 locking.rollback();
             } finally {
                 clients.shutdown();

@@ -6,6 +6,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.test.util.ReflectionTestUtils;
 import outbox.DuplicateKeyException;
@@ -21,6 +22,8 @@ import outbox.jdbc.LayoutEventStore;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
+import outbox.purge.OutboxPurge;
+import outbox.runtime.OutboxRuntime;
 import outbox.spi.Leadership;
 import outbox.spring.ListenerSource;
 import outbox.spring.OutboxListeners;
@@ -34,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** Each property of the engine has its effect, and a wrong value is refused by its name. */
+/** Each property of the engine has its effect, and a wrong value is refused with the name of the property. */
 class EnginePropertiesTest {
 
     private static final String FAILING = "order.failing";
@@ -154,7 +157,7 @@ class EnginePropertiesTest {
                     } else {
                         assertThat(ordering).contains(expected);
                     }
-                    assertThat(columns(context, "outbox_event")).contains("SEQ"); // it needs the capability
+                    assertThat(columns(context, "outbox_event")).contains("SEQ"); // ordering needs the capability
                 });
     }
 
@@ -228,9 +231,11 @@ class EnginePropertiesTest {
 
     @Test
     void the_table_may_have_another_name_and_capabilities() {
-        runner.withPropertyValues("outbox.table=events", "outbox.capabilities=control,pauses,attempts")
+        runner.withPropertyValues("outbox.table=events", "outbox.capabilities=keys,deadlines,pauses,attempts")
                 .run(context -> {
-                    assertThat(columns(context, "events")).contains("EXPIRES_AT");
+                    assertThat(columns(context, "events"))
+                            .contains("EXPIRES_AT", "DEDUP_KEY")
+                            .doesNotContain("PRIORITY");
                     assertThat(columns(context, "outbox_pause")).isNotEmpty();
                     assertThat(columns(context, "outbox_attempt")).isNotEmpty();
                 });
@@ -252,7 +257,7 @@ class EnginePropertiesTest {
                                     () -> assertThat(leadership.isLeader()).isTrue());
                     assertThat(ReflectionTestUtils.getField(leadership, "term")).isEqualTo(Duration.ofMillis(200));
 
-                    Contexts.write( // there is no place for a claim
+                    Contexts.write( // the layout has no columns for claims
                             context,
                             EventEnvelope.builder("other.event")
                                     .aggregateType("Order")
@@ -291,7 +296,7 @@ class EnginePropertiesTest {
     @Test
     void a_second_event_with_the_same_key_may_be_refused() {
         runner.withPropertyValues(
-                        "outbox.writer.refuse-duplicates=true", "outbox.capabilities=control", "outbox.role=writer")
+                        "outbox.writer.refuse-duplicates=true", "outbox.capabilities=keys", "outbox.role=writer")
                 .run(context -> {
                     EventEnvelope first = EventEnvelope.builder("other.event")
                             .payloadJson("{}")
@@ -325,12 +330,7 @@ class EnginePropertiesTest {
                     await().untilAsserted(() -> assertThat(new JdbcTemplate(context.getBean(DataSource.class))
                                     .queryForObject("SELECT COUNT(*) FROM outbox_event", Long.class))
                             .isZero());
-                    OutboxEngine engine = context.getBean(OutboxFactory.class)
-                            .engines()
-                            .iterator()
-                            .next();
-                    Object run = Objects.requireNonNull(ReflectionTestUtils.getField(
-                            Objects.requireNonNull(ReflectionTestUtils.getField(engine, "purge")), "run"));
+                    Object run = Contexts.field(Objects.requireNonNull(purge(context)), "run");
                     assertThat(ReflectionTestUtils.getField(run, "batchSize")).isEqualTo(3);
                 });
     }
@@ -338,13 +338,13 @@ class EnginePropertiesTest {
     @Test
     void the_purge_may_be_off() {
         runner.withPropertyValues("outbox.purge.enabled=false")
-                .run(context -> assertThat(ReflectionTestUtils.getField(
-                                context.getBean(OutboxFactory.class)
-                                        .engines()
-                                        .iterator()
-                                        .next(),
-                                "purge"))
-                        .isNull());
+                .run(context -> assertThat(purge(context)).isNull());
+    }
+
+    private static @Nullable OutboxPurge purge(ApplicationContext context) {
+        OutboxEngine engine =
+                context.getBean(OutboxFactory.class).engines().iterator().next();
+        return ((OutboxRuntime) Contexts.field(engine, "runtime")).purge();
     }
 
     @Test
@@ -448,7 +448,7 @@ class EnginePropertiesTest {
         }
     }
 
-    /** Keeps the builders that were used, which have a field for each setting. */
+    /** Keeps the builders, which have a field for each setting. */
     private static final class Builders implements OutboxCustomizer {
 
         private OutboxDispatcher.@Nullable Builder dispatcher;

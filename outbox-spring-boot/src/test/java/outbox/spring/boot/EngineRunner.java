@@ -18,12 +18,12 @@ import outbox.spring.OutboxListeners;
 
 import java.util.Objects;
 
-/** Applications with a data source and an outbox, and what tests do with them. */
+/** Applications with a data source and an outbox, and helper methods of tests. */
 final class EngineRunner {
 
     private EngineRunner() {}
 
-    /** One on a database in memory, which polls often. */
+    /** Creates an application on a database in memory, with a short poll interval. */
     static ApplicationContextRunner application() {
         return new ApplicationContextRunner()
                 .withPropertyValues("spring.datasource.generate-unique-name=true", "outbox.poller.interval=50ms")
@@ -34,7 +34,7 @@ final class EngineRunner {
                         OutboxAutoConfiguration.class));
     }
 
-    /** All auto-configurations of this module. */
+    /** Returns all auto-configurations of this module. */
     static Class<?>[] ours() {
         ClassLoader classLoader = EngineRunner.class.getClassLoader();
         return ImportCandidates.load(AutoConfiguration.class, classLoader).getCandidates().stream()
@@ -43,7 +43,7 @@ final class EngineRunner {
                 .toArray(Class<?>[]::new);
     }
 
-    /** The listener of all events of a type, in every outbox. */
+    /** Returns the listener of all events of a type, in every outbox. */
     static ListenerSource on(String type, EventListener listener) {
         return (outbox, listeners) -> listeners.add(new OutboxListeners.Entry("*", type, listener, "the test"));
     }

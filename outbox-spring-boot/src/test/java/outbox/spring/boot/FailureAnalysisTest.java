@@ -23,7 +23,7 @@ import javax.sql.DataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What a person reads whose application does not start. */
+/** The messages that a user reads if the application does not start. */
 class FailureAnalysisTest {
 
     private final ApplicationContextRunner runner = EngineRunner.application();
@@ -88,7 +88,7 @@ class FailureAnalysisTest {
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
-    /** A manager that does not tell its data source, as those of JPA and JTA. */
+    /** A manager whose data source is unknown, like a JPA or JTA manager. */
     static final class Unknown implements PlatformTransactionManager {
 
         @Override

@@ -1,6 +1,7 @@
 package outbox.spring.boot;
 
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 @Timeout(120)
+@Tag("rabbitmq")
 class IdempotentRabbitListenerTest {
 
     static class Billing {
@@ -42,7 +44,7 @@ class IdempotentRabbitListenerTest {
             return calls.get();
         }
 
-        /** Neither the message nor its id among the arguments. */
+        /** Its arguments contain neither the message nor its id. */
         @RabbitListener(queues = "orders")
         @Idempotent(consumer = "billing")
         @Transactional
@@ -166,7 +168,7 @@ class IdempotentRabbitListenerTest {
         });
     }
 
-    /** Those who retry within the container reject what fails to the end. */
+    /** With retries inside the container, a message that keeps failing is rejected. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -15,12 +15,12 @@ import java.util.logging.Logger;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Lines of the library about an event have its fields in the MDC. */
+/** Log lines of the library about an event have its fields in the MDC. */
 @NullUnmarked
 class LoggedEventTest {
 
     private final Logger logger =
-            Logger.getLogger("outbox.dispatch.FailureLog"); // held, since the log manager does not
+            Logger.getLogger("outbox.dispatch.FailureLog"); // a strong reference, because the log manager holds none
     private final BlockingQueue<Map<String, String>> fields = new LinkedBlockingQueue<>();
     private final Handler handler = new Handler() {
         @Override

@@ -25,12 +25,13 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Every property is described, and has a test. */
+/** Every property has a description and a test. */
 class MetadataTest {
 
     private static List<Map<String, Object>> properties = List.of();
 
-    private final Map<String, List<String>> places = new TreeMap<>(); // patterns of how a key is written
+    // regular expressions for the ways to write a key
+    private final Map<String, List<String>> places = new TreeMap<>();
 
     @BeforeAll
     @SuppressWarnings("unchecked")
@@ -74,7 +75,10 @@ class MetadataTest {
                         .anyMatch(place -> Pattern.compile(place).matcher(tests).find()));
     }
 
-    /** Finds the places of a key and, if it is one of a list or map of records, of the keys in these, of which the metadata has none. A record that is in several places has each key once. */
+    /**
+     * Collects the ways to write a key. For a list or map of records, it also collects the keys inside, because the
+     * metadata does not contain them. A record that occurs several times has each key once.
+     */
     private void collect(String key, String place, String type) {
         boolean hasEntries = type.startsWith("java.util.");
         Matcher ours = Pattern.compile("outbox\\.spring\\.boot\\.[\\w$]+").matcher(type);

@@ -9,7 +9,6 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import outbox.GiveUpException;
-import outbox.admin.OutboxAdmin;
 import outbox.dispatch.ProtectionStatus;
 import outbox.spring.ListenerSource;
 
@@ -18,6 +17,7 @@ import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import javax.sql.DataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -96,7 +96,7 @@ class OutboxEndpointTest {
     }
 
     @Test
-    void it_shows_what_limits_do_as_the_admin_does() {
+    void it_shows_what_limits_do_as_the_dispatcher_does() {
         runner.withPropertyValues("outbox.protection.types[bad.event].concurrency=3")
                 .run(context -> {
                     dead(context);
@@ -104,9 +104,9 @@ class OutboxEndpointTest {
                     assertThat(endpoint(context).outbox("default").get("limits"))
                             .isEqualTo(List.of(Map.of(
                                     "name", "type bad.event", "running", 0, "waiting", 0, "overflowing", false)));
-                    assertThat(context.getBean(OutboxAdmin.class)
-                                    .protection()
-                                    .orElseThrow()
+                    assertThat(Objects.requireNonNull(context.getBean(OutboxInstance.class)
+                                            .dispatcher())
+                                    .protectionStatus()
                                     .limits())
                             .containsExactly(new ProtectionStatus.Place("type bad.event", 0, 0, false));
                 });

@@ -19,6 +19,9 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
 
@@ -77,6 +80,29 @@ class OutboxHealthTest {
     }
 
     @Test
+    void rows_that_cannot_be_delivered_are_counted_as_dead_and_leave_it_up_while_others_flow() {
+        long seed = Long.getLong("outbox.hostile.seed", new Random().nextLong());
+        Set<String> delivered = ConcurrentHashMap.newKeySet();
+        runner.withBean(ListenerSource.class, () -> Applications.listening(event -> delivered.add(event.eventId())))
+                .run(context -> {
+                    HostileRows rows = HostileRows.write(Applications.jdbc(context), new Random(seed));
+
+                    await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> {
+                        assertThat(report(context).status()).as("seed " + seed).isEqualTo("UP");
+                        assertThat(details(report(context)))
+                                .as("seed " + seed)
+                                .containsEntry("pending", 0L)
+                                .containsEntry("dead", (long) rows.bad().size());
+                    });
+                    String later = Applications.write(context, "order.placed");
+
+                    await().until(() -> delivered.contains(later));
+                    assertThat(delivered).containsAll(rows.good()).doesNotContainAnyElementsOf(rows.bad());
+                    awaitState(context, "up", "UP");
+                });
+    }
+
+    @Test
     void dead_events_alone_do_not_change_it() {
         runner.withBean(
                         ListenerSource.class,
@@ -131,7 +157,7 @@ class OutboxHealthTest {
         });
     }
 
-    /** Nothing runs. */
+    /** Nothing is started. */
     private ApplicationContextRunner lagging() {
         return runner.withPropertyValues("outbox.dispatcher.workers=0");
     }
@@ -228,7 +254,7 @@ class OutboxHealthTest {
                 gate.await();
                 open = true;
             } catch (InterruptedException e) {
-                // that is what is stuck about it
+                // ignores the interrupt, so that it stays stuck
             }
         }
     }

@@ -43,7 +43,7 @@ class OutboxListenerAutoConfigurationTest {
     static class Mail {
         private final BlockingQueue<Object> got = new LinkedBlockingQueue<>();
 
-        /** A proxy has no fields of its own. */
+        /** A method, because a proxy does not have the field values. */
         public BlockingQueue<Object> got() {
             return got;
         }
@@ -69,7 +69,10 @@ class OutboxListenerAutoConfigurationTest {
         }
     }
 
-    /** Declared by what it is only to itself: seen all the same, since the outbox asks when all beans are there. */
+    /**
+     * The declared type hides the listener methods. They are found anyway, because the outbox asks when
+     * all beans exist.
+     */
     @Configuration(proxyBeanMethods = false)
     static class DeclaredAsObject {
         @Bean

@@ -1,6 +1,7 @@
 package outbox.spring.boot;
 
 import com.rabbitmq.client.ConnectionFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 @Timeout(120)
+@Tag("rabbitmq")
 class OutboxRabbitTest {
 
     private static final String[] ROUTES = {

@@ -8,8 +8,8 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import outbox.admin.OutboxAdmin;
 import outbox.reconcile.Found;
+import outbox.reconcile.ReconcileAdmin;
 import outbox.reconcile.ReconcileJob;
 import outbox.reconcile.ReconcileRun;
 import outbox.spring.Outbox;
@@ -52,10 +52,11 @@ class OutboxReconcileTest {
             Contexts.runner().withUserConfiguration(Jobs.class).withPropertyValues("outbox.reconcile.look-every=50ms");
 
     private static List<ReconcileRun> runs(ApplicationContext context) {
-        OutboxAdmin admin = context.getBean(OutboxAdmin.class);
+        OutboxInstance outbox = context.getBean(OutboxInstance.class);
+        ReconcileAdmin admin = new ReconcileAdmin(outbox.connections(), outbox.store());
         await().atMost(Duration.ofSeconds(20))
-                .until(() -> !admin.reconcileRuns("orders", 10).isEmpty());
-        return admin.reconcileRuns("orders", 10);
+                .until(() -> !admin.runs("orders", 10).isEmpty());
+        return admin.runs("orders", 10);
     }
 
     @Test

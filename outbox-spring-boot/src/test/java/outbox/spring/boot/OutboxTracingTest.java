@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @NullUnmarked
 class OutboxTracingTest {
 
-    /** What a listener found around it. */
+    /** The context in which a listener ran. */
     private record Heard(EventEnvelope event, Map<String, String> mdc, String span) {}
 
     private final BlockingQueue<Heard> heard = new LinkedBlockingQueue<>();

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** What properties of single types, listeners and breakers become. */
+/** The effect of properties for single types, listeners and breakers. */
 class RulesAndLimitsTest {
 
     @Test

@@ -23,10 +23,13 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The shipped migrations make tables that the start-up check accepts, beside migrations of the application. */
+/**
+ * The shipped migrations create tables that the check at the start accepts, next to migrations of the application.
+ */
 class SchemaMigrationTest {
 
-    private static final String CAPABILITIES = "outbox.capabilities=order,control,pauses,attempts,inbox,reconcile";
+    private static final String CAPABILITIES =
+            "outbox.capabilities=order,keys,priority,deadlines,pauses,attempts,inbox,reconcile";
 
     static Stream<DataSource> databases() {
         return Stream.of(
@@ -42,6 +45,8 @@ class SchemaMigrationTest {
                 .withPropertyValues(
                         "spring.flyway.locations=classpath:db/migration-of-test,classpath:META-INF/outbox/flyway/{vendor},"
                                 + "classpath:META-INF/outbox/flyway-order/{vendor},classpath:META-INF/outbox/flyway-control/{vendor},"
+                                + "classpath:META-INF/outbox/flyway-keys/{vendor},classpath:META-INF/outbox/flyway-priority/{vendor},"
+                                + "classpath:META-INF/outbox/flyway-deadlines/{vendor},classpath:META-INF/outbox/flyway-one-table/{vendor},"
                                 + "classpath:META-INF/outbox/flyway-inbox/{vendor},classpath:META-INF/outbox/flyway-reconcile/{vendor}")
                 .run(context -> {
                     assertThat(context).hasNotFailed();
@@ -85,7 +90,7 @@ class SchemaMigrationTest {
     @Test
     void flyways_name_for_mariadb_has_what_its_name_for_mysql_has() {
         for (String migration : new String[] {
-            "/R__1_outbox_event.sql", "-order/R__2_outbox_order.sql", "-control/R__3_outbox_control.sql"
+            "/R__1_outbox_event.sql", "-order/R__2_outbox_order.sql", "-priority/R__3_outbox_priority.sql"
         }) {
             String path = "META-INF/outbox/flyway" + migration.replaceFirst("/", "/mariadb/");
             assertThat(getClass().getClassLoader().getResource(path)).as(path).isNotNull();

@@ -32,7 +32,7 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** An application that stops while it has much to deliver and slow listeners, and one that starts after it. */
+/** An application stops while it has many events and slow listeners. Another one starts after it. */
 class ShutdownTest {
 
     private static final int EVENTS = 200;
@@ -59,15 +59,15 @@ class ShutdownTest {
                     }
                     assertThat(someRan.await(10, TimeUnit.SECONDS)).isTrue();
                     stopBegan[0] = System.nanoTime();
-                }); // which closes the context
+                }); // closes the context
         Duration stop = Duration.ofNanos(System.nanoTime() - stopBegan[0]);
 
-        assertThat(stop).isLessThan(Duration.ofSeconds(5)); // not as long as all that was queued would take
+        assertThat(stop).isLessThan(Duration.ofSeconds(5)); // shorter than the delivery of all queued events
         assertThat(interrupted).hasValue(0);
         assertThat(delivered.size()).isBetween(8, EVENTS - 1);
         assertThat(count(EventStatus.DONE)).isEqualTo(delivered.size()); // each outcome was written
         assertThat(sql.queryForObject("SELECT COUNT(*) FROM outbox_event WHERE locked_by IS NOT NULL", Long.class))
-                .isZero(); // and everything else given back
+                .isZero(); // all other events were released
         assertThat(sql.queryForObject(
                         "SELECT COUNT(*) FROM outbox_event WHERE attempts > 0 AND status <> 1", Long.class))
                 .isZero();
@@ -95,7 +95,7 @@ class ShutdownTest {
                                 try {
                                     end.await();
                                 } catch (InterruptedException e) {
-                                    interrupted.incrementAndGet(); // and goes on, as some do
+                                    interrupted.incrementAndGet(); // and continues, as some listeners do
                                 }
                             }
                         }))
@@ -165,7 +165,7 @@ class ShutdownTest {
         return poller.status().running() ? "running" : "stopped";
     }
 
-    /** Stops when Boot lets the web server end its last requests, and is destroyed when pools are. */
+    /** Stops in the phase of the graceful web shutdown, and is destroyed together with the pools. */
     private static final class Ending implements SmartLifecycle, DisposableBean {
 
         private final Runnable whenPoolsClose;
@@ -203,7 +203,7 @@ class ShutdownTest {
         }
     }
 
-    /** Gives connections until it hangs, and then keeps whoever asks, interrupts or not. */
+    /** Returns connections until it hangs. Then it blocks every caller and ignores interrupts. */
     private final class Hanging extends DelegatingDataSource {
 
         private final AtomicInteger waiting = new AtomicInteger();
@@ -226,7 +226,7 @@ class ShutdownTest {
                     try {
                         goOn.await();
                     } catch (InterruptedException e) {
-                        interrupted.incrementAndGet(); // a driver may not notice either
+                        interrupted.incrementAndGet(); // some drivers ignore interrupts too
                     }
                 }
             }

@@ -33,6 +33,36 @@ class TimedReadingTest {
     }
 
     @Test
+    void who_does_not_wait_gets_what_was_read_last() {
+        CountDownLatch first = new CountDownLatch(1);
+        CountDownLatch second = new CountDownLatch(1);
+        TimedReading<Integer> reading = new TimedReading<>(
+                "t",
+                () -> {
+                    int read = reads.incrementAndGet();
+                    awaitOpen(read == 1 ? first : second);
+                    return read;
+                },
+                Duration.ZERO,
+                LONG);
+
+        assertThat(reading.last()).isNull();
+        first.countDown();
+        await().until(() -> reading.last() != null && reads.get() == 2);
+        assertThat(reading.last()).isEqualTo(1);
+        second.countDown();
+        await().untilAsserted(() -> assertThat(reading.last()).isGreaterThan(1));
+    }
+
+    private static void awaitOpen(CountDownLatch gate) {
+        try {
+            gate.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Test
     void a_failure_is_an_answer() {
         TimedReading<Integer> reading = new TimedReading<>(
                 "t",
@@ -53,11 +83,7 @@ class TimedReadingTest {
                 "t",
                 () -> {
                     reads.incrementAndGet();
-                    try {
-                        gate.await();
-                    } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt();
-                    }
+                    awaitOpen(gate);
                     return 7;
                 },
                 LONG,

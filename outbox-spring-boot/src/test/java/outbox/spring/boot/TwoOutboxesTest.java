@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-/** Two data sources, an outbox in each. */
+/** Two data sources, each with an outbox. */
 class TwoOutboxesTest {
 
     private static final List<String> DELIVERED = new CopyOnWriteArrayList<>();

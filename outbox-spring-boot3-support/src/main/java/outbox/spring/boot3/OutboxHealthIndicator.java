@@ -4,7 +4,7 @@ import org.springframework.boot.actuate.health.AbstractHealthIndicator;
 import org.springframework.boot.actuate.health.Health;
 import outbox.spring.boot.OutboxHealth;
 
-/** {@link OutboxHealth} in the words of Spring Boot 3.5. */
+/** Adapts {@link OutboxHealth} to Spring Boot 3.5. */
 final class OutboxHealthIndicator extends AbstractHealthIndicator {
 
     private final OutboxHealth health;

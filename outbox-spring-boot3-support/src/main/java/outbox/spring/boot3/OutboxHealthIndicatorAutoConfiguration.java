@@ -9,7 +9,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.context.annotation.Bean;
 import outbox.spring.boot.OutboxHealth;
 
-/** The health of the outboxes on Spring Boot 3.5; silent on others. */
+/** Configures the health indicator of the outboxes on Spring Boot 3.5. It has no effect on other versions. */
 @AutoConfiguration(afterName = "outbox.spring.boot.OutboxHealthAutoConfiguration")
 @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
 @ConditionalOnBean(OutboxHealth.class)

@@ -1,4 +1,4 @@
-/** What Spring Boot 3.5 needs in other words than Spring Boot 4. */
+/** The parts of the Spring Boot support that are specific to Spring Boot 3.5. */
 @NullMarked
 package outbox.spring.boot3;
 

@@ -2,6 +2,6 @@ package outbox.boot.orders;
 
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 
-/** An application as users test theirs. */
+/** A sample application for tests. */
 @SpringBootApplication
 class OrdersApplication {}

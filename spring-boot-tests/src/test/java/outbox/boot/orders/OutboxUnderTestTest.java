@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static outbox.testing.OutboxAssertions.assertThat;
 
-/** What {@code @OutboxTest} promises beyond what the guide shows. */
+/** The behavior of {@code @OutboxTest} that the guide does not show. */
 @Timeout(60)
 @SpringBootTest(properties = "outbox.retry.max-attempts=3")
 @OutboxTest

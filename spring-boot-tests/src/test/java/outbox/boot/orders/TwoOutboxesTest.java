@@ -23,7 +23,10 @@ import javax.sql.DataSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static outbox.testing.OutboxAssertions.assertThat;
 
-/** Each outbox has a test outbox of its own, on the clock that the test gives; without any other auto-configuration, as in a slice. */
+/**
+ * Each outbox has its own test outbox, with the clock of the test. There is no other auto-configuration, as
+ * in a slice.
+ */
 @Timeout(60)
 @SpringBootTest(
         classes = TwoOutboxesTest.Parts.class,

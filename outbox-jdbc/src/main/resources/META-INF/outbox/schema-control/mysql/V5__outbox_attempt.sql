@@ -1,6 +1,6 @@
 -- The history of attempts: the last runs of each event that failed, and the success after them. Written with the outcome, shown by OutboxAdmin.find, deleted by
 -- the purge that finds the event gone. An event that succeeds at once has no row here. All outbox tables of a schema share it.
-CREATE TABLE IF NOT EXISTS outbox_attempt (
+CREATE TABLE IF NOT EXISTS ${schema}outbox_attempt (
     attempt_id   BIGINT       NOT NULL AUTO_INCREMENT PRIMARY KEY,
     outbox_table VARCHAR(128) NOT NULL,              -- whose event it is: its name in lower case, without schema
     event_id     VARCHAR(36)  NOT NULL,

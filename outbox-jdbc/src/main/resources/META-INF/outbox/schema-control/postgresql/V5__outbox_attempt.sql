@@ -1,6 +1,6 @@
 -- The history of attempts: the last runs of each event that failed, and the success after them. Written with the outcome, shown by OutboxAdmin.find, deleted by
 -- the purge that finds the event gone. An event that succeeds at once has no row here. All outbox tables of a schema share it.
-CREATE TABLE IF NOT EXISTS outbox_attempt (
+CREATE TABLE IF NOT EXISTS ${schema}outbox_attempt (
     attempt_id   BIGINT       GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     outbox_table VARCHAR(128) NOT NULL,              -- whose event it is: its name in lower case, without schema
     event_id     VARCHAR(36)  NOT NULL,
@@ -10,4 +10,4 @@ CREATE TABLE IF NOT EXISTS outbox_attempt (
     duration_ms  BIGINT       NOT NULL,
     error        TEXT                                -- NULL for a success
 );
-CREATE INDEX IF NOT EXISTS outbox_attempt_event ON outbox_attempt (event_id);
+CREATE INDEX IF NOT EXISTS outbox_attempt_event ON ${schema}outbox_attempt (event_id);

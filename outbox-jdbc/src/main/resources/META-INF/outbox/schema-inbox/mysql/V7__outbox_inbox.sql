@@ -1,8 +1,8 @@
 -- The inbox: which events a consumer has handled, written in the transaction of their effect. Purged by age, by JdbcInbox.purge. Times are UTC.
-CREATE TABLE IF NOT EXISTS outbox_inbox (
+CREATE TABLE IF NOT EXISTS ${inbox} (
     consumer   VARCHAR(128) NOT NULL,
     event_id   VARCHAR(255) NOT NULL,
     handled_at DATETIME(6)  NOT NULL,                 -- by the clock of the database
     PRIMARY KEY (consumer, event_id),
-    INDEX outbox_inbox_age (handled_at)
+    INDEX ${inbox_prefix}_age (handled_at)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

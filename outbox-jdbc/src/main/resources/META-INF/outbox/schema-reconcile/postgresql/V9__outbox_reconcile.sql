@@ -1,6 +1,6 @@
 -- Reconciliation: one row per job, and the history of its runs. Written by Reconciler, each run of which has its job by a lease, and by OutboxAdmin.reconcile; shown by
 -- OutboxAdmin.reconcileJobs and reconcileRuns. Times are the database's. All outbox tables of a schema share both.
-CREATE TABLE IF NOT EXISTS outbox_reconcile_job (
+CREATE TABLE IF NOT EXISTS ${schema}outbox_reconcile_job (
     outbox_table VARCHAR(128) NOT NULL,              -- where its events go: its name in lower case, without schema
     job          VARCHAR(64)  NOT NULL,
     schedule     VARCHAR(512) NOT NULL,              -- in words
@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS outbox_reconcile_job (
     request_dry  SMALLINT,                           -- 1 if a dry run is wanted
     PRIMARY KEY (outbox_table, job)
 );
-CREATE TABLE IF NOT EXISTS outbox_reconcile (
+CREATE TABLE IF NOT EXISTS ${schema}outbox_reconcile (
     run_id       VARCHAR(36)  NOT NULL PRIMARY KEY,
     outbox_table VARCHAR(128) NOT NULL,
     job          VARCHAR(64)  NOT NULL,
@@ -30,4 +30,4 @@ CREATE TABLE IF NOT EXISTS outbox_reconcile (
     dry_run      SMALLINT     NOT NULL,              -- 1 if it only looked
     request_id   VARCHAR(64)
 );
-CREATE INDEX IF NOT EXISTS outbox_reconcile_started ON outbox_reconcile (outbox_table, job, started_at);
+CREATE INDEX IF NOT EXISTS outbox_reconcile_started ON ${schema}outbox_reconcile (outbox_table, job, started_at);

@@ -1,5 +1,5 @@
 -- The outbox with texts for the status. It has no place for claims: one node at a time works on it. Times are UTC.
-CREATE TABLE outbox_events (
+CREATE TABLE ${events} (
     id              BIGINT       NOT NULL AUTO_INCREMENT PRIMARY KEY,
     event_id        VARCHAR(64)  NOT NULL UNIQUE,
     event_type      VARCHAR(64)  NOT NULL,

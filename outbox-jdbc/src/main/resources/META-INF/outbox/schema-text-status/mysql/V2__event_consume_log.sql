@@ -1,5 +1,5 @@
--- The log of consumers beside outbox_events: an event is handled by one consumer, once. Times are UTC.
-CREATE TABLE IF NOT EXISTS event_consume_log (
+-- The log of consumers beside ${events}: an event is handled by one consumer, once. Times are UTC.
+CREATE TABLE IF NOT EXISTS ${consume_log} (
     id           BIGINT      NOT NULL AUTO_INCREMENT PRIMARY KEY,
     event_id     VARCHAR(64) NOT NULL UNIQUE,
     event_type   VARCHAR(64) NOT NULL,

@@ -1,5 +1,5 @@
 -- The outbox with texts for the status. It has no place for claims: one node at a time works on it. Times are UTC.
-CREATE TABLE outbox_events (
+CREATE TABLE ${events} (
     id              BIGSERIAL    NOT NULL PRIMARY KEY,
     event_id        VARCHAR(64)  NOT NULL UNIQUE,
     event_type      VARCHAR(64)  NOT NULL,
@@ -13,6 +13,6 @@ CREATE TABLE outbox_events (
     update_time     TIMESTAMP    NOT NULL
 );
 
-CREATE INDEX outbox_events_status_time ON outbox_events (status, next_retry_time);
+CREATE INDEX ${events_prefix}_status_time ON ${events} (status, next_retry_time);
 
-CREATE INDEX outbox_events_aggregate ON outbox_events (aggregate_type, aggregate_id);
+CREATE INDEX ${events_prefix}_aggregate ON ${events} (aggregate_type, aggregate_id);

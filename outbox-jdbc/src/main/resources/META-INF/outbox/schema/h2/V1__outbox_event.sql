@@ -1,6 +1,6 @@
 -- The outbox table. The first 15 columns are the specification's; each further one has a default and brings one capability.
 -- Times are UTC and come from the database's clock, occurred_at excepted.
-CREATE TABLE IF NOT EXISTS outbox_event (
+CREATE TABLE IF NOT EXISTS ${table} (
     event_id       VARCHAR(36)  NOT NULL PRIMARY KEY,
     event_type     VARCHAR(128) NOT NULL,
     aggregate_type VARCHAR(64),
@@ -21,13 +21,13 @@ CREATE TABLE IF NOT EXISTS outbox_event (
 ); -- without a CHECK: H2 2.4.240 refuses every INSERT with "Check constraint invalid" once the connection that created one is closed
 
 -- Those of tables that were created earlier.
-ALTER TABLE outbox_event DROP CONSTRAINT IF EXISTS outbox_event_status;
-ALTER TABLE outbox_event DROP CONSTRAINT IF EXISTS outbox_event_lease;
+ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS ${prefix}_status;
+ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS ${prefix}_lease;
 
-CREATE INDEX IF NOT EXISTS outbox_event_due ON outbox_event (status, available_at, created_at);
+CREATE INDEX IF NOT EXISTS ${prefix}_due ON ${table} (status, available_at, created_at);
 
 -- Who did what to events, and the memory that makes a request happen once.
-CREATE TABLE IF NOT EXISTS outbox_audit (
+CREATE TABLE IF NOT EXISTS ${schema}outbox_audit (
     request_id   VARCHAR(64)   NOT NULL PRIMARY KEY,
     outbox_table VARCHAR(128)  NOT NULL,             -- whose events were changed
     action       VARCHAR(32)   NOT NULL,             -- REPLAY or DISCARD

@@ -1,6 +1,6 @@
 -- The outbox table. The first 15 columns are the specification's; each further one has a default and brings one capability.
 -- Times are UTC and come from the database's clock, occurred_at excepted. Names and ids compare by bytes: 'a' is not 'A'.
-CREATE TABLE IF NOT EXISTS outbox_event (
+CREATE TABLE IF NOT EXISTS ${table} (
     event_id       VARCHAR(36)  NOT NULL PRIMARY KEY,
     event_type     VARCHAR(128) NOT NULL,
     aggregate_type VARCHAR(64),
@@ -18,13 +18,13 @@ CREATE TABLE IF NOT EXISTS outbox_event (
     locked_at      DATETIME(6),                      -- when its lease began
     occurred_at    DATETIME(6)  DEFAULT NULL,        -- keeps the envelope's time on every path
     payload_bytes  MEDIUMBLOB   DEFAULT NULL,        -- payloads that are not text
-    CONSTRAINT outbox_event_status CHECK (status IN (0, 1, 2, 3)),
-    CONSTRAINT outbox_event_lease CHECK ((locked_by IS NULL) = (locked_at IS NULL) AND (locked_by IS NULL OR status IN (0, 2))),
-    INDEX outbox_event_due (status, available_at, created_at)
+    CONSTRAINT ${prefix}_status CHECK (status IN (0, 1, 2, 3)),
+    CONSTRAINT ${prefix}_lease CHECK ((locked_by IS NULL) = (locked_at IS NULL) AND (locked_by IS NULL OR status IN (0, 2))),
+    INDEX ${prefix}_due (status, available_at, created_at)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- Who did what to events, and the memory that makes a request happen once.
-CREATE TABLE IF NOT EXISTS outbox_audit (
+CREATE TABLE IF NOT EXISTS ${schema}outbox_audit (
     request_id   VARCHAR(64)   NOT NULL PRIMARY KEY,
     outbox_table VARCHAR(128)  NOT NULL,             -- whose events were changed
     action       VARCHAR(32)   NOT NULL,             -- REPLAY or DISCARD

@@ -1,6 +1,6 @@
 -- The outbox table. The first 15 columns are the specification's; each further one has a default and brings one capability.
 -- Times come from the database's clock, occurred_at excepted.
-CREATE TABLE IF NOT EXISTS outbox_event (
+CREATE TABLE IF NOT EXISTS ${table} (
     event_id       VARCHAR(36)  NOT NULL PRIMARY KEY,
     event_type     VARCHAR(128) NOT NULL,
     aggregate_type VARCHAR(64),
@@ -21,10 +21,10 @@ CREATE TABLE IF NOT EXISTS outbox_event (
 ); -- without a CHECK, which PostgreSQL would parse anew for each INSERT: two of them made a write a tenth slower
 
 -- Serves the claim, and holds unfinished events only: history does not slow it down.
-CREATE INDEX IF NOT EXISTS outbox_event_due ON outbox_event (available_at, created_at) WHERE status IN (0, 2);
+CREATE INDEX IF NOT EXISTS ${prefix}_due ON ${table} (available_at, created_at) WHERE status IN (0, 2);
 
 -- Who did what to events, and the memory that makes a request happen once.
-CREATE TABLE IF NOT EXISTS outbox_audit (
+CREATE TABLE IF NOT EXISTS ${schema}outbox_audit (
     request_id   VARCHAR(64)   NOT NULL PRIMARY KEY,
     outbox_table VARCHAR(128)  NOT NULL,             -- whose events were changed
     action       VARCHAR(32)   NOT NULL,             -- REPLAY or DISCARD

@@ -11,8 +11,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Puts the outboxes of the application under test: nothing is delivered in the background, and for each outbox there is a bean {@link outbox.testing.TestOutbox}, empty before each test. Beside
- * {@code @SpringBootTest}, or beside a slice such as {@code @JdbcTest}, to which it adds the outbox.
+ * Prepares the outboxes of the application for tests: nothing is delivered in the background, and for each outbox
+ * there is a {@link outbox.testing.TestOutbox} bean, which is emptied before each test. Use it together with
+ * {@code @SpringBootTest}, or with a slice such as {@code @JdbcTest}, to which it adds the outbox.
  *
  * <pre>{@code
  * @SpringBootTest
@@ -22,8 +23,10 @@ import java.lang.annotation.Target;
  * }
  * }</pre>
  *
- * <p>The application's own writer, dispatcher, listeners and settings are used, with one worker, so that events run one after the other; its poller and purge do not run. A {@code TestClock} that
- * the test has as a bean is used for all outboxes. In a test that is {@code @Transactional} written events can be asserted, but not delivered.
+ * <p>The test uses the writer, dispatcher, listeners and settings of the application, with one worker, so that
+ * events are processed one after the other. The poller and the purge do not run. If the test defines a
+ * {@code TestClock} bean, all outboxes use it. In a {@code @Transactional} test, written events can be asserted but
+ * not delivered.
  */
 @Documented
 @Inherited

@@ -5,10 +5,13 @@ import org.springframework.test.context.TestContextAnnotationUtils;
 import org.springframework.test.context.support.AbstractTestExecutionListener;
 import outbox.testing.TestOutbox;
 
-/** Empties the outboxes of a test class with {@link OutboxTest} before each test, outside of a transaction of the test. */
+/**
+ * Empties the outboxes of a test class with {@link OutboxTest} before each test, outside the transaction
+ * of the test.
+ */
 final class OutboxTestExecutionListener extends AbstractTestExecutionListener {
 
-    private static final int BEFORE_TRANSACTIONS = 3900; // those of tests begin at 4000
+    private static final int BEFORE_TRANSACTIONS = 3900; // test transactions begin at order 4000
 
     @Override
     public int getOrder() {

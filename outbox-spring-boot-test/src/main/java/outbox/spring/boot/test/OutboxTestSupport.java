@@ -15,7 +15,7 @@ import outbox.testing.TestOutbox;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Puts each outbox under test while it is built, and makes the {@link TestOutbox} of each. */
+/** Prepares each outbox for tests while it is built, and creates its {@link TestOutbox}. */
 final class OutboxTestSupport implements OutboxCustomizer, Ordered {
 
     private final TestClock clock;
@@ -45,17 +45,17 @@ final class OutboxTestSupport implements OutboxCustomizer, Ordered {
         }
     }
 
-    /** After those of the application. */
+    /** Runs after the customizers of the application. */
     @Override
     public int getOrder() {
         return LOWEST_PRECEDENCE;
     }
 
-    /** The factory method of the beans that {@link TestOutboxRegistrar} registers. */
+    /** Factory method of the beans that {@link TestOutboxRegistrar} registers. */
     TestOutbox testOutbox(OutboxInstance instance) {
         TestOutbox.Builder builder = TestOutbox.builder(instance.store(), instance.connections(), instance.txContext())
                 .listeners(instance.listeners());
-        if (instance.store() == stores.get(instance.name())) { // else somebody else built it
+        if (instance.store() == stores.get(instance.name())) { // otherwise other code built the instance
             builder.deliveredBy(() -> dispatcher(instance));
         }
         OutboxWriter writer = instance.writer();

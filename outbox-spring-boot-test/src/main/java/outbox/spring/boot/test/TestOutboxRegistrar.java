@@ -13,7 +13,10 @@ import outbox.spring.Outbox;
 import outbox.spring.boot.OutboxInstance;
 import outbox.testing.TestOutbox;
 
-/** Registers a {@link TestOutbox} for each outbox, with the qualifier of that: how many there are is known when all other beans are. */
+/**
+ * Registers a {@link TestOutbox} for each outbox, with the same qualifier. The number of outboxes is known only
+ * after all other beans are registered.
+ */
 final class TestOutboxRegistrar implements BeanDefinitionRegistryPostProcessor {
 
     @Override

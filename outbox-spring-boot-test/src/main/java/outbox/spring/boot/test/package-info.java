@@ -1,4 +1,4 @@
-/** Tests of Spring Boot applications that have an outbox. */
+/** Support for tests of Spring Boot applications that use an outbox. */
 @NullMarked
 package outbox.spring.boot.test;
 

@@ -3,13 +3,13 @@ package outbox.samples.course;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of a request.
+ * The result of a request.
  *
- * @param id of the session or enrolment, where there is one
+ * @param id the id of the session or enrolment, or null if there is none
  */
 record Answer(Outcome outcome, @Nullable Long id) {
 
-    /** What a use case decides, and how HTTP calls it. Repeating what was done is no error. */
+    /** The outcome of a use case, with its HTTP status. A repeated request is not an error. */
     enum Outcome {
         CREATED(201),
         DONE(200),

@@ -2,15 +2,13 @@ package outbox.samples.course;
 
 import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
-import outbox.dispatch.DispatcherCommitHook;
-import outbox.dispatch.DispatcherPollerHandler;
-import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.RetryPolicies;
 import outbox.memory.DeliveryLog;
 import outbox.memory.MemorySettings;
 import outbox.poller.OutboxPoller;
 import outbox.reconcile.Reconciler;
 import outbox.reconcile.Schedule;
+import outbox.runtime.OutboxRuntime;
 import outbox.samples.course.Options.Store;
 
 import java.io.IOException;
@@ -18,14 +16,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
 
-/** The application, wired by hand. */
+/** The application and its wiring. */
 final class Course implements AutoCloseable {
 
     private static final Duration LOOK_EVERY = Duration.ofMillis(500);
 
     private final CourseDatabase database;
-    private final OutboxDispatcher dispatcher;
-    private final OutboxPoller poller;
+    private final OutboxRuntime runtime;
     private final OutboxWriter writer;
     private final UseCases useCases;
     private final Reconciler reconciler;
@@ -33,42 +30,37 @@ final class Course implements AutoCloseable {
     private final boolean enabled;
 
     /**
-     * @throws IllegalArgumentException if the environment has a schedule or a setting that is wrong; nothing is open
-     * then
+     * Opens the database and wires all parts.
+     *
+     * @throws IllegalArgumentException if a schedule or a setting in the environment is wrong; nothing is open then
      */
     Course(Options options, Map<String, String> environment) throws SQLException, IOException {
         Schedule enrollments =
                 ReconcileJobs.schedule(environment, ReconcileJobs.ENROLLMENT_CRON, options.reconcileEvery());
         Schedule payouts =
                 ReconcileJobs.schedule(environment, ReconcileJobs.SESSION_PAYOUT_CRON, options.reconcileEvery());
-        MemorySettings settings = MemorySettings.of(environment); // of the database, too: they are those of the text
+        // also used with the database: the specification defines these settings
+        MemorySettings settings = MemorySettings.of(environment);
         enabled = settings.enabled();
         CourseMeters meters = new CourseMeters(ReconcileJobs.ENROLLMENT, ReconcileJobs.SESSION_PAYOUT);
         database = new CourseDatabase(options.file());
 
-        // The line that turns the outbox in memory into the one in the database.
+        // This statement selects the outbox in memory or the outbox in the database.
         Events events =
                 options.store() == Store.JDBC ? Events.inDatabase(database) : Events.inMemory(database, enabled);
 
-        dispatcher = OutboxDispatcher.builder()
-                .connectionProvider(events.connections())
-                .eventStore(events.store())
-                .listenerRegistry(new Effects(database, options.slowness()).listeners(events.inbox()))
-                .maxAttempts(settings.maxAttempts())
-                .retryPolicy(RetryPolicies.series(settings.backoff()))
-                .interceptor(new DeliveryLog())
+        runtime = OutboxRuntime.builder(events.connections(), events.store())
                 .metrics(meters)
-                .deleteDone(true)
+                .dispatcher(dispatcher -> dispatcher
+                        .listenerRegistry(new Effects(database, options.slowness()).listeners(events.inbox()))
+                        .maxAttempts(settings.maxAttempts())
+                        .retryPolicy(RetryPolicies.series(settings.backoff()))
+                        .interceptor(new DeliveryLog())
+                        .deleteDone(true))
+                .poller(poller -> poller.batchSize(settings.batchSize())
+                        .intervalMs(settings.interval().toMillis()))
                 .build();
-        poller = OutboxPoller.builder()
-                .connectionProvider(events.connections())
-                .eventStore(events.store())
-                .handler(new DispatcherPollerHandler(dispatcher))
-                .batchSize(settings.batchSize())
-                .intervalMs(settings.interval().toMillis())
-                .metrics(meters)
-                .build();
-        AfterCommitHook hook = enabled ? new DispatcherCommitHook(dispatcher) : AfterCommitHook.NOOP;
+        AfterCommitHook hook = enabled ? runtime.hook() : AfterCommitHook.NOOP;
         writer = new OutboxWriter(database.txContext(), events.store(), hook).countedBy(meters);
         useCases = new UseCases(database, writer);
 
@@ -84,10 +76,10 @@ final class Course implements AutoCloseable {
         api = new CourseApi(options.port(), database, useCases, reconciler, () -> meters.text(events.pending()));
     }
 
-    /** Without INTEV_ENABLED the business goes on, and nothing is delivered or mended. */
+    /** Without INTEV_ENABLED the business works, but nothing is delivered or reconciled. */
     void start() {
         if (enabled) {
-            poller.start();
+            runtime.start();
             reconciler.start();
         }
         api.start();
@@ -109,17 +101,20 @@ final class Course implements AutoCloseable {
         return writer;
     }
 
+    OutboxPoller poller() {
+        return runtime.poller();
+    }
+
     Reconciler reconciler() {
         return reconciler;
     }
 
-    /** No new requests, no new events, then those under way; the database last. */
+    /** Stops requests first, then reconciliation, then deliveries, and closes the database last. */
     @Override
     public void close() {
         api.close();
         reconciler.close();
-        poller.close();
-        dispatcher.close();
+        runtime.close();
         database.close();
     }
 }

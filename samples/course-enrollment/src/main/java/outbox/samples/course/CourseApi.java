@@ -23,7 +23,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** The use cases over HTTP, for this machine only. */
+/** The use cases over HTTP. Listens on the loopback interface only. */
 final class CourseApi implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(CourseApi.class.getName());
@@ -35,7 +35,7 @@ final class CourseApi implements AutoCloseable {
     private static final Pattern ENROLLMENT = Pattern.compile("/enrollments/([0-9]{1,18})");
     private static final Pattern RECONCILE = Pattern.compile("/reconcile/([a-z-]{1,64})");
 
-    /** What is sent back. */
+    /** The HTTP response. */
     private record Response(int status, String type, String body) {
 
         Response(int status, String json) {
@@ -91,7 +91,7 @@ final class CourseApi implements AutoCloseable {
     private Response answer(HttpExchange exchange) throws IOException {
         try {
             return route(exchange);
-        } catch (IllegalArgumentException e) { // of what the client sent
+        } catch (IllegalArgumentException e) { // the request is invalid
             return Response.problem(400, "BAD_REQUEST");
         } catch (SQLException | RuntimeException e) {
             LOG.log(Level.ERROR, "A request failed", e);
@@ -183,7 +183,9 @@ final class CourseApi implements AutoCloseable {
                 .formatted(run.job(), run.startedAt(), run.found(), run.fixed(), run.error() != null);
     }
 
-    /** Requests under way come to their end, but may not be answered: who asks again is told. */
+    /**
+     * Lets running requests finish. Their responses may be lost; a client that repeats its request gets the outcome.
+     */
     @Override
     public void close() {
         server.stop(0);

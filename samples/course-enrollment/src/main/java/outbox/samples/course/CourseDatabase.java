@@ -17,12 +17,16 @@ import java.util.List;
 import java.util.UUID;
 import javax.sql.DataSource;
 
-/** The business data, and its transactions. It knows nothing of events. */
+/** The business data and its transactions. It does not know about events. */
 final class CourseDatabase implements AutoCloseable {
 
     private static final int CONNECTIONS = 24;
 
-    /** What holds always is said here once more: a place is taken once, by each learner once, and not more are taken than there are. The effects may not be unique: a second one shall be seen. */
+    /**
+     * Constraints enforce the rules once more: each learner enrols once per session, and a session has at most as
+     * many enrolments as places. The tables of the effects have no unique constraint, so that a duplicate effect
+     * becomes visible.
+     */
     private static final List<String> TABLES = List.of("""
             CREATE TABLE IF NOT EXISTS course_sessions (
                 id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -56,15 +60,15 @@ final class CourseDatabase implements AutoCloseable {
     private final ThreadLocalTxContext txContext = new ThreadLocalTxContext();
     private final JdbcTransactionManager transactions;
 
-    /** Some statements in a transaction. */
+    /** Statements that run in a transaction. */
     interface Work<T> {
         T in(Connection connection) throws SQLException;
     }
 
-    /** In a file, or without one in memory, until it is closed. */
+    /** Opens the database in the file. Without a file, the database is in memory until it is closed. */
     CourseDatabase(@Nullable Path file) throws SQLException {
-        // A commit is in the file when it is answered: without WRITE_DELAY=0 the end of the process could take half a
-        // second of them along.
+        // With WRITE_DELAY=0, a commit is in the file when it returns. Otherwise the end of the process could lose
+        // the commits of the last half second.
         String url = file == null
                 ? "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1"
                 : "jdbc:h2:file:" + file.toAbsolutePath() + ";WRITE_DELAY=0";
@@ -84,7 +88,7 @@ final class CourseDatabase implements AutoCloseable {
         return txContext;
     }
 
-    /** Runs the work in the transaction that this thread is in, or in one of its own. */
+    /** Runs the work in the current transaction of this thread, or in a new one. */
     <T> T inTransaction(Work<T> work) throws SQLException {
         if (txContext.isTransactionActive()) {
             return work.in(txContext.currentConnection());
@@ -96,7 +100,7 @@ final class CourseDatabase implements AutoCloseable {
         }
     }
 
-    /** The number that a query answers. */
+    /** Returns the number that the query selects. */
     long count(String sql, long id) throws SQLException {
         try (Connection connection = pool.getConnection();
                 PreparedStatement select = connection.prepareStatement(sql)) {

@@ -3,7 +3,7 @@ package outbox.samples.course;
 import outbox.DedupKeys;
 import outbox.EventEnvelope;
 
-/** The events, as the use cases and the reconcile jobs write them: with the same key, whoever does. */
+/** Creates the events. Use cases and reconcile jobs both use it, so that an event has the same key in both cases. */
 final class CourseEvents {
 
     static final String ENROLLMENT = "enrollment";

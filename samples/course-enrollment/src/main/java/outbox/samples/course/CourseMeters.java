@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
 
 /**
- * The counters of section 9, as Prometheus reads them. With a library for metrics, {@code MemoryMeters} of
- * outbox-micrometer has the same names.
+ * The counters of section 9 in the Prometheus text format. {@code MemoryMeters} of outbox-micrometer has the same
+ * names for applications with a metrics library.
  */
 final class CourseMeters implements MetricsExporter {
 
@@ -18,15 +18,15 @@ final class CourseMeters implements MetricsExporter {
     private final LongAdder dispatched = new LongAdder();
     private final LongAdder retried = new LongAdder();
     private final LongAdder failed = new LongAdder();
-    private final Map<String, LongAdder> fixed = new ConcurrentHashMap<>(); // as many as there are jobs
+    private final Map<String, LongAdder> fixed = new ConcurrentHashMap<>(); // by job
 
     CourseMeters(String... jobs) {
         for (String job : jobs) {
-            fixed.put(job, new LongAdder()); // so that each starts at zero
+            fixed.put(job, new LongAdder()); // so that each counter starts at zero
         }
     }
 
-    /** @param pending how many events wait in memory */
+    /** @param pending the number of events that wait in memory */
     String text(IntSupplier pending) {
         StringBuilder text = new StringBuilder();
         counter(text, "events_enqueued_total", enqueued);
@@ -75,23 +75,23 @@ final class CourseMeters implements MetricsExporter {
         fixed.computeIfAbsent(job, name -> new LongAdder()).add(events);
     }
 
-    /** Nothing: the text has no name for it. */
+    /** Does nothing: the specification has no name for it. */
     @Override
     public void incrementHotEnqueued() {}
 
-    /** Nothing: the text has no name for it. */
+    /** Does nothing: the specification has no name for it. */
     @Override
     public void incrementHotDropped() {}
 
-    /** Nothing: the text has no name for it. */
+    /** Does nothing: the specification has no name for it. */
     @Override
     public void incrementColdEnqueued() {}
 
-    /** Nothing: the gauge tells what waits. */
+    /** Does nothing: the gauge shows the waiting events. */
     @Override
     public void recordQueueDepths(int hotDepth, int coldDepth) {}
 
-    /** Nothing: the text has no name for it. */
+    /** Does nothing: the specification has no name for it. */
     @Override
     public void recordOldestLagMs(long lagMs) {}
 }

@@ -10,13 +10,16 @@ import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** What follows from events: a notification for each enrolment, a payout for each session that was closed. Each happens once per key. */
+/**
+ * The effects of events: a notification for each enrolment, and a payout for each closed session. Each effect
+ * happens once per key.
+ */
 final class Effects {
 
     private final CourseDatabase database;
     private final Duration slowness;
 
-    /** @param slowness how long each effect takes, as if a mail server or a bank were behind it */
+    /** @param slowness how long each effect takes, to simulate a mail server or a bank */
     Effects(CourseDatabase database, Duration slowness) {
         this.database = database;
         this.slowness = slowness;
@@ -38,14 +41,14 @@ final class Effects {
         happen(event, "INSERT INTO notification (enrollment_id) VALUES (?)");
     }
 
-    /** Whenever it comes: places and fee of a finished session do not change any more. */
+    /** May run at any later time, because places and fee of a finished session no longer change. */
     private void payOut(EventEnvelope event) throws Exception {
         happen(
                 event,
                 "INSERT INTO payout (session_id, amount) SELECT id, taken * fee FROM course_sessions WHERE id = ?");
     }
 
-    /** With an inbox in the database its mark and the effect are one transaction. */
+    /** With an inbox in the database, the inbox mark and the effect are in one transaction. */
     private void happen(EventEnvelope event, String sql) throws Exception {
         TimeUnit.NANOSECONDS.sleep(slowness.toNanos());
         database.inTransaction(connection -> {

@@ -16,25 +16,26 @@ import outbox.spi.EventStore;
 import java.util.function.IntSupplier;
 
 /**
- * Where events are, and what remembers their effects; how many wait is known in memory only. Memory forgets both with
- * the process; then the effects in the database tell what reconciliation has to bring back.
+ * The store of the events and the inbox of their effects. Only the store in memory knows how many events wait.
+ * Memory loses events and inbox with the process. Reconciliation then finds the missing effects in the database and
+ * writes their events again.
  */
 record Events(EventStore store, ConnectionProvider connections, Inbox inbox, IntSupplier pending) {
 
-    /** No table at all. */
+    /** Needs no outbox table. */
     static Events inMemory(CourseDatabase database, boolean delivered) {
         MemoryEventStore store = MemoryEventStore.builder()
                 .joining(database.txContext())
-                .whenFull(
-                        delivered ? WhenFull.REFUSE : WhenFull.DROP) // what nobody delivers must not stop the business
+                // without delivery the store fills up, which must not stop the business
+                .whenFull(delivered ? WhenFull.REFUSE : WhenFull.DROP)
                 .build();
         return new Events(store, store.connections(), new MemoryInbox(), store::pending);
     }
 
-    /** In the database of the business data. */
+    /** Uses the database of the business data. */
     static Events inDatabase(CourseDatabase database) {
         AbstractJdbcEventStore store = JdbcEventStores.detect(database.dataSource());
-        OutboxSchema.create(database.dataSource(), store, Capability.CONTROL, Capability.RECONCILE);
+        OutboxSchema.create(database.dataSource(), store, Capability.KEYS, Capability.RECONCILE);
         ConnectionProvider connections = new DataSourceConnectionProvider(database.dataSource());
         JdbcInbox inbox = JdbcInbox.builder()
                 .connectionProvider(connections)

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** What the command line asks for. */
+/** The options of the command line. */
 record Options(
         Store store, @Nullable Path file, int port, Duration reconcileEvery, Duration minimumAge, Duration slowness) {
 
@@ -31,7 +31,7 @@ record Options(
             INTEV_BATCH_SIZE, INTEV_MAX_ATTEMPTS and INTEV_BACKOFF_SERIES set the delivery;
             another name that begins with INTEV_ is refused.""";
 
-    /** Where events are. */
+    /** Where events are stored. */
     enum Store {
         MEMORY,
         JDBC;
@@ -53,7 +53,7 @@ record Options(
         }
     }
 
-    /** Refuses, with a message for the user, what it does not understand. */
+    /** Parses the arguments. Throws with a message for the user if an argument is wrong. */
     static Options parse(List<String> args) {
         Options options =
                 new Options(Store.MEMORY, null, 8080, Duration.ofMinutes(1), Duration.ofSeconds(30), Duration.ZERO);

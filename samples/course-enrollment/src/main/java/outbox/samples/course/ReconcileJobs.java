@@ -20,7 +20,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The two jobs: facts in the tables whose effect is missing, and the event that brings it about. */
+/**
+ * The two reconcile jobs. Each finds facts in the tables whose effect is missing, and writes the event that causes
+ * the effect.
+ */
 final class ReconcileJobs {
 
     static final String ENROLLMENT = "enrollment";
@@ -84,9 +87,9 @@ final class ReconcileJobs {
     }
 
     /**
-     * By the cron expression that the environment has under this name, or else in intervals.
+     * Uses the cron expression of this environment variable, or the interval if it is not set.
      *
-     * @throws IllegalArgumentException with the name, if the expression is wrong
+     * @throws IllegalArgumentException with the name of the variable, if the expression is wrong
      */
     static Schedule schedule(Map<String, String> environment, String name, Duration interval) {
         String cron = environment.get(name);
@@ -108,7 +111,7 @@ final class ReconcileJobs {
                 .build();
     }
 
-    /** The event of the fact in the current row. */
+    /** Creates the event for the fact in the current row. */
     private interface EventOf {
         EventEnvelope.Builder row(ResultSet row) throws SQLException;
     }

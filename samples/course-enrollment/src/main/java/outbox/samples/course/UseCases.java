@@ -11,8 +11,9 @@ import java.sql.Statement;
 import java.util.Optional;
 
 /**
- * What users do. Capacity and uniqueness are decided here, in the transaction that holds the row of the session; the event comes last and only brings about what may follow later. Nothing here
- * knows where the events are.
+ * The use cases. Capacity and uniqueness are decided here, in the transaction that locks the row of the session.
+ * The event is written last and only triggers effects that may happen later. This class does not know where
+ * events are stored.
  */
 final class UseCases {
 
@@ -24,7 +25,7 @@ final class UseCases {
         this.writer = writer;
     }
 
-    /** @param fee what each learner pays */
+    /** @param fee the price for each learner */
     Answer openSession(int capacity, int fee) throws SQLException {
         return database.inTransaction(connection -> {
             try (PreparedStatement insert =
@@ -58,7 +59,10 @@ final class UseCases {
         });
     }
 
-    /** Gives the place back, unless the session is over: what is paid out for it does not change any more. The enrolment stays, so the learner cannot enrol in the same course session again. */
+    /**
+     * Releases the place, unless the session is finished: its payout no longer changes. The enrolment row stays, so
+     * the learner cannot enrol in the same session again.
+     */
     Answer cancel(long enrollmentId) throws SQLException {
         return database.inTransaction(connection -> {
             Optional<Long> sessionId = sessionOf(connection, enrollmentId);
@@ -102,7 +106,7 @@ final class UseCases {
 
     private record Session(int capacity, int taken, boolean open) {}
 
-    /** Whoever comes next waits here until this transaction ends. */
+    /** Locks the session. Concurrent transactions wait here until this transaction ends. */
     private static Optional<Session> lock(Connection connection, long sessionId) throws SQLException {
         try (PreparedStatement select = connection.prepareStatement(
                 "SELECT capacity, taken, status FROM course_sessions WHERE id = ? FOR UPDATE")) {
@@ -115,7 +119,7 @@ final class UseCases {
         }
     }
 
-    /** An enrolment never changes its session, so no lock is needed. */
+    /** Reads without a lock, because an enrolment never changes its session. */
     private static Optional<Long> sessionOf(Connection connection, long enrollmentId) throws SQLException {
         try (PreparedStatement select =
                 connection.prepareStatement("SELECT session_id FROM participation_enrollment WHERE id = ?")) {

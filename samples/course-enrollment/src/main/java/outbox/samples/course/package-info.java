@@ -1,4 +1,7 @@
-/** Enrolment in courses: what must hold is decided in the transaction, what may follow later is an event, and what was lost is found again. */
+/**
+ * Enrolment in courses. The transaction decides what must always hold, events cause the later effects, and
+ * reconciliation writes lost events again.
+ */
 @NullMarked
 package outbox.samples.course;
 

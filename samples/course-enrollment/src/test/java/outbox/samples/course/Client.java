@@ -46,7 +46,7 @@ record Client(int port) {
         return post("/sessions/" + session + "/enrollments", "{\"learnerId\":" + learner + "}");
     }
 
-    /** What is counted in the tables, which would show a second effect. */
+    /** Returns the counts of the tables, which would show a duplicate effect. */
     String show(long session) {
         return get("/sessions/" + session).body();
     }

@@ -11,6 +11,8 @@ import outbox.samples.course.Options.Store;
 
 import java.net.http.HttpResponse;
 import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -30,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
 
-/** The same use cases and the same promises, with events in memory and in the database. */
+/** The same use cases and guarantees, with events in memory and in the database. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CourseTest {
 
@@ -48,12 +50,12 @@ class CourseTest {
         return course;
     }
 
-    /** The path of the enrolment that was answered. */
+    /** Returns the path of the enrolment in the response. */
     private static String enrollment(String answer) {
         return "/enrollments/" + answer.replaceAll(".*\"id\":([0-9]+).*", "$1");
     }
 
-    /** Waits for the effects, and lets both jobs look once more: what they find by then would be too much. */
+    /** Waits for the effects, then runs both jobs once more. They must find nothing. */
     private static void assertSettles(Client client, long session, String expected) {
         await().atMost(Duration.ofSeconds(20))
                 .untilAsserted(() -> assertThat(client.show(session)).isEqualTo(expected));
@@ -94,7 +96,7 @@ class CourseTest {
             long session = client.openSession(1);
             String created = client.enroll(session, 7).body();
 
-            for (int i = 0; i < 5; i++) { // the session is full by now, which does not matter to who is in
+            for (int i = 0; i < 5; i++) { // the session is full, but the learner is already enrolled
                 HttpResponse<String> repeated = client.enroll(session, 7);
                 assertThat(repeated.statusCode()).isEqualTo(200);
                 assertThat(repeated.body()).isEqualTo(created.replace("CREATED", "ALREADY_EXISTS"));
@@ -200,7 +202,7 @@ class CourseTest {
                 }
             });
 
-            for (long enrollment : List.of(1L, 1L, 2L, 1L)) { // each with an id of its own
+            for (long enrollment : List.of(1L, 1L, 2L, 1L)) { // each event has its own id
                 onCreated.onEvent(
                         CourseEvents.enrollmentCreated(enrollment, 1, 7).build());
                 onClosed.onEvent(CourseEvents.sessionClosed(1).build());
@@ -277,7 +279,7 @@ class CourseTest {
         }
     }
 
-    /** Until a transaction waits for the lock of another. */
+    /** Waits until a transaction waits for the lock of another one. */
     private static void awaitBlocked(CourseDatabase database) {
         String waiting = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID > ?";
         await().atMost(Duration.ofSeconds(10)).until(() -> database.count(waiting, 0) > 0);
@@ -315,7 +317,7 @@ class CourseTest {
                 "INTEV_BATCH_SIZE", "7",
                 "INTEV_MAX_ATTEMPTS", "2",
                 "INTEV_BACKOFF_SERIES", "[50]",
-                "RECONCILE_ENROLLMENT_CRON", "30 0 0 1 1 *", // with its seconds; not during this test
+                "RECONCILE_ENROLLMENT_CRON", "30 0 0 1 1 *", // six fields, with seconds; not due during this test
                 "RECONCILE_SESSION_PAYOUT_CRON", "30 0 0 1 1 *");
         try (DeliveryLines lines = new DeliveryLines();
                 Course course = started(store, Duration.ZERO, environment)) {
@@ -352,6 +354,11 @@ class CourseTest {
                     .satisfiesExactly(
                             first -> assertThat(first).contains("attempt=1"),
                             second -> assertThat(second).contains("attempt=2"));
+
+            client.enroll(session, 8);
+            await().atMost(Duration.ofSeconds(20))
+                    .untilAsserted(() -> assertThat(metric(client, "events_dispatched_total"))
+                            .isEqualTo("1"));
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> started(store, Duration.ZERO, Map.of("INTEV_BATCHSIZE", "7")))
@@ -359,6 +366,52 @@ class CourseTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> started(store, Duration.ZERO, Map.of("INTEV_MAX_ATTEMPTS", "many")))
                 .withMessageContaining("INTEV_MAX_ATTEMPTS");
+    }
+
+    /** Only in the database, where claims and due times are visible. The wiring is the same for both stores. */
+    @Test
+    void the_environment_sets_the_interval_the_batch_size_and_the_waits_after_failures() throws Exception {
+        Map<String, String> environment = Map.of(
+                "INTEV_DISPATCH_INTERVAL_MS", "700",
+                "INTEV_BATCH_SIZE", "7",
+                "INTEV_BACKOFF_SERIES", "[3600000]",
+                "RECONCILE_ENROLLMENT_CRON", "0 0 1 1 *", // not due during this test
+                "RECONCILE_SESSION_PAYOUT_CRON", "0 0 1 1 *");
+        try (Course course = started(Store.JDBC, Duration.ZERO, environment);
+                Connection connection = course.database().dataSource().getConnection();
+                Statement statement = connection.createStatement()) {
+            Client client = new Client(course.port());
+            long session = client.openSession(2);
+            statement.execute("CREATE TABLE claimed (token VARCHAR(128), event_id VARCHAR(36))");
+            statement.execute("CREATE TRIGGER claims AFTER UPDATE ON outbox_event FOR EACH ROW CALL '"
+                    + ClaimTrigger.class.getName() + "'");
+            statement.execute("INSERT INTO outbox_event (event_id, event_type, payload, status, available_at,"
+                    + " created_at) SELECT 'e' || x, 'NobodyListens', '{}', 0, TIMESTAMP '2026-01-01 00:00:00',"
+                    + " TIMESTAMP '2026-01-01 00:00:00' FROM SYSTEM_RANGE(1, 20)");
+            statement.execute("ALTER TABLE notification RENAME TO notification_away");
+
+            client.enroll(session, 7);
+
+            assertThat(course.poller().status().interval()).isEqualTo(Duration.ofMillis(700));
+            await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+                assertThat(number(statement, "SELECT COUNT(*) FROM outbox_event WHERE status = 3"))
+                        .isEqualTo(20);
+                assertThat(number(
+                                statement,
+                                "SELECT COUNT(*) FROM outbox_event WHERE status = 2"
+                                        + " AND available_at > created_at + INTERVAL '50' MINUTE"))
+                        .isEqualTo(1);
+            });
+            assertThat(number(statement, "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM claimed GROUP BY token)"))
+                    .isEqualTo(7);
+        }
+    }
+
+    private static long number(Statement statement, String sql) throws SQLException {
+        try (ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getLong(1);
+        }
     }
 
     @ParameterizedTest
@@ -391,7 +444,7 @@ class CourseTest {
         }
     }
 
-    /** The value of a line of the metrics; empty if there is none. */
+    /** Returns the value of a metric, or an empty text if there is none. */
     private static String metric(Client client, String name) {
         return client.get("/metrics")
                 .body()

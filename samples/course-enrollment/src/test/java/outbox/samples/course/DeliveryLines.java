@@ -7,7 +7,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** Keeps what the delivery log says. */
+/** Keeps the lines of the delivery log. */
 final class DeliveryLines extends Handler implements AutoCloseable {
 
     private final Logger logger = Logger.getLogger("outbox.memory.delivery");

@@ -1,5 +1,6 @@
 package outbox.samples.course;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -15,8 +16,9 @@ import java.util.regex.Pattern;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The process is killed with its events in memory; the business data are in a file. */
+/** The process is killed while its events are in memory. The business data is in a file. */
 @Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("process")
 class KilledCourseTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -54,7 +56,7 @@ class KilledCourseTest {
 
         try (ChildJvm child = start(directory, 0)) {
             Client client = client(child);
-            child.awaitLine("Reconcile job enrollment wrote", PATIENCE); // operators see it
+            child.awaitLine("Reconcile job enrollment wrote", PATIENCE); // operators can see it
 
             assertEndsAt(client, session, "{\"taken\":40,\"notifications\":40,\"payouts\":1,\"paid\":400}");
             assertFixed(child, ReconcileJobs.ENROLLMENT, LEARNERS);
@@ -62,13 +64,13 @@ class KilledCourseTest {
         }
     }
 
-    /** The log comes when it comes. */
+    /** Waits, because the log is written asynchronously. */
     private static void assertFixed(ChildJvm child, String job, int events) {
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(fixed(child, job)).isEqualTo(events));
     }
 
-    /** How many events the job has written, as the log tells. */
+    /** Returns how many events the job has written, according to the log. */
     private static int fixed(ChildJvm child, String job) {
         Pattern wrote = Pattern.compile("Reconcile job " + job + " wrote ([0-9]+) events that were missing");
         return child.lines().stream()
@@ -78,7 +80,7 @@ class KilledCourseTest {
                 .sum();
     }
 
-    /** Both jobs have looked again, and found nothing. */
+    /** Waits until both jobs have run again and found nothing. */
     private static void assertEndsAt(Client client, long session, String expected) {
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(client.show(session)).isEqualTo(expected));
@@ -114,8 +116,7 @@ class KilledCourseTest {
 
         try (ChildJvm child = start(directory, 0)) {
             Client client = client(child);
-            String last =
-                    client.enroll(session, learners.get() + 1).body(); // may have been committed without an answer
+            String last = client.enroll(session, learners.get() + 1).body(); // may be committed without a response
             assertThat(last).containsAnyOf("CREATED", "ALREADY_EXISTS");
             int enrolled = learners.get() + 1;
             assertEndsAt(
@@ -125,7 +126,7 @@ class KilledCourseTest {
         }
     }
 
-    /** One learner after the other; who got no answer asks again in the next round. */
+    /** Enrols one learner after the other. A learner without a response tries again in the next round. */
     private static void enrollUntilKilled(Client client, long session, AtomicInteger learners) {
         try {
             while (client.enroll(session, learners.get() + 1).statusCode() < 300) {

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Holds the database against the ledger, after everything has come to rest. */
+/** Compares the database with the ledger after all deliveries have ended. */
 final class Books {
 
     private static final int MAX_DEAD_SHOWN = 20;
@@ -68,7 +68,7 @@ final class Books {
         return lines;
     }
 
-    /** Two numbers that must be the same. */
+    /** Two numbers that must be equal. */
     private record Entry(String what, long found, String where, long expected) {
 
         boolean balances() {

@@ -1,10 +1,11 @@
 package outbox.samples.demo;
 
+import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
-import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
+import outbox.spi.PollerNeeds;
 
-/** Notes which events came through the poller; an application has no need to know. */
+/** Records which events came through the poller. Applications do not need this. */
 final class ColdPath implements OutboxPollerHandler {
 
     private final OutboxPollerHandler next;
@@ -22,27 +23,7 @@ final class ColdPath implements OutboxPollerHandler {
     }
 
     @Override
-    public boolean hasCapacity() {
-        return next.hasCapacity();
-    }
-
-    @Override
-    public int room() {
-        return next.room();
-    }
-
-    @Override
-    public long byteRoom() {
-        return next.byteRoom();
-    }
-
-    @Override
-    public int suspectRoom() {
-        return next.suspectRoom();
-    }
-
-    @Override
-    public void attached(OutboxPoller poller) {
-        next.attached(poller);
+    public @Nullable PollerNeeds needs() {
+        return next.needs();
     }
 }

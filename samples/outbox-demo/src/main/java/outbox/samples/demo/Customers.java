@@ -10,7 +10,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Threads that order: mostly one by one, now and then in a rush that overflows the hot queue. */
+/** Threads that place orders: usually one at a time, and sometimes in a burst that overflows the hot queue. */
 final class Customers {
 
     private static final Logger LOG = System.getLogger(Customers.class.getName());
@@ -72,7 +72,7 @@ final class Customers {
         }
     }
 
-    /** Lets every customer finish the order that is under way. */
+    /** Waits until every customer has finished the current order. */
     void stop() throws InterruptedException {
         stopping.countDown();
         for (Thread thread : threads) {

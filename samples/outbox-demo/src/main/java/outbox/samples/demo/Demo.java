@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** One run: customers order for a while, then the outbox drains, then the books are audited. */
+/** One run: customers place orders for a while, then the outbox drains, then the books are checked. */
 final class Demo {
 
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(30);
@@ -16,14 +16,14 @@ final class Demo {
     private final CountDownLatch stop;
     private final Ledger ledger = new Ledger();
 
-    /** @param stop ends the ordering before its time */
+    /** @param stop ends the ordering early */
     Demo(Path directory, Screen screen, CountDownLatch stop) {
         this.directory = directory;
         this.screen = screen;
         this.stop = stop;
     }
 
-    /** Answers whether the books balance. */
+    /** Returns whether the books balance. */
     boolean run(Duration duration) throws SQLException, InterruptedException {
         try (ShopDatabase database = new ShopDatabase(directory)) {
             try (ShopOutbox outbox = new ShopOutbox(database.dataSource(), ledger)) {
@@ -51,7 +51,7 @@ final class Demo {
         }
     }
 
-    /** What failed is tried again until it is delivered or dead: a matter of a few seconds. */
+    /** Waits until every event is delivered or dead. Failed events are retried, which takes a few seconds. */
     private void drain(ShopDatabase database) throws SQLException, InterruptedException {
         CountDownLatch never = new CountDownLatch(1);
         long end = System.nanoTime() + DRAIN_LIMIT.toNanos();

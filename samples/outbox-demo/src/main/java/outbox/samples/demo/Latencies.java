@@ -3,7 +3,10 @@ package outbox.samples.demo;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Counts times in buckets, sixteen for each doubling, so that a percentile is right to about 6 %. Thread-safe. */
+/**
+ * Counts times in buckets, sixteen for each doubling, so that the error of a percentile is at most about
+ * 6 %. Thread-safe.
+ */
 final class Latencies {
 
     private static final int BITS = 4;

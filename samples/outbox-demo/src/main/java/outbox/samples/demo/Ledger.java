@@ -9,9 +9,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What the customers and the warehouse saw with their own eyes, order by order: at the end it is held against the database.
+ * Records what the customers and the warehouse observed for each order. At the end of the run, it is compared with
+ * the database.
  *
- * <p>Thread-safe: customers note commits and rollbacks, workers of the outbox note deliveries, the screen reads.
+ * <p>Thread-safe: customers record commits and rollbacks, workers of the outbox record deliveries, the screen reads.
  */
 final class Ledger {
 
@@ -27,7 +28,7 @@ final class Ledger {
     private final Latencies coldLatencies = new Latencies();
     private final OutcomeCounts outcomes = new OutcomeCounts();
 
-    /** The clock of the delivery starts here, just before the commit. */
+    /** Starts the latency measurement of the order, just before the commit. */
     void committing(Order order) {
         commitNanos.put(order.number(), System.nanoTime());
     }
@@ -50,7 +51,7 @@ final class Ledger {
         cold.add(Order.numberOf(event));
     }
 
-    /** The clock of the delivery stops at the first attempt: how long a retry waits is a matter of its backoff. */
+    /** Ends the latency measurement at the first attempt. The backoff of a retry is not part of the latency. */
     void attempted(EventEnvelope event) {
         long now = System.nanoTime();
         long number = Order.numberOf(event);
@@ -66,7 +67,7 @@ final class Ledger {
         (cold.remove(number) ? deliveredCold : deliveredHot).increment();
     }
 
-    /** Where the outbox reports failed attempts and dead events. */
+    /** Returns the exporter to which the outbox reports failed attempts and dead events. */
     MetricsExporter metrics() {
         return outcomes;
     }
@@ -89,19 +90,22 @@ final class Ledger {
         return deliveries.size();
     }
 
-    /** Deliveries of orders that were never committed: there must be none. */
+    /** Returns the number of deliveries of orders that were never committed. It must be 0. */
     long deliveriesOfRolledBackOrders() {
         return deliveries.keySet().stream()
                 .filter(number -> !committed.contains(number))
                 .count();
     }
 
-    /** Deliveries beyond the first of an order. At least once is what is promised; without a crash there should be none. */
+    /**
+     * Returns the number of repeated deliveries. The outbox delivers at least once; without a crash this
+     * should be 0.
+     */
     long duplicates() {
         return deliveries.values().stream().mapToLong(count -> count - 1).sum();
     }
 
-    /** The state of the ledger at one moment. */
+    /** A snapshot of the ledger. */
     record Totals(
             long committed,
             long rolledBack,

@@ -7,7 +7,7 @@ import java.util.logging.LogManager;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/** Takes the log of the whole process out of the terminal, into a file. */
+/** Redirects the log of the whole process from the terminal to a file. */
 final class LogFile implements AutoCloseable {
 
     private final Path path;

@@ -32,7 +32,7 @@ public final class Main {
         }
     }
 
-    /** Ctrl-C only asks the run to stop: the process waits for the summary, and ends with its exit code. */
+    /** Ctrl-C only requests a stop. The process waits for the summary and exits with its exit code. */
     private static int run(Options options) throws Exception {
         CountDownLatch stop = new CountDownLatch(1);
         CompletableFuture<Integer> exitCode = new CompletableFuture<>();
@@ -43,7 +43,7 @@ public final class Main {
         try {
             exitCode.complete(run(options, stop));
         } finally {
-            exitCode.complete(NOT_BALANCED); // unless it is complete: something was thrown
+            exitCode.complete(NOT_BALANCED); // no effect if already complete; otherwise an exception was thrown
         }
         return exitCode.join();
     }

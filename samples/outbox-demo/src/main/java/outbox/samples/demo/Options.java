@@ -2,7 +2,7 @@ package outbox.samples.demo;
 
 import java.time.Duration;
 
-/** What the command line asks for. */
+/** The options of the command line. */
 record Options(Duration duration, boolean help) {
 
     static final String USAGE = """
@@ -19,7 +19,7 @@ record Options(Duration duration, boolean help) {
 
     private static final int MAX_SECONDS = 3600;
 
-    /** Refuses, with a message for the user, what it does not understand. */
+    /** Parses the arguments. Throws with a message for the user if an argument is wrong. */
     static Options parse(String... args) {
         int seconds = 20;
         for (int i = 0; i < args.length; i++) {

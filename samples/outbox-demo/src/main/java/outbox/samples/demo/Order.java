@@ -5,7 +5,7 @@ import outbox.EventEnvelope;
 /**
  * An order of the shop.
  *
- * @param number unique; that of a gift is the negative number of the order it goes with
+ * @param number unique; a gift has the negative number of its order
  */
 record Order(long number, String country) {
 
@@ -13,7 +13,7 @@ record Order(long number, String country) {
     static final String PLACED = "OrderPlaced";
     static final String IMPORTED = "OrderImported";
 
-    /** No carrier goes there, so these orders end as dead events. */
+    /** No carrier delivers there, so these orders become dead events. */
     static final String ATLANTIS = "Atlantis";
 
     Order gift() {

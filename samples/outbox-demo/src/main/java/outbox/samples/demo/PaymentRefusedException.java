@@ -1,6 +1,6 @@
 package outbox.samples.demo;
 
-/** The customer cannot pay; the whole order is rolled back. */
+/** The customer cannot pay. The whole order is rolled back. */
 final class PaymentRefusedException extends Exception {
 
     private static final long serialVersionUID = 1L;

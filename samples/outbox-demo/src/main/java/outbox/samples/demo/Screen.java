@@ -5,21 +5,24 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
-/** Shows how the run goes: a table that is redrawn in place on a terminal, a line per second elsewhere. Used by one thread. */
+/**
+ * Shows the progress of the run: on a terminal a table that is redrawn in place, otherwise one line per second. Used
+ * by one thread.
+ */
 final class Screen {
 
     private static final String CLEAR_LINE = "\u001b[2K";
 
     private final PrintStream out;
     private final boolean live;
-    private int linesDrawn; // of the table, to go back over
+    private int linesDrawn; // height of the table, to move the cursor back
 
     Screen(PrintStream out, boolean live) {
         this.out = out;
         this.live = live;
     }
 
-    /** The launcher knows whether stdout is a terminal; Java 17 does not. */
+    /** The launcher script checks whether stdout is a terminal, because Java 17 cannot. */
     static boolean isTerminal() {
         String term = System.getenv("TERM");
         return Boolean.getBoolean("outbox.terminal") && term != null && !term.equals("dumb");
@@ -46,7 +49,7 @@ final class Screen {
 
     private void redraw(List<String> table) {
         if (linesDrawn > 0) {
-            out.print("\u001b[" + linesDrawn + "A"); // up, to draw over it
+            out.print("\u001b[" + linesDrawn + "A"); // moves the cursor up, to draw over the table
         }
         table.forEach(line -> out.println(CLEAR_LINE + line));
         linesDrawn = table.size();

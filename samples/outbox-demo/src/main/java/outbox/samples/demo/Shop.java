@@ -32,7 +32,7 @@ final class Shop {
         }
     }
 
-    /** As a job in another process would: nobody is told after the commit, so it is the poller that finds the event. */
+    /** Simulates a job in another process. There is no call after the commit, so the poller finds the event. */
     void importOrder(Order order) throws SQLException {
         try (Transaction tx = transactions.begin()) {
             insert(tx.connection(), order);
@@ -41,7 +41,7 @@ final class Shop {
         }
     }
 
-    /** The business fails at the last moment: order and event vanish together. */
+    /** The business fails at the last moment. The order and its event are rolled back together. */
     void placeWithBadCard(Order order) throws SQLException, PaymentRefusedException {
         try (Transaction tx = transactions.begin()) {
             insert(tx.connection(), order);
@@ -50,7 +50,7 @@ final class Shop {
         }
     }
 
-    /** A part of the transaction is undone: the order stays, its gift and the event of the gift vanish. */
+    /** Rolls back a part of the transaction: the order stays, and the gift and the event of the gift are undone. */
     void placeWithGiftOutOfStock(Order order) throws SQLException {
         try (Transaction tx = transactions.begin()) {
             insert(tx.connection(), order);

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.sql.DataSource;
 
-/** The database of the shop, and the questions that are asked about it: plain SQL, none of it through the outbox. */
+/** The database of the shop and the queries about it. They are plain SQL and do not use the outbox. */
 final class ShopDatabase implements AutoCloseable {
 
     private static final int CONNECTIONS = 16;
@@ -20,7 +20,7 @@ final class ShopDatabase implements AutoCloseable {
     private final JdbcConnectionPool pool;
 
     ShopDatabase(Path directory) throws SQLException {
-        // Closed by us alone: on Ctrl-C the summary still needs it.
+        // Closed only by this class, because the summary still needs it after Ctrl-C.
         pool = JdbcConnectionPool.create(
                 "jdbc:h2:file:" + directory.resolve("shop") + ";DB_CLOSE_ON_EXIT=FALSE", "", "");
         pool.setMaxConnections(CONNECTIONS);
@@ -46,7 +46,7 @@ final class ShopDatabase implements AutoCloseable {
         return count("SELECT COUNT(*) FROM outbox_event WHERE status = 1");
     }
 
-    /** Events that are still to be delivered. */
+    /** Returns the number of events that are not delivered yet. */
     long pending() throws SQLException {
         return count("SELECT COUNT(*) FROM outbox_event WHERE status IN (0, 2)");
     }
@@ -90,6 +90,6 @@ final class ShopDatabase implements AutoCloseable {
         pool.dispose();
     }
 
-    /** An event that no one will try to deliver any more, and why. */
+    /** A dead event, and the reason. */
     record DeadEvent(String order, int attempts, String reason) {}
 }

@@ -1,79 +1,66 @@
 package outbox.samples.demo;
 
 import outbox.OutboxWriter;
-import outbox.dispatch.DispatcherCommitHook;
-import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.ExponentialBackoffRetryPolicy;
-import outbox.dispatch.OutboxDispatcher;
 import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.JdbcEventStores;
+import outbox.jdbc.JdbcOutbox;
 import outbox.jdbc.JdbcTransactionManager;
-import outbox.jdbc.OutboxSchema;
 import outbox.jdbc.ThreadLocalTxContext;
-import outbox.poller.OutboxPoller;
-import outbox.registry.DefaultListenerRegistry;
-import outbox.spi.ConnectionProvider;
 
 import javax.sql.DataSource;
 
-/** The outbox of the shop: all the wiring there is. */
+/**
+ * The outbox of the shop, with all its wiring. Most programs need less. The shop manages its own transactions,
+ * because it also writes events that skip the hot path.
+ */
 final class ShopOutbox implements AutoCloseable {
 
     private final JdbcTransactionManager transactions;
-    private final OutboxWriter writer;
     private final OutboxWriter writerWithoutHook;
-    private final OutboxDispatcher dispatcher;
-    private final OutboxPoller poller;
+    private final JdbcOutbox outbox;
 
     ShopOutbox(DataSource dataSource, Ledger ledger) {
         AbstractJdbcEventStore store = JdbcEventStores.detect(dataSource);
-        OutboxSchema.create(dataSource, store);
-        ConnectionProvider connections = new DataSourceConnectionProvider(dataSource);
-        Warehouse warehouse = new Warehouse(ledger);
-
-        dispatcher = OutboxDispatcher.builder()
-                .connectionProvider(connections)
-                .eventStore(store)
-                .listenerRegistry(new DefaultListenerRegistry()
-                        .register(Order.AGGREGATE, Order.PLACED, warehouse)
-                        .register(Order.AGGREGATE, Order.IMPORTED, warehouse))
-                .hotQueueCapacity(32) // so small that a burst overflows it, and the poller takes over
-                .maxAttempts(5) // so few, and so soon, that an order to Atlantis is dead in a second or two
-                .retryPolicy(new ExponentialBackoffRetryPolicy(50, 1000))
-                .metrics(ledger.metrics())
-                .build();
-        poller = OutboxPoller.builder()
-                .connectionProvider(connections)
-                .eventStore(store)
-                .handler(new ColdPath(new DispatcherPollerHandler(dispatcher), ledger))
-                .intervalMs(200)
-                .build();
-        poller.start();
-
         ThreadLocalTxContext txContext = new ThreadLocalTxContext();
-        transactions = new JdbcTransactionManager(connections, txContext);
-        writer = new OutboxWriter(txContext, store, new DispatcherCommitHook(dispatcher));
+        transactions = new JdbcTransactionManager(new DataSourceConnectionProvider(dataSource), txContext);
         writerWithoutHook = new OutboxWriter(txContext, store);
+
+        Warehouse warehouse = new Warehouse(ledger);
+        outbox = JdbcOutbox.on(dataSource)
+                .store(store)
+                .createTables()
+                .joining(txContext)
+                .listen(Order.AGGREGATE, Order.PLACED, warehouse)
+                .listen(Order.AGGREGATE, Order.IMPORTED, warehouse)
+                .dispatcher(dispatcher -> dispatcher
+                        .hotQueueCapacity(32) // so small that a burst overflows it and the poller takes over
+                        .maxAttempts(5) // so few that an order to Atlantis is dead after a second or two
+                        .retryPolicy(new ExponentialBackoffRetryPolicy(50, 1000))
+                        .metrics(ledger.metrics()))
+                .poller(poller -> poller.intervalMs(200))
+                .parts(parts -> parts.handler(next -> new ColdPath(next, ledger)))
+                .withoutPurge() // the books are compared with all events
+                .start();
     }
 
     JdbcTransactionManager transactions() {
         return transactions;
     }
 
-    /** Its events are delivered right after the commit. */
+    /** Returns a writer whose events are delivered right after the commit. */
     OutboxWriter writer() {
-        return writer;
+        return outbox.writer();
     }
 
-    /** Its events wait for the poller. */
+    /** Returns a writer whose events wait for the poller. */
     OutboxWriter writerWithoutHook() {
         return writerWithoutHook;
     }
 
     @Override
     public void close() {
-        poller.close();
-        dispatcher.close();
+        outbox.close();
     }
 }

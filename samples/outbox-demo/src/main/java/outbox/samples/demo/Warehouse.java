@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
-/** Ships what was ordered, through a carrier that now and then does not answer. */
+/** Ships orders through a carrier that sometimes does not respond. */
 final class Warehouse implements EventListener {
 
     private static final long TIME_TO_SHIP_NANOS = Duration.ofMillis(2).toNanos();

@@ -1,4 +1,7 @@
-/** A small shop on plain JDBC. Start reading at {@link outbox.samples.demo.Shop}; {@link outbox.samples.demo.ShopOutbox} wires the library. */
+/**
+ * A small shop on plain JDBC. Start reading at {@link outbox.samples.demo.Shop};
+ * {@link outbox.samples.demo.ShopOutbox} wires the library.
+ */
 @NullMarked
 package outbox.samples.demo;
 

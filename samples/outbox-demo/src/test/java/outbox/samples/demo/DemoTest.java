@@ -2,6 +2,7 @@ package outbox.samples.demo;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,7 +19,8 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Starts the demo as a process of its own and looks at what it prints, as a user would. */
+/** Starts the demo as a separate process and checks its output, as a user would. */
+@Tag("process")
 class DemoTest {
 
     @TempDir
@@ -56,7 +58,7 @@ class DemoTest {
         Process demo = demo("--seconds", "600");
         await().atMost(Duration.ofSeconds(60)).until(() -> output().contains("s left: written "));
 
-        demo.destroy(); // as Ctrl-C does
+        demo.destroy(); // like Ctrl-C
 
         assertThat(exitCode(demo)).isZero();
         assertThat(output()).contains("The books balance.");

@@ -3,19 +3,8 @@ package outbox.samples.multids;
 import org.h2.jdbcx.JdbcConnectionPool;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
-import outbox.dispatch.DispatcherCommitHook;
-import outbox.dispatch.DispatcherPollerHandler;
-import outbox.dispatch.OutboxDispatcher;
-import outbox.jdbc.AbstractJdbcEventStore;
-import outbox.jdbc.DataSourceConnectionProvider;
-import outbox.jdbc.JdbcEventStores;
-import outbox.jdbc.JdbcTransactionManager;
+import outbox.jdbc.JdbcOutbox;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
-import outbox.jdbc.OutboxSchema;
-import outbox.jdbc.ThreadLocalTxContext;
-import outbox.poller.OutboxPoller;
-import outbox.registry.DefaultListenerRegistry;
-import outbox.spi.ConnectionProvider;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -29,8 +18,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A department with a database of its own. Everything of its outbox belongs to that one database: transactions, writer, dispatcher and poller. A second department is a second
- * instance; they share nothing.
+ * A department with its own database. All parts of its outbox belong to that database: transactions, writer,
+ * dispatcher and poller. A second department is a second instance. The two share nothing.
  */
 final class Department implements AutoCloseable {
 
@@ -38,34 +27,16 @@ final class Department implements AutoCloseable {
 
     private final String name;
     private final JdbcConnectionPool database;
-    private final JdbcTransactionManager transactions;
-    private final OutboxWriter writer;
-    private final OutboxDispatcher dispatcher;
-    private final OutboxPoller poller;
+    private final JdbcOutbox outbox;
     private final BlockingQueue<EventEnvelope> delivered = new LinkedBlockingQueue<>();
 
     Department(String name, String eventType) {
         this.name = name;
         database = JdbcConnectionPool.create("jdbc:h2:mem:" + name, "", "");
-        AbstractJdbcEventStore store = JdbcEventStores.detect(database);
-        OutboxSchema.create(database, store);
-
-        ConnectionProvider connections = new DataSourceConnectionProvider(database);
-        dispatcher = OutboxDispatcher.builder()
-                .connectionProvider(connections)
-                .eventStore(store)
-                .listenerRegistry(new DefaultListenerRegistry().register(eventType, delivered::add))
-                .build();
-        poller = OutboxPoller.builder()
-                .connectionProvider(connections)
-                .eventStore(store)
-                .handler(new DispatcherPollerHandler(dispatcher))
-                .build();
-        poller.start();
-
-        ThreadLocalTxContext txContext = new ThreadLocalTxContext();
-        transactions = new JdbcTransactionManager(connections, txContext);
-        writer = new OutboxWriter(txContext, store, new DispatcherCommitHook(dispatcher));
+        outbox = JdbcOutbox.on(database)
+                .createTables()
+                .listen(eventType, delivered::add)
+                .start();
     }
 
     String name() {
@@ -73,25 +44,25 @@ final class Department implements AutoCloseable {
     }
 
     Transaction begin() {
-        return transactions.begin();
+        return outbox.begin();
     }
 
     OutboxWriter writer() {
-        return writer;
+        return outbox.writer();
     }
 
-    /** Waits for the next event that the listener of this department gets. */
+    /** Waits for the next event that the listener of this department receives, and describes it. */
     String nextDelivered() throws InterruptedException {
         EventEnvelope event = delivered.poll(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
         return event == null ? "nothing" : event.eventType() + " " + event.payloadJson();
     }
 
-    /** Whether the listener got more than was asked for. */
+    /** Whether the listener received events that {@link #nextDelivered} has not returned. */
     boolean hasMoreDelivered() {
         return !delivered.isEmpty();
     }
 
-    /** The types of all events in this department's database. */
+    /** Returns the types of all events in the database of this department. */
     List<String> storedEvents() throws SQLException {
         try (Connection connection = database.getConnection();
                 PreparedStatement select =
@@ -105,11 +76,10 @@ final class Department implements AutoCloseable {
         }
     }
 
-    /** Poller first, so that nothing new comes; then the dispatcher, which finishes what it has; the database last. */
+    /** Closes the outbox first, which finishes running deliveries. */
     @Override
     public void close() {
-        poller.close();
-        dispatcher.close();
+        outbox.close();
         database.dispose();
     }
 }

@@ -6,7 +6,7 @@ import outbox.jdbc.JdbcTransactionManager.Transaction;
 import java.sql.SQLException;
 import java.util.List;
 
-/** Orders and payments, each in a database of its own: an event stays where its transaction was. */
+/** Orders and payments, each in its own database. An event is stored in the database of its transaction. */
 public final class Main {
 
     private final Department orders;
@@ -61,7 +61,10 @@ public final class Main {
         check("a payment written in a transaction of orders", outcome, "refused");
     }
 
-    /** Both are open at once; one commits, the other rolls back. There is no transaction across both, and none is pretended. */
+    /**
+     * Both transactions are open at the same time. One commits, the other rolls back. There is no transaction across
+     * both databases.
+     */
     private void eachTransactionDecidesOnlyAboutItsOwnEvents() throws InterruptedException {
         try (Transaction ofOrders = orders.begin();
                 Transaction ofPayments = payments.begin()) {

@@ -1,4 +1,4 @@
-/** Two databases in one process, each with an outbox of its own. */
+/** Two databases in one process, each with its own outbox. */
 @NullMarked
 package outbox.samples.multids;
 

@@ -1,5 +1,6 @@
 package outbox.samples.multids;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -9,7 +10,8 @@ import java.util.concurrent.TimeUnit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Starts the program as a process of its own and looks at what it prints. */
+/** Starts the program as a separate process and checks its output. */
+@Tag("process")
 class MultiDsDemoTest {
 
     @Test

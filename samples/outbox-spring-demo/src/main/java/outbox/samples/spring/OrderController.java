@@ -14,7 +14,7 @@ import org.springframework.web.server.ResponseStatusException;
 import java.net.URI;
 import java.util.List;
 
-/** Orders over HTTP, and what the listener received. */
+/** Orders over HTTP, and the events that the listener received. */
 @RestController
 class OrderController {
 
@@ -44,10 +44,10 @@ class OrderController {
         return shipping.latest();
     }
 
-    /** What a client sends to place an order. */
+    /** The request body of a new order. */
     record NewOrder(@Nullable String item, int quantity) {
 
-        /** The item, if all of this makes an order. */
+        /** Returns the item. Throws if the request is not a valid order. */
         String checkedItem() {
             if (item == null || item.isBlank() || item.length() > 200 || quantity < 1) {
                 throw new ResponseStatusException(

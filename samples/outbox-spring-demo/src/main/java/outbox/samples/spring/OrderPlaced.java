@@ -2,6 +2,6 @@ package outbox.samples.spring;
 
 import outbox.spring.OutboxEvent;
 
-/** The event: published in a transaction, it is stored with it. */
+/** The event. When it is published in a transaction, it is stored in that transaction. */
 @OutboxEvent(type = "order.placed", aggregate = "Order", aggregateId = "orderId")
 record OrderPlaced(String orderId, String item, int quantity) {}

@@ -22,7 +22,10 @@ class OrderService {
         this.events = events;
     }
 
-    /** Places an order. If the card is refused, that is after everything was written, and nothing of it stays. */
+    /**
+     * Places an order. If the card is refused, the exception comes after all writes, and the transaction
+     * rolls them back.
+     */
     @Transactional
     public Order place(String item, int quantity, boolean cardIsRefused) {
         Order order = new Order(UUID.randomUUID().toString(), item, quantity);

@@ -7,7 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 
-/** The listener: remembers the last orders it heard of, so that they can be looked at. A real one would call a carrier. */
+/** The listener. It keeps the last orders, so that they can be shown. A real listener would call a carrier. */
 @Component
 class Shipping {
 

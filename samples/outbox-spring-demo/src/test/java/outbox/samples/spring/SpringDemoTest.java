@@ -2,6 +2,7 @@ package outbox.samples.spring;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,7 +23,8 @@ import java.util.regex.Pattern;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Starts the application as a process of its own and drives it over HTTP, as a user would. */
+/** Starts the application as a separate process and uses it over HTTP, as a user would. */
+@Tag("process")
 class SpringDemoTest {
 
     private static final Pattern STARTED = Pattern.compile("Tomcat started on port (\\d+)");
@@ -110,7 +112,7 @@ class SpringDemoTest {
         assertThat(invalid.body()).contains("1 to 200 characters");
     }
 
-    /** Places an order, and answers its id. */
+    /** Places an order and returns its id. */
     private static String place() throws IOException, InterruptedException {
         HttpResponse<String> placed = post("/orders", LAMP);
         return placed.headers().firstValue("Location").orElseThrow().substring("/orders/".length());

@@ -16,7 +16,7 @@ import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExcep
 
 import java.net.URI;
 
-/** Answers every error as a problem detail (RFC 9457); the base class does so for the errors of Spring itself. */
+/** Returns every error as a problem detail (RFC 9457). The base class does so for the errors of Spring itself. */
 @RestControllerAdvice
 class ApiErrors extends ResponseEntityExceptionHandler {
 

@@ -5,11 +5,14 @@ import org.springframework.stereotype.Component;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 
-/** Counts what a buyer let go; every cancellation, by hand or by time-out, has it counted anew. */
+/** Counts the cancelled orders of a buyer. Every cancellation, by the buyer or by time-out, triggers a new count. */
 @Component
 class BuyerCredit {
 
-    /** Makes the buyer's row or takes its lock, so that of two cancellations the second counts the first too. */
+    /**
+     * Creates the row of the buyer or locks it, so that the second of two concurrent cancellations also
+     * counts the first.
+     */
     private static final String LOCK = """
             INSERT INTO buyer_credit (buyer_id, cancelled_orders, update_time)
             VALUES (?, 0, LOCALTIMESTAMP)

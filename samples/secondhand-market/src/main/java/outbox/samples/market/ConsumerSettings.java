@@ -6,10 +6,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import java.time.Duration;
 
 /**
- * How consumers go on after a failure, and how the queues are watched.
+ * Settings of redeliveries and of the queue monitoring.
  *
- * @param maxRedeliveries how often a message comes again before it goes to the dead letters
- * @param redeliveryDelay how long it waits for the first time; each time twice as long
+ * @param maxRedeliveries how often a message is redelivered before it goes to the dead-letter queue
+ * @param redeliveryDelay the delay of the first redelivery; it doubles each time
  * @param sampleInterval how often the depth of the queues is read
  */
 @ConfigurationProperties("market.consumers")

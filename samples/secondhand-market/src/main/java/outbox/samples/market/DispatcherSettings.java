@@ -7,11 +7,11 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How the relay takes events from {@code outbox_events}; the defaults are those of sections 7.2 and 7.3.
+ * Settings of the relay of {@code outbox_events}. The defaults are those of sections 7.2 and 7.3.
  *
- * @param batchSize how many events it takes at a time
- * @param scanInterval how often it looks; a commit makes it look at once
- * @param retryDelays the waits after the first, the second … failure; one failure more and the event is FAILED
+ * @param batchSize how many events it claims at a time
+ * @param scanInterval how often it polls; a commit triggers a poll immediately
+ * @param retryDelays the delays after the first, the second … failure; after one more failure the event is FAILED
  */
 @ConfigurationProperties("outbox.dispatcher")
 record DispatcherSettings(
@@ -29,7 +29,7 @@ record DispatcherSettings(
         }
     }
 
-    /** With how many failures an event is FAILED. */
+    /** Returns the number of failures after which an event is FAILED. */
     int maxAttempts() {
         return retryDelays.size() + 1;
     }

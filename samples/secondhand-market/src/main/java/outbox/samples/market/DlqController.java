@@ -41,14 +41,14 @@ class DlqController {
         return deadLetters.replay(asked.filter(), asked.cap(), "market-api", "asked for over HTTP");
     }
 
-    /** The broker cannot be asked now. */
+    /** The broker is unavailable. */
     @ExceptionHandler
     ProblemDetail unavailable(OutboxException e) {
         return ApiErrors.problem(
                 HttpStatus.SERVICE_UNAVAILABLE, "unavailable", "Not available now", String.valueOf(e.getMessage()));
     }
 
-    /** What is to be replayed: one event or all, and how many at most. */
+    /** A replay request: one event or all, and the maximum number. */
     record Replay(@Nullable String eventId, @Nullable Integer limit) {
 
         private static final int MOST = 1000;

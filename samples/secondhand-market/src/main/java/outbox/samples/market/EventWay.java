@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.time.Instant;
 
-/** The way of an event: its row in the outbox, and who consumed it when. */
+/** The history of an event: its row in the outbox, and its consumers with the time of consumption. */
 record EventWay(
         String eventId,
         String eventType,
@@ -19,6 +19,6 @@ record EventWay(
         Instant updateTime,
         @Nullable Consumption consumption) {
 
-    /** The line of {@code event_consume_log}. */
+    /** A row of {@code event_consume_log}. */
     record Consumption(String consumer, Instant consumeTime) {}
 }

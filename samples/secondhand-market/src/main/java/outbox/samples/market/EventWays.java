@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.util.Collection;
 import java.util.List;
 
-/** Reads the way of events from the two frozen tables. */
+/** Reads the history of events from the two tables whose layout the specification fixes. */
 @Component
 class EventWays {
 

@@ -5,7 +5,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 
-/** Starts the shipment of an order that was paid. */
+/** Starts the shipment of a paid order. */
 @Component
 class FulfillmentConsumer implements OrderConsumer {
 

@@ -1,6 +1,6 @@
 package outbox.samples.market;
 
-/** The body of a request is not what it should be; its message says what is needed. */
+/** The body of a request is invalid. The message says what is required. */
 class InvalidRequestException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

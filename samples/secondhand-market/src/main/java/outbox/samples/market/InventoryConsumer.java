@@ -4,7 +4,10 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 import outbox.rabbitmq.UnrecoverableMessageException;
 
-/** Keeps the view of the inventory: the state of each product, and how often it was ordered. The stock itself was taken by the order. */
+/**
+ * Maintains the inventory view: the state of each product, and how often it was ordered. The order itself already
+ * took the product from the stock.
+ */
 @Component
 class InventoryConsumer implements OrderConsumer {
 
@@ -37,8 +40,8 @@ class InventoryConsumer implements OrderConsumer {
     }
 
     /**
-     * The product is that of the order: the example of section 6 does not name it. Locks the product first, as who
-     * releases it does, so that the view never ends up behind it.
+     * Reads the product from the order, because the example message of section 6 does not contain it. Locks the
+     * product first, as the release of a product does, so that the view never shows an older state than the product.
      */
     @Override
     public void handle(OrderMessage message) {

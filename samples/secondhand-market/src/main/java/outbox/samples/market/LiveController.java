@@ -7,7 +7,10 @@ import org.springframework.web.bind.annotation.RestController;
 import java.util.List;
 import java.util.Map;
 
-/** Feeds the page: the latest products and orders, the way of their events, and the queues. Not part of the API. */
+/**
+ * Supplies the data of the page: the latest products and orders, the history of their events, and the queues. Not
+ * part of the API.
+ */
 @RestController
 class LiveController {
 
@@ -37,6 +40,6 @@ class LiveController {
         return new Live(products, orders, ways.of(orders.stream().map(Order::id).toList()), depths.latest());
     }
 
-    /** What the page shows. */
+    /** The content of the page. */
     record Live(List<Product> products, List<Order> orders, List<EventWay> events, Map<String, Long> queues) {}
 }

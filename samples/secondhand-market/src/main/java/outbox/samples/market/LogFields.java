@@ -3,10 +3,10 @@ package outbox.samples.market;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 
-/** The four fields that every log line about an event bears (section 12). */
+/** The four fields of every log line about an event (section 12). */
 record LogFields(String eventId, @Nullable String traceId, String queue, String consumer) {
 
-    /** Does the work with these fields in the log, of this thread. */
+    /** Runs the work with these fields in the MDC of this thread. */
     void during(Runnable work) {
         MDC.put("eventId", eventId);
         MDC.put(Trace.KEY, traceId == null ? "" : traceId);

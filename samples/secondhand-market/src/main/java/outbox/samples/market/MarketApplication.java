@@ -5,7 +5,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
-/** Starts the sample on the servers that its settings name; {@link StartWithServers} brings those that are missing. */
+/** Starts the sample with the servers in its settings. {@link StartWithServers} also starts missing servers. */
 @SpringBootApplication
 @ConfigurationPropertiesScan
 @EnableScheduling

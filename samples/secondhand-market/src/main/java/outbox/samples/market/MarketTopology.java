@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
 
-/** Exchange, queues and bindings, as section 4 froze them. */
+/** The exchange, queues and bindings that section 4 defines. */
 final class MarketTopology {
 
     static final String EXCHANGE = "order.events.exchange";
@@ -59,7 +59,7 @@ final class MarketTopology {
         return RabbitQueue.named(name).deadLetterTo(EXCHANGE, DEAD_LETTER_KEY);
     }
 
-    /** Creates what is missing; what exists otherwise is reported and left alone. */
+    /** Creates missing parts. If a part exists with other settings, this is reported and the part is not changed. */
     static void declare(ConnectionFactory broker, Duration timeout) {
         try (Connection connection = broker.newConnection("market-topology")) {
             of(timeout).declare(connection);

@@ -1,6 +1,6 @@
 package outbox.samples.market;
 
-/** What a client sends to buy a product. */
+/** The request body of a new order. */
 record NewOrder(long productId, long buyerId) {
 
     NewOrder {

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.math.BigDecimal;
 
-/** What a client sends to offer a product; anything else is refused before it gets in. */
+/** The request body of a new product. Invalid values are refused here. */
 record NewProduct(long sellerId, String title, BigDecimal price) {
 
     private static final BigDecimal HIGHEST = new BigDecimal("99999999.99");

@@ -1,6 +1,6 @@
 package outbox.samples.market;
 
-/** There is nothing with this id. */
+/** There is no product or order with this id. */
 class NotFoundException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -9,7 +9,7 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 
-/** An order of one product. Times are whole seconds of UTC, as the table keeps them. */
+/** An order of one product. Times are in UTC with whole seconds, as in the table. */
 record Order(
         long id,
         String orderNo,
@@ -41,7 +41,10 @@ record Order(
                 time(row, "update_time"));
     }
 
-    /** Sessions run in UTC, so what stands in the column is UTC whatever the zone of this machine. */
+    /**
+     * Reads a time column. Database sessions use UTC, so the column is in UTC, independent of the time zone
+     * of this machine.
+     */
     static Instant time(ResultSet row, String column) throws SQLException {
         return row.getObject(column, LocalDateTime.class).toInstant(ZoneOffset.UTC);
     }

@@ -1,6 +1,6 @@
 package outbox.samples.market;
 
-/** What is done with the events of one queue. */
+/** Handles the events of one queue. */
 interface OrderConsumer {
 
     String queue();
@@ -8,12 +8,13 @@ interface OrderConsumer {
     /** The name in {@code event_consume_log}. */
     String name();
 
-    /** The only type of event that belongs into the queue. */
+    /** The only event type that the queue may contain. */
     OrderEvent type();
 
     /**
-     * Handles an event once: in the transaction that also remembers it. What it throws rolls both back and the message comes again, up to the threshold; an
-     * {@link outbox.rabbitmq.UnrecoverableMessageException} sends it to the dead letters at once.
+     * Handles an event once, in the transaction that also writes the inbox mark. An exception rolls back both, and
+     * the message is redelivered up to the limit. An {@link outbox.rabbitmq.UnrecoverableMessageException} sends it
+     * to the dead-letter queue immediately.
      */
     void handle(OrderMessage message);
 }

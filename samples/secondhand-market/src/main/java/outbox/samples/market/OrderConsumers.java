@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.ToDoubleFunction;
 
-/** Runs each {@link OrderConsumer} on its queue, with the inbox around it, and counts what became of the messages. */
+/** Runs each {@link OrderConsumer} on its queue, with an inbox, and counts the outcomes of the messages. */
 final class OrderConsumers implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(OrderConsumers.class);
@@ -44,7 +44,7 @@ final class OrderConsumers implements AutoCloseable {
                             .handler(new OrderMessages(consumer, jdbc, json))
                             .prefetch(rabbit.listener().simple().prefetch())
                             .concurrency(rabbit.listener().simple().concurrency())
-                            .redelivery(Redelivery.REQUEUE) // section 9.2; the queues have their dead-letter exchange
+                            .redelivery(Redelivery.REQUEUE) // section 9.2; the queues have a dead-letter exchange
                             .maxRedeliveries(settings.maxRedeliveries())
                             .redeliveryDelay(settings.redeliveryDelay())
                             .build());
@@ -80,7 +80,10 @@ final class OrderConsumers implements AutoCloseable {
                 .register(registry);
     }
 
-    /** What is wrong with consumers, be it that they get no messages or that they cannot pass on failed ones, by their names. */
+    /**
+     * Returns the problems of consumers by consumer name: the consumer gets no messages, or it cannot
+     * forward failed messages.
+     */
     Map<String, String> troubles() {
         Map<String, String> troubles = new LinkedHashMap<>();
         running.forEach((consumer, rabbit) -> {
@@ -92,7 +95,7 @@ final class OrderConsumers implements AutoCloseable {
         return troubles;
     }
 
-    /** Lets messages at work finish. */
+    /** Waits until the current messages are handled. */
     @Override
     public void close() {
         running.values().forEach(RabbitConsumer::close);

@@ -11,7 +11,7 @@ import org.springframework.web.bind.annotation.RestController;
 import java.net.URI;
 import java.util.List;
 
-/** Orders over HTTP, and the way of their events. */
+/** Orders over HTTP, and the history of their events. */
 @RestController
 @RequestMapping("/api/orders")
 class OrderController {

@@ -4,12 +4,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** The events of the market (section 5.1), each with the routing key under which it is sent and the queue that gets it. */
+/** The events of the market (section 5.1), each with its routing key and the queue that receives it. */
 enum OrderEvent {
     ORDER_CREATED("order.created", MarketTopology.INVENTORY_QUEUE),
     ORDER_PAID("order.paid", MarketTopology.FULFILLMENT_QUEUE),
     ORDER_STATUS_CHANGED("order.status.changed", MarketTopology.STATUS_SYNC_QUEUE),
-    ORDER_TIMEOUT("order.timeout.delay", MarketTopology.TIMEOUT_DELAY_QUEUE); // which gives it back as order.timeout
+    ORDER_TIMEOUT("order.timeout.delay", MarketTopology.TIMEOUT_DELAY_QUEUE); // dead-letters it as order.timeout
 
     static final String AGGREGATE = "Order";
 
@@ -21,7 +21,7 @@ enum OrderEvent {
         this.queue = queue;
     }
 
-    /** Empty if it is no type of ours. */
+    /** Returns empty if the type is unknown. */
     static Optional<OrderEvent> named(String type) {
         return Arrays.stream(values())
                 .filter(event -> event.name().equals(type))
@@ -37,9 +37,8 @@ enum OrderEvent {
     }
 
     /**
-     * What its payload cannot be without when it is read: the fields of section 13, but for those of an ORDER_CREATED
-     * that the example of section 6 does not have. What is written has all of
-     * them.
+     * Returns the fields that a received payload must contain: the fields of section 13, without those of
+     * ORDER_CREATED that are missing in the example of section 6. Written payloads contain all fields.
      */
     List<String> fields() {
         return switch (this) {

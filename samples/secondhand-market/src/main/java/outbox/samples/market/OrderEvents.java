@@ -9,7 +9,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
 
-/** Writes what happened to orders into the outbox, with the payloads of section 13. Only in a transaction; sending is the relay's. */
+/**
+ * Writes events about orders to the outbox, with the payloads of section 13. Requires a transaction. The relay sends
+ * the events.
+ */
 @Component
 class OrderEvents {
 
@@ -31,7 +34,7 @@ class OrderEvents {
         write(OrderEvent.ORDER_CREATED, order, payload);
     }
 
-    /** Sent at once, and held by the delay queue until the order is overdue. */
+    /** Sent immediately. The delay queue holds the message until the order is overdue. */
     void timeout(Order order) {
         Map<String, Object> payload = payload(order);
         payload.put("createTime", order.createTime().toString());

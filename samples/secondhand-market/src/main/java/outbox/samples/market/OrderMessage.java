@@ -5,10 +5,10 @@ import tools.jackson.databind.JsonNode;
 
 import java.util.List;
 
-/** The payload of a message; what is missing or of the wrong kind in it never gets better. */
+/** The payload of a message. A missing field or a wrong type is a permanent failure. */
 record OrderMessage(JsonNode payload) {
 
-    /** Refuses a payload that lacks one of the fields. */
+    /** Throws if one of the fields is missing. */
     void require(List<String> fields) {
         for (String field : fields) {
             if (!payload.hasNonNull(field)) {

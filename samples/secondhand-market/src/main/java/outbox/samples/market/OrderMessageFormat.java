@@ -5,12 +5,12 @@ import outbox.GiveUpException;
 import outbox.rabbitmq.MessageFormat;
 import outbox.rabbitmq.RabbitMessage;
 
-/** The contract of section 6, with the trace in its own field and out of the payload. */
+/** The message format of section 6. The trace is in its own field and not in the payload. */
 final class OrderMessageFormat implements MessageFormat {
 
     @Override
     public RabbitMessage messageOf(EventEnvelope event) {
-        if (OrderEvent.named(event.eventType()).isEmpty()) { // no further attempt would make it one of ours
+        if (OrderEvent.named(event.eventType()).isEmpty()) { // a retry cannot change the type
             throw new GiveUpException(Texts.UNSUPPORTED_TYPE + ": " + event.eventType());
         }
         StoredPayload stored = StoredPayload.parse(event.payloadJson());

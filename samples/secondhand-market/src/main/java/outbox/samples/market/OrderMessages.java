@@ -13,8 +13,8 @@ import tools.jackson.databind.json.JsonMapper;
 import java.sql.Connection;
 
 /**
- * Checks what all messages have in common before their consumer gets them. The consumer kit gives every log line its
- * four fields.
+ * Checks the common fields of a message before its consumer gets it. The consumer kit adds the four fields to every
+ * log line.
  */
 final class OrderMessages implements MessageHandler {
 
@@ -30,7 +30,7 @@ final class OrderMessages implements MessageHandler {
         this.json = json;
     }
 
-    /** The services find the transaction of the connection by themselves: it is Spring's. */
+    /** The services find the transaction of the connection by themselves, because it is Spring's transaction. */
     @Override
     public void handle(ReceivedMessage message, Connection connection) {
         try {
@@ -73,7 +73,7 @@ final class OrderMessages implements MessageHandler {
         }
     }
 
-    /** The event was written with its order, so an order that is not there now never will be. */
+    /** The event was written together with its order. If the order is missing now, it will never exist. */
     private void requireOrder(long id) {
         if (jdbc.sql("SELECT COUNT(*) FROM orders WHERE id = ?")
                         .param(id)

@@ -14,8 +14,8 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * Moves orders through their life. Each move is one conditional update, and one changed row is its only success; the events about it are written in the same transaction, and nothing is
- * sent from here.
+ * Changes the status of orders. Each change is one conditional update, which succeeds only if it changes one row.
+ * The events about the change are written in the same transaction. This class sends nothing.
  */
 @Service
 class OrderService {
@@ -51,8 +51,9 @@ class OrderService {
             """;
 
     /**
-     * Binds: id, the time-out in microseconds, negative. The stored time is cut to the second, never rounded up, and now is exact: whoever comes a time-out after the order, as its
-     * message does, finds it overdue.
+     * Binds: id, the time-out in microseconds, negative. The stored time is truncated to the second and
+     * never rounded up, and the current time is exact. So a message that arrives one time-out after the
+     * order finds it overdue.
      */
     private static final String CLOSE = """
             UPDATE orders
@@ -62,7 +63,7 @@ class OrderService {
                AND create_time <= TIMESTAMPADD(MICROSECOND, ?, LOCALTIMESTAMP(6))
             """;
 
-    /** Binds: the time-out in microseconds, negative; the last id before; limit. */
+    /** Binds: the time-out in microseconds, negative; the last id of the previous page; limit. */
     private static final String OVERDUE = """
             SELECT id
               FROM orders
@@ -92,7 +93,7 @@ class OrderService {
         this.timeoutMicros = timeout.timeout().toNanos() / 1000;
     }
 
-    /** Takes the product and writes the order with its two events, or does nothing at all. */
+    /** Takes the product and writes the order with its two events, or changes nothing. */
     @Transactional
     public Order place(NewOrder wish) {
         Product product = products.take(wish.productId());
@@ -139,7 +140,10 @@ class OrderService {
         return moved(id, OrderStatus.CANCELLED, jdbc.sql(CANCEL).param(id).update(), this::giveBack);
     }
 
-    /** Cancels the order if it is pending and overdue, and tells whether this call did: a payment, a message and the job may all come at once, and one of them gets the row. */
+    /**
+     * Cancels the order if it is pending and overdue. Returns whether this call cancelled it: a payment, a message
+     * and the job may run at the same time, and only one of them changes the row.
+     */
     @Transactional
     public boolean close(long id) {
         boolean closed = jdbc.sql(CLOSE).params(id, -timeoutMicros).update() == 1;
@@ -149,7 +153,7 @@ class OrderService {
         return closed;
     }
 
-    /** Overdue orders behind the given id. */
+    /** Returns overdue orders with a greater id than the given one. */
     @Transactional(readOnly = true)
     public List<Long> overdue(long after, int limit) {
         return jdbc.sql(OVERDUE)
@@ -167,7 +171,10 @@ class OrderService {
                 .orElseThrow(() -> new NotFoundException("order", id));
     }
 
-    /** The database's time, cut to what the column keeps: left to itself, a database may round it up, and the order would be overdue too late for its message. */
+    /**
+     * Returns the time of the database, truncated to the precision of the column. Otherwise a database may round it
+     * up, and the order would not be overdue yet when its message arrives.
+     */
     private LocalDateTime now() {
         return jdbc.sql("SELECT LOCALTIMESTAMP(6)")
                 .query(LocalDateTime.class)

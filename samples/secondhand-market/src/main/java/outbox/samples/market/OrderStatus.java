@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonValue;
 
 import java.util.Locale;
 
-/** The life of an order: pending, paid, shipped, completed; or cancelled while it is pending. */
+/** The statuses of an order: pending, paid, shipped, completed; or cancelled while it is pending. */
 enum OrderStatus {
     PENDING,
     PAID,
@@ -12,7 +12,7 @@ enum OrderStatus {
     COMPLETED,
     CANCELLED;
 
-    /** As it stands in the table, in events and in answers. */
+    /** Returns the text in the table, in events and in responses. */
     @JsonValue
     String text() {
         return name().toLowerCase(Locale.ROOT);

@@ -9,7 +9,10 @@ import org.springframework.stereotype.Component;
 
 import java.util.List;
 
-/** The fallback: closes overdue orders whose message did not come, so that none stays pending while the broker is away. */
+/**
+ * The fallback for missing messages: closes overdue orders, so that no order stays pending while the
+ * broker is unavailable.
+ */
 @Component
 class OrderTimeoutJob implements SchedulingConfigurer {
 
@@ -28,7 +31,7 @@ class OrderTimeoutJob implements SchedulingConfigurer {
         tasks.addFixedDelayTask(new FixedDelayTask(this::run, settings.jobInterval(), settings.jobInterval()));
     }
 
-    /** From one id to the next, so that orders that cannot be closed do not keep those behind them waiting. */
+    /** Reads pages by id, so that orders that cannot be closed do not block the orders behind them. */
     void run() {
         long last = 0;
         List<Long> overdue;

@@ -7,12 +7,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import java.time.Duration;
 
 /**
- * When a pending order is overdue, and how the fallback job looks for such.
+ * Settings of the time-out of pending orders and of the fallback job.
  *
  * @param pendingMinutes how long an order may be pending; default 15
- * @param pending the same as any span, instead of the minutes, such as {@code 90s}
+ * @param pending the same as a duration, such as {@code 90s}; use it instead of the minutes
  * @param jobInterval how long the job waits after a run; default a minute
- * @param jobBatch how many orders it reads at a time; default 100
+ * @param jobBatch how many orders the job reads at a time; default 100
  */
 @ConfigurationProperties("order.timeout")
 record OrderTimeoutSettings(
@@ -41,7 +41,10 @@ record OrderTimeoutSettings(
         }
     }
 
-    /** How long an order may be pending: the TTL of the delay queue, and the age that the second check asks for. */
+    /**
+     * Returns how long an order may be pending. It is the TTL of the delay queue, and the minimum age of an order in
+     * the second check.
+     */
     Duration timeout() {
         return chosen(pendingMinutes, pending);
     }

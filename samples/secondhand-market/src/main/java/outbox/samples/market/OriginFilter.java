@@ -13,7 +13,10 @@ import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 
-/** Refuses what a page of another origin posts: a browser sends it even though that page may not read the answer. */
+/**
+ * Refuses POST requests from pages of another origin. A browser sends such requests, although the page cannot read
+ * the response.
+ */
 @Component
 class OriginFilter extends OncePerRequestFilter {
 
@@ -28,7 +31,8 @@ class OriginFilter extends OncePerRequestFilter {
         if (request.getMethod().equals(HttpMethod.POST.name()) && CorsUtils.isCorsRequest(request)) {
             response.setStatus(HttpServletResponse.SC_FORBIDDEN);
             response.setContentType(MediaType.APPLICATION_PROBLEM_JSON_VALUE);
-            response.getOutputStream().write(REFUSED.getBytes(StandardCharsets.UTF_8)); // a writer would add a charset
+            // a writer would add a charset
+            response.getOutputStream().write(REFUSED.getBytes(StandardCharsets.UTF_8));
             return;
         }
         chain.doFilter(request, response);

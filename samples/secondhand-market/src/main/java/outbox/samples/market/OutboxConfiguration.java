@@ -4,7 +4,10 @@ import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** What the scope froze about the outbox and properties of the starter cannot say. Everything else stands in {@code application.properties}. */
+/**
+ * Settings of the outbox that the specification requires and that are not available as properties of the starter.
+ * All other settings are in {@code application.properties}.
+ */
 @Configuration(proxyBeanMethods = false)
 class OutboxConfiguration {
 

@@ -9,7 +9,10 @@ import org.springframework.transaction.annotation.Transactional;
 
 import java.util.Objects;
 
-/** Offers products and moves their stock. One changed row is the only success of a move, so of many buyers one gets the product. */
+/**
+ * Offers products and changes their stock. A change succeeds only if it changes one row, so only one of several
+ * buyers gets the product.
+ */
 @Service
 class ProductService {
 
@@ -62,7 +65,7 @@ class ProductService {
                 .orElseThrow(() -> new NotFoundException("product", id));
     }
 
-    /** Takes the product out of sale for an order, in the transaction of that order. */
+    /** Marks the product as sold, in the transaction of the order. */
     @Transactional(propagation = Propagation.MANDATORY)
     public Product take(long id) {
         int rows = jdbc.sql(TAKE).param(id).update();
@@ -73,7 +76,7 @@ class ProductService {
         return product;
     }
 
-    /** Gives the product of a cancelled order back, in the transaction that cancelled it. */
+    /** Releases the product of a cancelled order, in the transaction that cancelled it. */
     @Transactional(propagation = Propagation.MANDATORY)
     public void release(long id) {
         if (jdbc.sql(RELEASE).param(id).update() != 1) {

@@ -19,8 +19,8 @@ import java.util.Map;
 import java.util.concurrent.TimeoutException;
 
 /**
- * How many messages wait in each queue, read every few seconds: a gauge each, and an alarm in the log when there are too many, or any dead letter. While the broker is away nothing is
- * known, and the gauges are NaN.
+ * Reads the number of waiting messages in each queue every few seconds. Each queue has a gauge. An alarm is logged
+ * when a queue is too long or a dead-letter queue is not empty. While the broker is unavailable, the gauges are NaN.
  */
 @Component
 class QueueDepths implements SchedulingConfigurer {
@@ -30,7 +30,7 @@ class QueueDepths implements SchedulingConfigurer {
 
     private final ConnectionFactory broker;
     private final Duration interval;
-    private volatile Map<String, Long> latest = Map.of(); // the scheduler writes
+    private volatile Map<String, Long> latest = Map.of(); // written by the scheduler thread, read by any thread
 
     QueueDepths(ConnectionFactory broker, ConsumerSettings settings, MeterRegistry registry) {
         this.broker = broker;
@@ -73,7 +73,7 @@ class QueueDepths implements SchedulingConfigurer {
         }
     }
 
-    /** Once for each time that a limit is passed, not every few seconds. */
+    /** Logs once each time a limit is exceeded, and not with every sample. */
     private static void alarm(String queue, long before, long now) {
         long most = queue.equals(MarketTopology.DEAD_LETTER_QUEUE) ? 0 : MOST_WAITING;
         if (now > most && before <= most) {

@@ -16,7 +16,7 @@ import tools.jackson.databind.json.JsonMapper;
 import java.util.List;
 import java.util.Map;
 
-/** The broker's side: topology, consumers and dead letters. */
+/** Configures the broker: topology, consumers and dead-letter queues. */
 @Configuration(proxyBeanMethods = false)
 class RabbitConfiguration {
 
@@ -31,11 +31,11 @@ class RabbitConfiguration {
         broker.setUsername(settings.username());
         broker.setPassword(settings.password());
         broker.setConnectionTimeout(CONNECT_LIMIT_MILLIS);
-        MarketTopology.declare(broker, timeout.timeout()); // before anybody uses it
+        MarketTopology.declare(broker, timeout.timeout()); // before any component uses the broker
         return broker;
     }
 
-    /** How messages look; where they go, the routes in {@code application.properties} say. */
+    /** Defines the message format. The routes in {@code application.properties} define the destinations. */
     @Bean
     OrderMessageFormat messageFormat() {
         return new OrderMessageFormat();

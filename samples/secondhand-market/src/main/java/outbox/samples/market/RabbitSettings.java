@@ -5,12 +5,13 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * Where the broker is, and what section 3 froze about talking to it. That can be said in the settings, as there, but not otherwise: transport and consumers know no other way.
+ * The address of the broker and the settings that section 3 requires. The required settings may be set to the
+ * required value only, because transport and consumers support no other value.
  *
- * @param publisherConfirmType correlated: an event is sent when the broker has confirmed it
- * @param publisherReturns true: a message without a queue comes back and has failed
- * @param addresses refused rather than ignored, as a connection to another broker than the one meant would be the result
- * @param ssl refused rather than ignored
+ * @param publisherConfirmType correlated: an event counts as sent when the broker has confirmed it
+ * @param publisherReturns true: a message that no queue receives is returned and has failed
+ * @param addresses refused instead of ignored, because otherwise the application could connect to the wrong broker
+ * @param ssl refused instead of ignored
  */
 @ConfigurationProperties("spring.rabbitmq")
 record RabbitSettings(
@@ -34,7 +35,7 @@ record RabbitSettings(
         }
     }
 
-    /** Only to say that there is none. */
+    /** Only used to refuse SSL. */
     record Ssl(@DefaultValue("false") boolean enabled) {
 
         Ssl {
@@ -42,14 +43,14 @@ record RabbitSettings(
         }
     }
 
-    /** As Spring nests them. */
+    /** Nested as in Spring's properties. */
     record Listener(@DefaultValue Simple simple) {}
 
     /**
-     * How messages are consumed.
+     * Settings of consumers.
      *
-     * @param prefetch how many messages a consumer has at a time
-     * @param concurrency how many of them it handles at a time
+     * @param prefetch how many messages a consumer holds at a time
+     * @param concurrency how many messages it handles at the same time
      */
     record Simple(
             @DefaultValue("manual") String acknowledgeMode,
@@ -69,7 +70,7 @@ record RabbitSettings(
         }
     }
 
-    /** Without the password. */
+    /** Does not contain the password. */
     @Override
     public String toString() {
         return "RabbitSettings[" + host + ":" + port + virtualHost + "]";

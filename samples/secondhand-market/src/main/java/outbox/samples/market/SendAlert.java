@@ -11,13 +11,17 @@ import outbox.dispatch.EventInterceptor;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Tells about messages that could not be sent: a warning for each try, an alarm for the one after which the event is FAILED. The meter {@code outbox.dead} counts the same. */
+/**
+ * Logs messages that could not be sent: a warning for each failed attempt, and an error for the attempt after which
+ * the event is FAILED. The meter {@code outbox.dead} counts the latter.
+ */
 final class SendAlert implements EventInterceptor {
 
     private static final Logger LOG = LoggerFactory.getLogger(SendAlert.class);
 
     private final int maxAttempts;
-    private final Map<String, Integer> attempts = new ConcurrentHashMap<>(); // of the events at work
+    // by event id; contains the events in delivery
+    private final Map<String, Integer> attempts = new ConcurrentHashMap<>();
 
     SendAlert(int maxAttempts) {
         this.maxAttempts = maxAttempts;
@@ -63,7 +67,9 @@ final class SendAlert implements EventInterceptor {
         }
     }
 
-    /** What is no fault of the broker, such as the end of this program, costs no attempt. */
+    /**
+     * A failure that the broker did not cause, such as the shutdown of this program, does not count as an attempt.
+     */
     private boolean isLast(int attempt, Exception error) {
         if (error instanceof RetryLaterException later && !later.isCounted()) {
             return false;

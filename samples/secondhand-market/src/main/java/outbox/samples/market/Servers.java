@@ -14,8 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Private servers, in a process of their own and out of reach of the terminal: an interrupt ends the market first, in order, and they follow when it is gone, however that happened. What is
- * in them goes with them.
+ * Private servers in a separate process, which does not receive signals of the terminal. An interrupt first
+ * stops the market in order. The servers stop when the market process has ended for any reason. Their data is
+ * deleted with them.
  */
 final class Servers {
 
@@ -26,7 +27,7 @@ final class Servers {
 
     private Servers() {}
 
-    /** Starts servers and answers the settings that name them. */
+    /** Starts servers and returns the settings that point to them. */
     static List<String> start(List<String> wanted) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 "setsid",
@@ -55,13 +56,13 @@ final class Servers {
             for (String server : wanted) {
                 System.out.println(server.equals(MARIADB) ? mariaDb() : rabbitMq());
             }
-        } catch (TestAbortedException e) { // the harness of the tests speaks of a test
+        } catch (TestAbortedException e) { // thrown by the test harness; its message mentions a test
             System.err.println(e.getMessage() + " Or name a running one, see samples/secondhand-market/README.md.");
             System.exit(1);
         }
         System.out.println(READY);
         while (System.in.read() >= 0) {
-            // nobody writes; the end comes when the market is gone
+            // nothing is ever written; the stream ends when the market process ends
         }
         System.exit(0);
     }

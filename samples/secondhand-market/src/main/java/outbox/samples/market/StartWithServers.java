@@ -14,12 +14,13 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * Starts the market on the servers that settings name, or that are at the default places, and on private ones in the
- * place of those that are not there.
+ * Starts the market with the servers in the settings or at the default addresses. Starts a private server in place
+ * of each missing one.
  */
 public final class StartWithServers {
 
-    private static final String DATABASE_URL = "jdbc:mariadb://localhost:3306/market"; // as in application.properties
+    // as in application.properties
+    private static final String DATABASE_URL = "jdbc:mariadb://localhost:3306/market";
     private static final int RABBITMQ_PORT = 5672;
     private static final int LOOK_MILLIS = 2_000;
 
@@ -39,7 +40,7 @@ public final class StartWithServers {
         SpringApplication.run(MarketApplication.class, settings.toArray(String[]::new));
     }
 
-    /** The servers to start, after a look at the default places; each decision is told. */
+    /** Returns the servers to start, after a check of the default addresses. Reports each decision. */
     static List<String> missing(String databaseUrl, int rabbitPort, Consumer<String> tell, String... args) {
         List<String> wanted = new ArrayList<>();
         if (!isSet(args, "spring.datasource.url") && !hasProfileH2(args)) {
@@ -70,7 +71,7 @@ public final class StartWithServers {
         void run() throws Exception;
     }
 
-    /** Why a server cannot be used; null if it can. */
+    /** Returns why a server cannot be used, or null if it can. */
     private static @Nullable String trouble(Look look) {
         try {
             look.run();
@@ -89,7 +90,7 @@ public final class StartWithServers {
         return trouble != null;
     }
 
-    /** Another profile does not bring a database. */
+    /** Only the profile h2 replaces the database server. */
     static boolean hasProfileH2(String... args) {
         String profiles = setting(args, "spring.profiles.active");
         return profiles != null
@@ -100,7 +101,7 @@ public final class StartWithServers {
         return setting(args, name) != null;
     }
 
-    /** A setting that was given as an argument, a system property or, in the way of Spring, as a variable of the environment. */
+    /** Returns a setting from an argument, a system property or an environment variable with Spring's naming. */
     private static @Nullable String setting(String[] args, String name) {
         String argument = "--" + name + "=";
         for (String arg : args) {

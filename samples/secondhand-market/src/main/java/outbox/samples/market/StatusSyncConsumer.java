@@ -4,7 +4,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 import outbox.rabbitmq.UnrecoverableMessageException;
 
-/** Notifies buyer and seller of what became of their order. */
+/** Notifies buyer and seller about the new status of their order. */
 @Component
 class StatusSyncConsumer implements OrderConsumer {
 
@@ -37,7 +37,10 @@ class StatusSyncConsumer implements OrderConsumer {
         return OrderEvent.ORDER_STATUS_CHANGED;
     }
 
-    /** An order that is not there yet where the event says it came to, never was there. */
+    /**
+     * Fails permanently if the order has not reached the status in the event, because the event was written
+     * with the change.
+     */
     @Override
     public void handle(OrderMessage message) {
         OrderStatus told = told(message);

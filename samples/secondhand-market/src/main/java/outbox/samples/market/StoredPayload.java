@@ -6,8 +6,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The payload as the outbox keeps it. The frozen table has no column for the trace, so the trace leads the stored payload, and leaves it on the way to the broker, where the message has a
- * field for it.
+ * The payload as the outbox stores it. The table layout is fixed and has no column for the trace. The stored payload
+ * therefore begins with the trace, which is removed before sending, because the message has its own field for it.
  */
 record StoredPayload(@Nullable String traceId, String payload) {
 

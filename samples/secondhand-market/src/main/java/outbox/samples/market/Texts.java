@@ -1,6 +1,6 @@
 package outbox.samples.market;
 
-/** What is said about events and messages, in the words that section 15 of the scope froze. */
+/** The texts about events and messages that section 15 of the specification defines. */
 final class Texts {
 
     static final String DUPLICATE = "事件已处理，忽略重复消息";

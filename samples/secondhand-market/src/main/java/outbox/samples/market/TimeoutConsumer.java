@@ -4,7 +4,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
 
-/** Closes an order when its message leaves the delay queue; the update checks a second time that it is pending and overdue. */
+/**
+ * Closes an order when its message leaves the delay queue. The update checks again that the order is
+ * pending and overdue.
+ */
 @Component
 class TimeoutConsumer implements OrderConsumer {
 

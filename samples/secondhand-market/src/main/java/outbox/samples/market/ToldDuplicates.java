@@ -6,7 +6,7 @@ import outbox.inbox.InboxAction;
 
 import java.util.function.Consumer;
 
-/** An inbox that tells the id of each event that was handled before. */
+/** An inbox that reports the id of each event that was already handled. */
 record ToldDuplicates(Inbox inbox, Consumer<String> onDuplicate) implements Inbox {
 
     @Override

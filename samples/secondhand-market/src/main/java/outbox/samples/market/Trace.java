@@ -7,7 +7,7 @@ import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The trace that the work of this thread belongs to, kept where the log finds it. */
+/** The trace of the current thread, stored in the MDC of the log. */
 final class Trace {
 
     static final String KEY = "traceId";
@@ -22,7 +22,10 @@ final class Trace {
         return current == null ? next() : current;
     }
 
-    /** The trace that a caller names, by a W3C traceparent or an id of its own; a new one if it names none, or nothing that can be one. */
+    /**
+     * Returns the trace of the caller, from a W3C traceparent or an id. Returns a new trace if the caller sends none
+     * or an invalid one.
+     */
     static String of(@Nullable String traceParent, @Nullable String id) {
         Matcher parent = TRACE_PARENT.matcher(traceParent == null ? "" : traceParent);
         if (parent.matches()) {

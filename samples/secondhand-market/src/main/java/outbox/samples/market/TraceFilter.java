@@ -10,7 +10,10 @@ import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 
-/** Gives every request its trace, which its log lines, its events and their messages bear, and tells the caller. */
+/**
+ * Sets the trace of every request. Log lines, events and messages contain it, and the response returns it
+ * to the caller.
+ */
 @Component
 class TraceFilter extends OncePerRequestFilter {
 

@@ -2,6 +2,7 @@ package outbox.samples.market;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.web.servlet.mvc.method.annotation.RequestMappingHandlerMapping;
@@ -17,8 +18,10 @@ import java.util.TreeSet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The API beside its flows: answers, errors, the document and the page. */
+/** The API apart from the order flows: responses, errors, the API document and the page. */
 @Timeout(120)
+@Tag("mariadb")
+@Tag("rabbitmq")
 class ApiTest {
 
     private static Market market;
@@ -188,7 +191,7 @@ class ApiTest {
         assertThat(live.path("products")).isNotEmpty();
         assertThat(live.path("orders")).anyMatch(order -> order.path("id").asLong() == id);
         assertThat(live.path("events")).anyMatch(event -> event.path("orderId").asLong() == id);
-        await().atMost(Market.SOON) // for the first look at the queues
+        await().atMost(Market.SOON) // for the first sample of the queues
                 .until(() -> market.get("/live").body().path("queues").has("order.dlq.queue"));
     }
 }

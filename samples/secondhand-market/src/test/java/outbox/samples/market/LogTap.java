@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Keeps what the market logs, with its fields. */
+/** Keeps the log lines of the market with their MDC fields. */
 final class LogTap extends AppenderBase<ILoggingEvent> implements AutoCloseable {
 
     private final List<ILoggingEvent> lines = new CopyOnWriteArrayList<>();
@@ -19,7 +19,7 @@ final class LogTap extends AppenderBase<ILoggingEvent> implements AutoCloseable 
         this("outbox.samples.market");
     }
 
-    /** Keeps the lines of the logger with this name and of those below it. */
+    /** Keeps the lines of this logger and its children. */
     LogTap(String name) {
         logger = (Logger) LoggerFactory.getLogger(name);
         start();
@@ -28,7 +28,7 @@ final class LogTap extends AppenderBase<ILoggingEvent> implements AutoCloseable 
 
     @Override
     protected void append(ILoggingEvent line) {
-        line.getMDCPropertyMap(); // of this moment
+        line.getMDCPropertyMap(); // copies the current MDC into the event
         lines.add(line);
     }
 

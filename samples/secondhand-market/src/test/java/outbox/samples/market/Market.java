@@ -26,7 +26,10 @@ import java.util.UUID;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** The running application with a database and a virtual host of its own, on the real servers of this JVM, and what a test asks of it over HTTP. */
+/**
+ * The running application with its own database and virtual host, on the real servers of this JVM, and the requests
+ * of tests over HTTP.
+ */
 final class Market implements AutoCloseable {
 
     static final Duration SOON = Duration.ofSeconds(30);
@@ -39,7 +42,7 @@ final class Market implements AutoCloseable {
     private final ConfigurableApplicationContext application;
     private final String url;
 
-    /** An answer over HTTP. */
+    /** A response over HTTP. */
     record Answer(int status, String contentType, String text) {
 
         JsonNode body() {
@@ -65,7 +68,7 @@ final class Market implements AutoCloseable {
                 "--market.consumers.sample-interval=300ms"));
         all.addAll(List.of(settings));
         application = new SpringApplicationBuilder(MarketApplication.class)
-                .registerShutdownHook(false) // closed by the test, before the servers go
+                .registerShutdownHook(false) // the test closes it before the servers stop
                 .run(all.toArray(String[]::new));
         url = "http://127.0.0.1:" + application.getEnvironment().getProperty("local.server.port");
     }
@@ -78,12 +81,12 @@ final class Market implements AutoCloseable {
         return new Market(MySqlServer.shared().createDatabase(), settings);
     }
 
-    /** With a broker that is reached by this port. */
+    /** Starts with the broker on this port. */
     static Market startOnBroker(int port) {
         return new Market(MariaDbServer.shared().createDatabase(), port);
     }
 
-    /** With the database of a quick look. */
+    /** Starts with the H2 database of the profile h2. */
     static Market startOnH2(String... settings) {
         List<String> all = new ArrayList<>(List.of(settings));
         all.add("--spring.profiles.active=h2");
@@ -98,7 +101,7 @@ final class Market implements AutoCloseable {
         return url;
     }
 
-    /** A look into the tables, past the application. */
+    /** Returns direct access to the tables, without the application. */
     JdbcClient database() {
         return JdbcClient.create(new DriverManagerDataSource(databaseUrl));
     }
@@ -107,7 +110,7 @@ final class Market implements AutoCloseable {
         return database().sql(sql).params(params).query(Long.class).single();
     }
 
-    /** For messages past the application. */
+    /** Returns direct access to the broker, without the application. */
     ConnectionFactory broker() {
         ConnectionFactory factory = new ConnectionFactory();
         factory.setHost("127.0.0.1");
@@ -132,7 +135,7 @@ final class Market implements AutoCloseable {
         return send(request(path).header("Content-Type", "application/json").POST(BodyPublishers.ofString(json)));
     }
 
-    /** As a page of that origin does. */
+    /** Posts like a page of this origin. */
     Answer postFrom(String origin, String path, String json) {
         return send(request(path)
                 .header("Origin", origin)
@@ -150,7 +153,7 @@ final class Market implements AutoCloseable {
         return offered.body().path("id").asLong();
     }
 
-    /** A product and a pending order of it. */
+    /** Creates a product and a pending order of it. */
     JsonNode order() {
         Answer placed = order(offer(), 10001);
         assertThat(placed.status()).as(placed.text()).isEqualTo(201);
@@ -169,7 +172,7 @@ final class Market implements AutoCloseable {
         return get("/api/products/" + product).body().path("status").asString();
     }
 
-    /** The event of an order that has this type. */
+    /** Returns the event of the order with this type. */
     JsonNode event(long order, OrderEvent type) {
         for (JsonNode event : get("/api/orders/" + order + "/events").body()) {
             if (event.path("eventType").asString().equals(type.name())) {

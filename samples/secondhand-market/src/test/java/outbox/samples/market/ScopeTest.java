@@ -6,6 +6,7 @@ import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.GetResponse;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
@@ -20,8 +21,10 @@ import java.util.UUID;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Section 16 of the scope, line by line, but for the time-out, which {@link TimeoutTest} has. */
+/** Section 16 of the specification, line by line, except for the time-out, which {@link TimeoutTest} covers. */
 @Timeout(120)
+@Tag("mariadb")
+@Tag("rabbitmq")
 class ScopeTest {
 
     private static Market market;
@@ -30,7 +33,7 @@ class ScopeTest {
 
     @BeforeAll
     static void start() {
-        market = Market.start(); // it sets logging up anew
+        market = Market.start(); // configures logging anew
         log = new LogTap();
         library = new LogTap("outbox.rabbitmq");
     }
@@ -194,7 +197,7 @@ class ScopeTest {
     void line_16_3_1_a_transaction_that_fails_sends_nothing() throws Exception {
         long product = market.offer();
         long buyer = 77_001;
-        // The second event of the order is refused by the database, after the order and its first event were written.
+        // The database refuses the second event of the order, after the order and its first event were written.
         market.database().sql("""
                         CREATE TRIGGER refuse BEFORE INSERT ON outbox_events FOR EACH ROW
                         IF NEW.event_type = 'ORDER_TIMEOUT' THEN SIGNAL SQLSTATE '45000'; END IF
@@ -215,7 +218,7 @@ class ScopeTest {
                     .isZero();
             assertThat(market.count("SELECT COUNT(*) FROM outbox_events")).isEqualTo(rows);
 
-            JsonNode next = market.order(product, buyer).body(); // and once it was sent, all before it would have been
+            JsonNode next = market.order(product, buyer).body(); // when this one is sent, all earlier ones are sent
             String eventId = market.event(next.path("id").asLong(), OrderEvent.ORDER_CREATED)
                     .path("eventId")
                     .asString();
@@ -228,9 +231,19 @@ class ScopeTest {
 
     @Test
     void line_16_3_2_every_transaction_that_succeeds_has_its_events() {
-        long id = market.order().path("id").asLong();
-        for (String step : List.of("pay", "ship", "complete")) {
-            assertThat(market.post("/api/orders/" + id + "/" + step).status()).isEqualTo(200);
+        market.database().sql("""
+                        CREATE TRIGGER only_new BEFORE INSERT ON outbox_events FOR EACH ROW
+                        IF NEW.status <> 'NEW' THEN SIGNAL SQLSTATE '45000'; END IF
+                        """).update();
+        long id;
+        try {
+            id = market.order().path("id").asLong();
+            for (String step : List.of("pay", "ship", "complete")) {
+                assertThat(market.post("/api/orders/" + id + "/" + step).status())
+                        .isEqualTo(200);
+            }
+        } finally {
+            market.database().sql("DROP TRIGGER only_new").update();
         }
 
         List<String> types = new ArrayList<>();
@@ -259,7 +272,7 @@ class ScopeTest {
                         .until(
                                 () -> market.event(lucky, OrderEvent.ORDER_PAID),
                                 event -> event.path("status").asString().equals("RETRY"));
-            } finally { // long before the last try
+            } finally { // long before the last attempt
                 spy.channel().queueBind("order.fulfillment.queue", MarketTopology.EXCHANGE, "order.paid");
             }
             assertThat(retried.path("retryCount").asInt()).isPositive();
@@ -279,10 +292,12 @@ class ScopeTest {
             }
         }
         JsonNode failed = market.event(unlucky, OrderEvent.ORDER_PAID);
-        assertThat(failed.path("retryCount").asInt()).isEqualTo(4); // three retries, and the failure beyond
-        assertThat(market.statusOf(unlucky)).isEqualTo("paid"); // the business has gone on
+        assertThat(failed.path("retryCount").asInt()).isEqualTo(4); // three retries, and one more failure
+        assertThat(market.statusOf(unlucky)).isEqualTo("paid"); // the business is not affected
         ILoggingEvent alarm = log.one(Level.ERROR, failed.path("eventId").asString());
-        assertThat(alarm.getFormattedMessage()).startsWith(Texts.SEND_FAILED);
+        assertThat(alarm.getFormattedMessage())
+                .startsWith(Texts.SEND_FAILED)
+                .contains("FAILED after 4 attempts", "312 NO_ROUTE"); // the reason
         assertThat(alarm.getMDCPropertyMap())
                 .containsEntry("eventId", failed.path("eventId").asString())
                 .containsEntry("traceId", failed.path("traceId").asString())
@@ -380,6 +395,24 @@ class ScopeTest {
     }
 
     @Test
+    void section_12_more_than_1000_messages_in_a_queue_raise_an_alarm() throws Exception {
+        try (Spy spy = new Spy(market).blind()) {
+            try {
+                for (int i = 0; i < 1001; i++) { // nobody consumes from this queue
+                    spy.channel().basicPublish("", MarketTopology.TIMEOUT_DELAY_QUEUE, null, new byte[0]);
+                }
+
+                await().atMost(Market.SOON)
+                        .untilAsserted(() -> assertThat(log.all(Level.WARN, MarketTopology.TIMEOUT_DELAY_QUEUE))
+                                .anySatisfy(line ->
+                                        assertThat(line.getFormattedMessage()).endsWith("more than 1000")));
+            } finally {
+                spy.channel().queuePurge(MarketTopology.TIMEOUT_DELAY_QUEUE);
+            }
+        }
+    }
+
+    @Test
     void line_16_4_3_dead_letters_raise_an_alarm_and_can_be_replayed() {
         long id = market.order().path("id").asLong();
         market.post("/api/orders/" + id + "/pay");
@@ -434,7 +467,7 @@ class ScopeTest {
                         assertThat(consumed("order-status-sync", "handled")).isEqualTo(handledBefore + 1));
     }
 
-    // ---- next to the lines ----
+    // ---- additional tests ----
 
     @Test
     void section_6_the_literal_example_message_is_handled() throws Exception {
@@ -467,8 +500,8 @@ class ScopeTest {
             market.database().sql("RENAME TABLE shipments_away TO shipments").update();
         }
 
-        // What a copy would tell in headers is not there: the message itself was rejected, after it had come four
-        // times.
+        // The message has no headers of a republished copy: the original message was rejected after
+        // its fourth delivery.
         JsonNode letter = Objects.requireNonNull(deadLetters().get(eventId));
         assertThat(letter.path("reason").asString()).isEqualTo("rejected");
         assertThat(letter.path("queue").asString()).isEqualTo("order.fulfillment.queue");
@@ -481,7 +514,7 @@ class ScopeTest {
     void section_12_a_duplicate_shows_the_trace_of_its_message_and_the_library_fills_the_four_fields()
             throws Exception {
         long id = market.order().path("id").asLong();
-        String twice = UUID.randomUUID().toString(); // of no event of this outbox
+        String twice = UUID.randomUUID().toString(); // not an event of this outbox
         String dead = UUID.randomUUID().toString();
         try (Spy spy = new Spy(market)) {
             send(spy, "order.timeout", message(twice, "ORDER_TIMEOUT", id, timeout(id)));
@@ -574,7 +607,7 @@ class ScopeTest {
                         """).param(table).query(String.class).list();
     }
 
-    // ---- what the lines share ----
+    // ---- shared by the tests ----
 
     private static void awaitSent(long order, OrderEvent type) {
         await().atMost(Market.SOON)
@@ -620,7 +653,7 @@ class ScopeTest {
         spy.publish(routingKey, new BasicProperties.Builder().deliveryMode(2).build(), body);
     }
 
-    /** What {@code market_consumed_total} says. */
+    /** Returns the value of {@code market_consumed_total}. */
     private static double consumed(String consumer, String result) {
         return market.get("/actuator/prometheus")
                 .text()
@@ -632,7 +665,7 @@ class ScopeTest {
                 .sum();
     }
 
-    /** What the log of the consumer tells about a message that it gave up: a nack carries no reason. */
+    /** Returns the reason for a rejected message from the log of the consumer, because a nack contains no reason. */
     private static String reason(String eventId) {
         List<ILoggingEvent> lines = library.all(Level.ERROR, eventId);
         return lines.isEmpty() ? "" : lines.get(0).getFormattedMessage();

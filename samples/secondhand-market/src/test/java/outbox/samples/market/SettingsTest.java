@@ -1,5 +1,6 @@
 package outbox.samples.market;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -18,7 +19,9 @@ import java.util.Map;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-/** The defaults that the scope froze, and the refusal of settings that cannot be. */
+/** The defaults that the specification defines, and the refusal of invalid settings. */
+@Tag("mariadb")
+@Tag("rabbitmq")
 class SettingsTest {
 
     @Test
@@ -110,7 +113,7 @@ class SettingsTest {
                                 + RabbitServer.shared().port());
 
         told.clear();
-        String nobody = "jdbc:mariadb://localhost:1/market"; // nobody listens on port 1
+        String nobody = "jdbc:mariadb://localhost:1/market"; // nothing listens on port 1
         assertThat(StartWithServers.missing(nobody, 1, told::add)).containsExactly(Servers.MARIADB, Servers.RABBITMQ);
         assertThat(told)
                 .satisfiesExactly(

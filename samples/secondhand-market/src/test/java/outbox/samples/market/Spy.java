@@ -9,7 +9,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeoutException;
 
-/** A test's own hand at the broker: a queue that gets a copy of every message, and messages of the test's making. One thread only. */
+/**
+ * Direct access of a test to the broker: a queue that receives a copy of every message, and messages that the test
+ * sends. Used by one thread.
+ */
 final class Spy implements AutoCloseable {
 
     private final Connection connection;
@@ -20,11 +23,11 @@ final class Spy implements AutoCloseable {
         connection = market.broker().newConnection();
         channel = connection.createChannel();
         channel.confirmSelect();
-        queue = channel.queueDeclare().getQueue(); // of this connection alone
+        queue = channel.queueDeclare().getQueue(); // exclusive to this connection
         channel.queueBind(queue, MarketTopology.EXCHANGE, "#");
     }
 
-    /** Stops watching, so that a message without a queue has none. */
+    /** Removes the binding of its queue, so that an unroutable message is not delivered to it. */
     Spy blind() throws IOException {
         channel.queueUnbind(queue, MarketTopology.EXCHANGE, "#");
         return this;
@@ -34,7 +37,7 @@ final class Spy implements AutoCloseable {
         return channel;
     }
 
-    /** The next message that contains the text; null if none is there. */
+    /** Returns the next message that contains the text, or null if there is none. */
     GetResponse next(String text) throws IOException {
         GetResponse message = channel.basicGet(queue, true);
         while (message != null && !new String(message.getBody(), StandardCharsets.UTF_8).contains(text)) {

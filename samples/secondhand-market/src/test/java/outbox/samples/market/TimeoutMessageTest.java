@@ -1,5 +1,6 @@
 package outbox.samples.market;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
@@ -11,8 +12,14 @@ import java.util.List;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** The message alone, without the job: whatever part of a second an order was made in, its message must find it overdue. */
+/**
+ * Only the message, without the job. The message must find its order overdue, at whatever fraction of a second the
+ * order was created.
+ */
 @Timeout(120)
+@Tag("mariadb")
+@Tag("rabbitmq")
+@Tag("mysql")
 class TimeoutMessageTest {
 
     private static final String[] SETTINGS = {"--order.timeout.pending=1200ms", "--order.timeout.job-interval=1h"};
@@ -41,7 +48,7 @@ class TimeoutMessageTest {
     private static void assertMessagesClose(Market market) {
         List<JsonNode> orders = new ArrayList<>();
         long end = System.nanoTime() + 1_000_000_000L;
-        while (System.nanoTime() < end) { // over all parts of a second
+        while (System.nanoTime() < end) { // covers all fractions of a second
             orders.add(market.order());
         }
 

@@ -2,6 +2,7 @@ package outbox.samples.market;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
@@ -21,8 +22,10 @@ import java.util.concurrent.TimeUnit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/** Time-outs with a short time: by the message, by the job, and against payments that come at the same moment. */
+/** Time-outs with a short duration: by the message, by the job, and with concurrent payments. */
 @Timeout(300)
+@Tag("mariadb")
+@Tag("rabbitmq")
 class TimeoutTest {
 
     private static final int RACES = 1000;
@@ -65,7 +68,10 @@ class TimeoutTest {
         assertThat(market.post("/api/orders/" + id + "/pay").status()).isEqualTo(409);
     }
 
-    /** Without its binding, the broker drops what leaves the delay queue: no race against the message, however slow the machine. */
+    /**
+     * Without its binding, the broker drops the messages that leave the delay queue. So there is no race with the
+     * message, even on a slow machine.
+     */
     @Test
     void an_order_whose_message_was_lost_is_cancelled_by_the_job() throws Exception {
         long product = market.offer();
@@ -103,8 +109,9 @@ class TimeoutTest {
     }
 
     /**
-     * A product is sold if one order has it, and on sale if none has. What was released by a time-out is bought again at once, so a second release would leave an order without its product,
-     * and a cancellation without one would leave a product without an order.
+     * A product is sold if one order has it, and on sale if none has. A product that a time-out released is bought
+     * again immediately. So a second release would leave an order without its product, and a cancellation without a
+     * release would leave a product without an order.
      */
     private static final String UNBALANCED = """
             SELECT COUNT(*)
@@ -121,7 +128,7 @@ class TimeoutTest {
                     OR EXISTS (SELECT 1 FROM outbox_events e WHERE e.event_type = 'ORDER_PAID' AND e.aggregate_id = o.id))
             """;
 
-    /** What one race left. */
+    /** The result of one race. */
     private record Race(long order, boolean paid) {}
 
     @Test
@@ -156,7 +163,7 @@ class TimeoutTest {
             assertThat(market.count(PAID_AND_CANCELLED)).isZero();
             long paid = races.stream().filter(Race::paid).count();
             System.out.println(paid + " payments and " + (RACES - paid) + " time-outs won");
-            assertThat(paid).isBetween(1L, RACES - 1L); // both sides had a chance
+            assertThat(paid).isBetween(1L, RACES - 1L); // both sides won at least once
         } finally {
             buyers.shutdownNow();
             payers.shutdownNow();
@@ -170,7 +177,7 @@ class TimeoutTest {
         return payers.schedule(() -> pay(id, product, buyer), waitMillis, TimeUnit.MILLISECONDS);
     }
 
-    /** Pays; if the time-out was first, the next buyer takes the product and pays it, if that is in time. */
+    /** Pays. If the time-out was first, the next buyer takes the product and pays, if there is enough time. */
     private static Race pay(long id, long product, long buyer) {
         int status = market.post("/api/orders/" + id + "/pay").status();
         assertThat(status).isIn(200, 409);

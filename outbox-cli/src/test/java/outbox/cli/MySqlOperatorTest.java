@@ -1,0 +1,12 @@
+package outbox.cli;
+
+import org.junit.jupiter.api.Tag;
+import outbox.testing.MySqlServer;
+
+@Tag("mysql")
+class MySqlOperatorTest extends MySqlFamilyOperatorContract {
+
+    MySqlOperatorTest() {
+        super(MySqlServer.shared());
+    }
+}

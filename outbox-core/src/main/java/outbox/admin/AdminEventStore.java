@@ -1,0 +1,128 @@
+package outbox.admin;
+
+import org.jspecify.annotations.Nullable;
+import outbox.Experimental;
+import outbox.model.EventStatus;
+import outbox.spi.EventStore;
+import outbox.spi.Replay;
+
+import java.sql.Connection;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A store that supports administration and purge. Filter values are always bound, never inserted into the text of
+ * a statement.
+ *
+ * <p>If the store has no table for audit records, the methods about audit throw an {@link outbox.OutboxException}
+ * that names what is missing. All other methods work without that table.
+ */
+@Experimental
+public interface AdminEventStore extends EventStore {
+
+    /**
+     * Casts a store to this capability.
+     *
+     * @throws IllegalArgumentException if the store does not implement it
+     */
+    static AdminEventStore require(EventStore store) {
+        if (store instanceof AdminEventStore admin) {
+            return admin;
+        }
+        throw new IllegalArgumentException("eventStore " + store.getClass().getName()
+                + " cannot be administered: it does not implement " + AdminEventStore.class.getName());
+    }
+
+    /** Returns the time of the database clock. */
+    Instant now(Connection conn);
+
+    /** Counts events by type and status code, including unknown codes. */
+    List<TypeCount> countByType(Connection conn);
+
+    /** Returns when the oldest NEW or RETRY event was stored. */
+    Optional<Instant> oldestPending(Connection conn);
+
+    /** Counts NEW and RETRY events in one statement that does not read finished events. */
+    Backlog backlog(Connection conn);
+
+    /**
+     * Counts DEAD events. Without an index for them, this reads the whole table. It therefore has a short time
+     * limit, if the store can set one, and fails when the limit is exceeded.
+     */
+    default long countDead(Connection conn) {
+        return count(conn, EventFilter.builder().status(EventStatus.DEAD).build());
+    }
+
+    /** Reads one event with all stored data. */
+    Optional<EventDetails> find(Connection conn, String eventId);
+
+    /**
+     * Reads a page in the order of the query. Finds the start of the page by a condition on the key, never by
+     * an offset.
+     */
+    List<EventSummary> find(Connection conn, EventQuery query);
+
+    /** Counts the events that match the filter. */
+    long count(Connection conn, EventFilter filter);
+
+    /** Returns the ids of events that match the filter, oldest first; by sequence number if the events have one. */
+    List<String> findIds(Connection conn, EventFilter filter, int limit);
+
+    /**
+     * Makes those of the events pending again whose status the replay includes, with zero attempts, no deadline, and
+     * the marks of the replay in their headers. The due time of each event follows from its index in the list. A
+     * dead event keeps its last error; a delivered event has none. An event whose key another event now has is not
+     * changed. Returns the number of changed events.
+     */
+    int replay(Connection conn, List<String> eventIds, Replay how);
+
+    /** Deletes those of the events that are DEAD. Returns their number. */
+    int discard(Connection conn, Collection<String> eventIds);
+
+    /**
+     * Deletes up to {@code limit} events that became DONE or DEAD before the given time, and returns their
+     * number. If the database can skip locked rows, it does not wait for them. An event without such a time is
+     * never deleted.
+     */
+    int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit);
+
+    /** Reads the audit record of a request. */
+    Optional<AuditEntry> audit(Connection conn, String requestId);
+
+    /** Returns the latest audit records of requests about events of this table, newest first. */
+    List<AuditEntry> audits(Connection conn, int limit);
+
+    /**
+     * Returns the holders of claims on unfinished events in any order, one per token. The token is in the field for
+     * the node. If the store has no tokens, returns one holder without a name.
+     */
+    List<ClaimHolder> claimHolders(Connection conn);
+
+    /**
+     * Ends the leases of those of the events that are still claimed as the filter states. Any node may claim them
+     * immediately and receives them as suspects. Returns the number of changed events.
+     *
+     * @param filter states the node and the time of the claim; both are required
+     */
+    int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter filter);
+
+    /**
+     * Makes those of the events due at {@code now} that are unfinished, not claimed, and due later. Returns
+     * their number.
+     */
+    int makeDue(Connection conn, Collection<String> eventIds, Instant now);
+
+    /**
+     * Writes the audit record of a request that starts. Returns false if a record with its id exists; the
+     * transaction can continue in that case. Waits for another transaction that writes the same id.
+     */
+    boolean beginAudit(Connection conn, AuditEntry entry);
+
+    /**
+     * Adds to the number of events that the request changed. If {@code finishedAt} is given, marks the request
+     * as finished.
+     */
+    void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt);
+}

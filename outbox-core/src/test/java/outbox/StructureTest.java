@@ -1,0 +1,62 @@
+package outbox;
+
+import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
+import org.junit.jupiter.api.Test;
+import outbox.rules.ModuleStructure;
+
+import java.util.Set;
+
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+
+/** The layers of the core. The packages of the kernel may use each other; the layers above it have no cycle. */
+class StructureTest extends ModuleStructure {
+
+    private static final Set<String> KERNEL =
+            Set.of("outbox", "outbox.spi", "outbox.model", "outbox.order", "outbox.util", "outbox.internal");
+
+    StructureTest() {
+        super("outbox");
+    }
+
+    @Test
+    void each_layer_uses_only_those_below_it() {
+        layeredArchitecture()
+                .consideringAllDependencies()
+                .layer("kernel")
+                .definedBy(KERNEL.toArray(String[]::new))
+                .layer("routes and payloads")
+                .definedBy("outbox.registry", "outbox.inbox", "outbox.payload")
+                .layer("table")
+                .definedBy("outbox.admin", "outbox.purge", "outbox.poller")
+                .layer("dispatch")
+                .definedBy("outbox.dispatch")
+                .layer("runtime")
+                .definedBy("outbox.runtime")
+                .whereLayer("routes and payloads")
+                .mayOnlyBeAccessedByLayers("table", "dispatch", "runtime")
+                .whereLayer("table")
+                .mayOnlyBeAccessedByLayers("dispatch", "runtime")
+                .whereLayer("dispatch")
+                .mayOnlyBeAccessedByLayers("runtime")
+                .whereLayer("runtime")
+                .mayNotBeAccessedByAnyLayer()
+                .ignoreDependency(outbox.spi.OutboxPollerHandler.class, outbox.poller.OutboxPollerHandler.class)
+                .ensureAllClassesAreContainedInArchitecture()
+                .check(CLASSES);
+    }
+
+    /**
+     * The exception is the handler of the English specification, which only extends that of the
+     * Chinese specification.
+     */
+    @Test
+    @Override
+    protected void packages_have_no_cycle() {
+        SlicesRuleDefinition.slices()
+                .assignedFrom(packages(name -> KERNEL.contains(name) ? "kernel" : name))
+                .should()
+                .beFreeOfCycles()
+                .ignoreDependency(outbox.spi.OutboxPollerHandler.class, outbox.poller.OutboxPollerHandler.class)
+                .check(CLASSES);
+    }
+}

@@ -1,0 +1,5 @@
+package outbox.http;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

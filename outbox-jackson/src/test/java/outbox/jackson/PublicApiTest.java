@@ -1,0 +1,5 @@
+package outbox.jackson;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

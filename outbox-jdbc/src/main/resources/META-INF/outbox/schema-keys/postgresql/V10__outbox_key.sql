@@ -1,0 +1,31 @@
+-- Keys of events. Events without a key have NULL in both columns:
+-- dedup_key: at most one unfinished event has it
+-- dedup_ms: how long a delivered event keeps its key, in milliseconds from done_at; NULL: not at all
+-- Adding them takes a short lock and rewrites nothing.
+ALTER TABLE ${table}
+    ADD COLUMN IF NOT EXISTS dedup_key VARCHAR(128),
+    ADD COLUMN IF NOT EXISTS dedup_ms  BIGINT;
+
+-- Which event took a key last. The key is taken while that event is unfinished, or delivered and kept for dedup_ms.
+-- Nothing is written here when an event ends; the purge deletes the keys of events that are gone. All outbox tables of
+-- a schema share it.
+CREATE TABLE IF NOT EXISTS ${schema}outbox_key (
+    outbox_table VARCHAR(128) NOT NULL,              -- whose event it is: its name in lower case, without schema
+    dedup_key    VARCHAR(128) NOT NULL,
+    event_id     VARCHAR(36)  NOT NULL,              -- the event that took the key last
+    PRIMARY KEY (outbox_table, dedup_key)
+);
+
+-- The rest is for tables whose keys were in an index of ${table}_control. Stop the nodes that write keys before.
+-- The keys that are taken, and then those of dead events.
+INSERT INTO ${schema}outbox_key (outbox_table, dedup_key, event_id)
+SELECT '${owner}', dedup_key, event_id FROM ${table}
+ WHERE dedup_key IS NOT NULL AND (status IN (0, 2) OR status = 1 AND dedup_ms IS NOT NULL)
+    ON CONFLICT DO NOTHING;
+INSERT INTO ${schema}outbox_key (outbox_table, dedup_key, event_id)
+SELECT '${owner}', dedup_key, event_id FROM ${table} WHERE dedup_key IS NOT NULL AND status = 3
+    ON CONFLICT DO NOTHING;
+
+-- The last step.
+DROP INDEX IF EXISTS ${table}_control_key;
+DROP INDEX IF EXISTS ${table}_control_dead_key;

@@ -1,7 +1,0 @@
-package outbox.jdbc;
-
-class H2ProtectionTest extends ProtectionContract {
-    H2ProtectionTest() {
-        super(Databases.H2);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class H2SuspectTest extends SuspectContract {
-
-    H2SuspectTest() {
-        super(Databases.H2);
-    }
-}

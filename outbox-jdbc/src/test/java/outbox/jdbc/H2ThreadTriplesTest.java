@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class H2ThreadTriplesTest extends ThreadTriplesContract {
-
-    H2ThreadTriplesTest() {
-        super(Databases.H2);
-    }
-}

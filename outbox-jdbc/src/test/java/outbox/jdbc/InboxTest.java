@@ -1,0 +1,44 @@
+package outbox.jdbc;
+
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+import outbox.testing.MariaDbServer;
+import outbox.testing.MySqlServer;
+import outbox.testing.PostgresServer;
+
+class InboxTest {
+
+    @Nested
+    class OnH2 extends InboxContract {
+
+        OnH2() {
+            super(Databases.H2);
+        }
+    }
+
+    @Nested
+    class OnPostgres extends ServerInboxContract {
+
+        OnPostgres() {
+            super(Databases.POSTGRES, PostgresServer.shared());
+        }
+    }
+
+    @Nested
+    @Tag("mariadb")
+    class OnMariaDb extends ServerInboxContract {
+
+        OnMariaDb() {
+            super(Databases.MARIADB, MariaDbServer.shared());
+        }
+    }
+
+    @Nested
+    @Tag("mysql")
+    class OnMySql extends ServerInboxContract {
+
+        OnMySql() {
+            super(Databases.MYSQL, MySqlServer.shared());
+        }
+    }
+}

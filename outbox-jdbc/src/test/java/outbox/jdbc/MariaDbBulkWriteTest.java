@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbBulkWriteTest extends BulkWriteContract {
-
-    MariaDbBulkWriteTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbCancelRaceTest extends CancelRaceContract {
-
-    MariaDbCancelRaceTest() {
-        super(Databases.MARIADB);
-    }
-}

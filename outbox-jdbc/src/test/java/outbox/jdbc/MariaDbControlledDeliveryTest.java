@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbControlledDeliveryTest extends ControlledDeliveryContract {
-
-    MariaDbControlledDeliveryTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbCrashLoopTest extends CrashLoopContract {
-
-    MariaDbCrashLoopTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbCrashTest extends CrashContract {
-
-    MariaDbCrashTest() {
-        super(Databases.MARIADB);
-    }
-}

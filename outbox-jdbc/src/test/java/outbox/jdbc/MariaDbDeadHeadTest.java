@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbDeadHeadTest extends DeadHeadContract {
-
-    MariaDbDeadHeadTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbEngineTest extends EngineContract {
-
-    MariaDbEngineTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbKindsTest extends KindsContract {
-
-    MariaDbKindsTest() {
-        super(Databases.MARIADB);
-    }
-}

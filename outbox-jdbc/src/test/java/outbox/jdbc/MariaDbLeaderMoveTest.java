@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbLeaderMoveTest extends LeaderMoveContract {
-
-    MariaDbLeaderMoveTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbLeaderProcessTest extends LeaderProcessContract {
-
-    MariaDbLeaderProcessTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbLeadershipTest extends LeadershipContract {
-
-    MariaDbLeadershipTest() {
-        super(Databases.MARIADB);
-    }
-}

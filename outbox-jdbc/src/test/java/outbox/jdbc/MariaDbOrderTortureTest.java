@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbOrderTortureTest extends OrderTortureContract {
-
-    MariaDbOrderTortureTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbOrderedDeliveryTest extends OrderedDeliveryContract {
-
-    MariaDbOrderedDeliveryTest() {
-        super(Databases.MARIADB);
-    }
-}

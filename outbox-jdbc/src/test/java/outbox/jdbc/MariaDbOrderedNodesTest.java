@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbOrderedNodesTest extends OrderedNodesContract {
-
-    MariaDbOrderedNodesTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,7 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbProtectionTest extends ProtectionContract {
-    MariaDbProtectionTest() {
-        super(Databases.MARIADB);
-    }
-}

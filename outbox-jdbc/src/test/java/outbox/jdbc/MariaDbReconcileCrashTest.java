@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbReconcileCrashTest extends ReconcileCrashContract {
-
-    MariaDbReconcileCrashTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbReconcileTest extends ReconcileContract.Shared {
-
-    MariaDbReconcileTest() {
-        super(Databases.MARIADB);
-    }
-}

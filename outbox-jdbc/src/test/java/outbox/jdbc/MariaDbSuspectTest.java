@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbSuspectTest extends SuspectContract {
-
-    MariaDbSuspectTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MariaDbThreadTriplesTest extends ThreadTriplesContract {
-
-    MariaDbThreadTriplesTest() {
-        super(Databases.MARIADB);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MySqlBulkWriteTest extends BulkWriteContract {
-
-    MySqlBulkWriteTest() {
-        super(Databases.MYSQL);
-    }
-}

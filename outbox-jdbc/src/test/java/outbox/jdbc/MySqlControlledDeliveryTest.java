@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MySqlControlledDeliveryTest extends ControlledDeliveryContract {
-
-    MySqlControlledDeliveryTest() {
-        super(Databases.MYSQL);
-    }
-}

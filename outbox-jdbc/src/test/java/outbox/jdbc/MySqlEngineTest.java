@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MySqlEngineTest extends EngineContract {
-
-    MySqlEngineTest() {
-        super(Databases.MYSQL);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MySqlLeaderMoveTest extends LeaderMoveContract {
-
-    MySqlLeaderMoveTest() {
-        super(Databases.MYSQL);
-    }
-}

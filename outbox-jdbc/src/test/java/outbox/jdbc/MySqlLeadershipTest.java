@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MySqlLeadershipTest extends LeadershipContract {
-
-    MySqlLeadershipTest() {
-        super(Databases.MYSQL);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class MySqlSuspectTest extends SuspectContract {
-
-    MySqlSuspectTest() {
-        super(Databases.MYSQL);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PgBouncerEngineTest extends EngineContract {
-
-    PgBouncerEngineTest() {
-        super(Databases.POSTGRES, Databases::fixtureBehindPgBouncer);
-    }
-}

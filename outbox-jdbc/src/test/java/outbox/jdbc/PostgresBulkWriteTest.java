@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresBulkWriteTest extends BulkWriteContract {
-
-    PostgresBulkWriteTest() {
-        super(Databases.POSTGRES);
-    }
-}

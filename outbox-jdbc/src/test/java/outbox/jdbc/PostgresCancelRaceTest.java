@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresCancelRaceTest extends CancelRaceContract {
-
-    PostgresCancelRaceTest() {
-        super(Databases.POSTGRES);
-    }
-}

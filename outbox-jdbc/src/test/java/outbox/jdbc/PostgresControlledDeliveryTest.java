@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresControlledDeliveryTest extends ControlledDeliveryContract {
-
-    PostgresControlledDeliveryTest() {
-        super(Databases.POSTGRES);
-    }
-}

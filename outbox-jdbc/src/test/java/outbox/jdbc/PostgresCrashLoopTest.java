@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresCrashLoopTest extends CrashLoopContract {
-
-    PostgresCrashLoopTest() {
-        super(Databases.POSTGRES);
-    }
-}

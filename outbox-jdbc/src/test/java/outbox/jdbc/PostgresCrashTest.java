@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresCrashTest extends CrashContract {
-
-    PostgresCrashTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresDeadHeadTest extends DeadHeadContract {
-
-    PostgresDeadHeadTest() {
-        super(Databases.POSTGRES);
-    }
-}

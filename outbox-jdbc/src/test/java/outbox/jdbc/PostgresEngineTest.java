@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresEngineTest extends EngineContract {
-
-    PostgresEngineTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresKindsTest extends KindsContract {
-
-    PostgresKindsTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresLeaderMoveTest extends LeaderMoveContract {
-
-    PostgresLeaderMoveTest() {
-        super(Databases.POSTGRES);
-    }
-}

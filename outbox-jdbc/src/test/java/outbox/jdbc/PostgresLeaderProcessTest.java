@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresLeaderProcessTest extends LeaderProcessContract {
-
-    PostgresLeaderProcessTest() {
-        super(Databases.POSTGRES);
-    }
-}

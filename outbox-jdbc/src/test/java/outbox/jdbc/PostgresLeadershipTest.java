@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresLeadershipTest extends LeadershipContract {
-
-    PostgresLeadershipTest() {
-        super(Databases.POSTGRES);
-    }
-}

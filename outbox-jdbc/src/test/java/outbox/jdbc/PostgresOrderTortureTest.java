@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresOrderTortureTest extends OrderTortureContract {
-
-    PostgresOrderTortureTest() {
-        super(Databases.POSTGRES);
-    }
-}

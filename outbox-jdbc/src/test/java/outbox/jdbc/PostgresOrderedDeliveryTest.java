@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresOrderedDeliveryTest extends OrderedDeliveryContract {
-
-    PostgresOrderedDeliveryTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresOrderedNodesTest extends OrderedNodesContract {
-
-    PostgresOrderedNodesTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,7 +1,0 @@
-package outbox.jdbc;
-
-class PostgresProtectionTest extends ProtectionContract {
-    PostgresProtectionTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresReconcileCrashTest extends ReconcileCrashContract {
-
-    PostgresReconcileCrashTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresReconcileTest extends ReconcileContract.Shared {
-
-    PostgresReconcileTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresSuspectTest extends SuspectContract {
-
-    PostgresSuspectTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,8 +1,0 @@
-package outbox.jdbc;
-
-class PostgresThreadTriplesTest extends ThreadTriplesContract {
-
-    PostgresThreadTriplesTest() {
-        super(Databases.POSTGRES);
-    }
-}

@@ -1,0 +1,5 @@
+package outbox.jdbc;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

@@ -1,0 +1,5 @@
+package outbox.memory;
+
+import outbox.rules.EngineRules;
+
+class ArchitectureTest extends EngineRules {}

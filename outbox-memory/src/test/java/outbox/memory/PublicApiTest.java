@@ -1,0 +1,5 @@
+package outbox.memory;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

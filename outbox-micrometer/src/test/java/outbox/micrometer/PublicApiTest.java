@@ -1,0 +1,5 @@
+package outbox.micrometer;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

@@ -1,0 +1,5 @@
+package outbox.opentelemetry;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

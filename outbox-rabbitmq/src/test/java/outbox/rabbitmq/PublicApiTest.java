@@ -1,0 +1,5 @@
+package outbox.rabbitmq;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

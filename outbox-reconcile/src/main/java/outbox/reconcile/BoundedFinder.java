@@ -1,0 +1,85 @@
+package outbox.reconcile;
+
+import org.jspecify.annotations.Nullable;
+import outbox.OutboxException;
+
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Runs the finder of a job on a separate thread, with a time limit, so that a finder that hangs does not block the
+ * caller for longer. After the time limit, the thread is interrupted. While it still runs, the finder is not called
+ * again, so there is at most one such thread per job.
+ */
+final class BoundedFinder {
+
+    private final ReconcileJob job;
+    private final ThreadFactory threads;
+    // thread of the last call; written by the caller of find, one at a time; read by any thread
+    private volatile @Nullable Thread thread;
+
+    BoundedFinder(ReconcileJob job, ThreadFactory threads) {
+        this.job = job;
+        this.threads = threads;
+    }
+
+    Found find(FactSearch search) throws Exception {
+        Thread before = thread;
+        if (before != null && before.isAlive() && !endsSoon(before)) {
+            throw new OutboxException(
+                    "The finder of job " + job.name() + " still hangs in thread " + before.getName()
+                            + ", so it is not asked again. Let it react to interrupts, and limit its queries.",
+                    null);
+        }
+        FutureTask<Found> question = new FutureTask<>(() -> job.finder().find(search));
+        Thread asked = threads.newThread(question);
+        thread = asked;
+        asked.start();
+        try {
+            Found found = question.get(job.timeLimit().toNanos(), TimeUnit.NANOSECONDS);
+            if (found == null) {
+                throw new IllegalStateException("The finder of job " + job.name() + " answered null");
+            }
+            return search.check(found);
+        } catch (TimeoutException e) {
+            asked.interrupt();
+            throw new OutboxException(
+                    "The finder of job " + job.name() + " did not answer within " + job.timeLimit()
+                            + " and was interrupted",
+                    e);
+        } catch (ExecutionException e) {
+            throw unwrapped(e);
+        } catch (InterruptedException e) {
+            asked.interrupt();
+            throw e;
+        }
+    }
+
+    /** Waits briefly, because a thread that has returned its result is about to end. */
+    private static boolean endsSoon(Thread thread) throws InterruptedException {
+        thread.join(100);
+        return !thread.isAlive();
+    }
+
+    /** An interrupt of the finder's thread is a failure of the finder, not an interrupt of the run. */
+    private Exception unwrapped(ExecutionException e) {
+        Throwable cause = e.getCause();
+        if (cause instanceof Error error) {
+            throw error;
+        }
+        if (cause instanceof Exception failure && !(cause instanceof InterruptedException)) {
+            return failure;
+        }
+        return new OutboxException("The finder of job " + job.name() + " was interrupted", cause);
+    }
+
+    void interrupt() {
+        Thread asked = thread;
+        if (asked != null) {
+            asked.interrupt();
+        }
+    }
+}

@@ -1,0 +1,5 @@
+package outbox.reconcile;
+
+import outbox.rules.EngineRules;
+
+class ArchitectureTest extends EngineRules {}

@@ -1,0 +1,5 @@
+package outbox.reconcile;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

@@ -1,0 +1,5 @@
+package outbox.relay;
+
+import outbox.rules.EngineRules;
+
+class ArchitectureTest extends EngineRules {}

@@ -1,0 +1,5 @@
+package outbox.relay;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

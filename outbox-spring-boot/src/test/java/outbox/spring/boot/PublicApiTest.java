@@ -1,0 +1,5 @@
+package outbox.spring.boot;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}

@@ -1,0 +1,5 @@
+package outbox.testing;
+
+import outbox.rules.PublicApi;
+
+class PublicApiTest extends PublicApi {}
