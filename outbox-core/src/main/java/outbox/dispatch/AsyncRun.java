@@ -48,21 +48,31 @@ final class AsyncRun {
         stage.whenComplete((result, failure) -> end(failure == null ? failureIn(result) : unwrapped(failure)));
     }
 
-    /** Ends the run before it cancels the stage: the result of a cancelled stage says nothing about the event. */
+    /**
+     * Ends the run before it cancels the stage: the result of a cancelled stage says nothing about the event. The
+     * place of the listener is freed after both, so that a close that waits for it returns with the stage cancelled.
+     */
     private void cancel(CompletionStage<?> stage) {
         if (delivery.isCutShort()) {
-            Exception why = new CancellationException("The dispatcher closes, or the lease was lost");
             boolean withdrawn = isWithdrawn();
-            end(why, () -> {
+            end(new CancellationException("The dispatcher closes, or the lease was lost"), () -> {
                 if (withdrawn) {
                     parts.endings.release(delivery);
                 } else {
                     parts.endings.expire(delivery);
                 }
+                cancelStage(stage);
             });
         } else {
-            end(new TimeoutException("The asynchronous listener did not complete within its time limit"));
+            Exception why = new TimeoutException("The asynchronous listener did not complete within its time limit");
+            end(why, () -> {
+                decide.accept(why);
+                cancelStage(stage);
+            });
         }
+    }
+
+    private void cancelStage(CompletionStage<?> stage) {
         try {
             stage.toCompletableFuture().cancel(true);
         } catch (RuntimeException | Error e) { // not every stage is a future
