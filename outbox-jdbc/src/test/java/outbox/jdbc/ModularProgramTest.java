@@ -92,6 +92,8 @@ class ModularProgramTest {
         StringWriter messages = new StringWriter();
         List<String> options = List.of(
                 "-proc:none",
+                "--class-path", // nothing: otherwise our classes are also in the unnamed module
+                directory.resolve("none").toString(),
                 "-d",
                 classes.toString(),
                 "--module-path",
