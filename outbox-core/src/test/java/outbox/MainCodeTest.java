@@ -28,7 +28,6 @@ class MainCodeTest {
     private static final Pattern ANNOTATION = Pattern.compile("@(?!interface)[\\w.]+(\\(.*)?");
 
     private static final Set<String> LONG = Set.of(
-            "ControlContract", // a test suite for authors of stores
             "EventEnvelope", // the specification puts its builder into it
             "MemoryEventStore", // implements every port of a store; many methods only delegate
             "OutboxWriter"); // the specification puts all ways to write into one class

@@ -17,7 +17,7 @@ import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.spring.boot.autoconfigure.OutboxAutoConfiguration;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.util.Map;
 import java.util.Objects;

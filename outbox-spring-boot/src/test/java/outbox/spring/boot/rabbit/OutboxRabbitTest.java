@@ -22,7 +22,7 @@ import outbox.rabbitmq.RabbitTransport;
 import outbox.spring.OutboxTransport;
 import outbox.spring.boot.Contexts;
 import outbox.spring.boot.OutboxInstance;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
