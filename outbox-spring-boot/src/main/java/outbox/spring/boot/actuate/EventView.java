@@ -8,8 +8,6 @@ import outbox.model.OutboxEvent;
 import outbox.spi.ErrorText;
 
 import java.util.Base64;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
@@ -21,70 +19,56 @@ final class EventView {
 
     private EventView() {}
 
-    static Map<String, Object> of(EventSummary event) {
-        Map<String, Object> view = new LinkedHashMap<>();
-        view.put("eventId", event.eventId());
-        view.put("eventType", event.eventType());
-        put(view, "aggregateType", event.aggregateType());
-        put(view, "aggregateId", event.aggregateId());
-        put(view, "tenantId", event.tenantId());
-        view.put("status", event.status().map(Enum::name).orElse("unknown " + event.statusCode()));
-        view.put("attempts", event.attempts());
-        put(view, "availableAt", event.availableAt());
-        put(view, "createdAt", event.createdAt());
-        put(view, "doneAt", event.doneAt());
-        put(view, "lockedBy", event.lockedBy());
-        put(view, "lockedAt", event.lockedAt());
-        put(view, "error", event.errorStart());
-        put(view, "dedupKey", event.dedupKey());
-        view.put("priority", event.priority());
-        put(view, "expiresAt", event.expiresAt());
-        return view;
+    static View of(EventSummary event) {
+        return new View()
+                .with("eventId", event.eventId())
+                .with("eventType", event.eventType())
+                .with("aggregateType", event.aggregateType())
+                .with("aggregateId", event.aggregateId())
+                .with("tenantId", event.tenantId())
+                .with("status", event.status().map(Enum::name).orElse("unknown " + event.statusCode()))
+                .with("attempts", event.attempts())
+                .with("availableAt", event.availableAt())
+                .with("createdAt", event.createdAt())
+                .with("doneAt", event.doneAt())
+                .with("lockedBy", event.lockedBy())
+                .with("lockedAt", event.lockedAt())
+                .with("error", event.errorStart())
+                .with("dedupKey", event.dedupKey())
+                .with("priority", event.priority())
+                .with("expiresAt", event.expiresAt());
     }
 
-    static Map<String, Object> of(EventDetails details, boolean showPayload) {
-        Map<String, Object> view = of(details.summary());
-        UnaryOperator<String> shown =
-                showPayload ? error -> error : error -> ErrorText.withoutPayload(details.event(), error);
-        put(view, "error", applied(shown, details.lastError()));
+    static View of(EventDetails details, boolean showPayload) {
+        OutboxEvent event = details.event();
+        UnaryOperator<String> shown = showPayload ? error -> error : error -> ErrorText.withoutPayload(event, error);
+        View view = of(details.summary()).with("error", applied(shown, details.lastError()));
         view.put(
                 "history",
                 details.history().stream()
                         .map(attempt -> attempt(attempt, shown))
                         .toList());
         if (showPayload) {
-            showPayload(view, details.event());
-            put(view, "headers", details.event().headersJson());
+            byte[] bytes = event.payloadBytes();
+            view.with(
+                            "payloadBase64",
+                            bytes == null ? null : Base64.getEncoder().encodeToString(bytes))
+                    .with("payload", bytes == null ? event.payloadJson() : null)
+                    .with("headers", event.headersJson());
         }
         return view;
-    }
-
-    private static void showPayload(Map<String, Object> view, OutboxEvent event) {
-        byte[] bytes = event.payloadBytes();
-        if (bytes != null) {
-            view.put("payloadBase64", Base64.getEncoder().encodeToString(bytes));
-        } else {
-            put(view, "payload", event.payloadJson());
-        }
     }
 
     private static @Nullable String applied(UnaryOperator<String> shown, @Nullable String error) {
         return error == null ? null : shown.apply(error);
     }
 
-    private static Map<String, Object> attempt(Attempt attempt, UnaryOperator<String> shown) {
-        Map<String, Object> view = new LinkedHashMap<>();
-        view.put("number", attempt.number());
-        put(view, "startedAt", attempt.startedAt());
-        RelayView.putDuration(view, "took", attempt.took());
-        view.put("node", attempt.node());
-        put(view, "error", applied(shown, attempt.error()));
-        return view;
-    }
-
-    private static void put(Map<String, Object> view, String key, @Nullable Object value) {
-        if (value != null) {
-            view.put(key, value.toString());
-        }
+    private static View attempt(Attempt attempt, UnaryOperator<String> shown) {
+        return new View()
+                .with("number", attempt.number())
+                .with("startedAt", attempt.startedAt())
+                .with("took", attempt.took())
+                .with("node", attempt.node())
+                .with("error", applied(shown, attempt.error()));
     }
 }

@@ -16,7 +16,6 @@ import outbox.spi.OrderedEventStore;
 import outbox.spring.boot.OutboxInstance;
 
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -99,22 +98,16 @@ final class OutboxCheck {
         Finding finding = seen == null
                 ? new Finding(CheckedHealth.DOWN, "database unreachable", answer.failure())
                 : relayFinding(seen);
-        Map<String, Object> details = new LinkedHashMap<>();
-        details.put("state", finding.state());
-        put(details, "reason", finding.reason());
-        details.put("table", outbox.table());
+        View details = new View()
+                .with("state", finding.state())
+                .with("reason", finding.reason())
+                .with("table", outbox.table());
         if (seen != null) {
             details.putAll(RelayView.backlog(seen.backlog()));
-            put(details, "dead", dead.last());
+            details.with("dead", dead.last());
         }
         details.putAll(RelayView.of(outbox));
         return new Result(finding.status(), details);
-    }
-
-    private static void put(Map<String, Object> details, String key, @Nullable Object value) {
-        if (value != null) {
-            details.put(key, value);
-        }
     }
 
     /** A process that only writes is healthy as long as it can reach the table. */

@@ -62,9 +62,8 @@ final class OutboxOperations {
         return Map.of("outboxes", outboxes);
     }
 
-    private Map<String, Object> summary(OutboxInstance outbox) {
-        Map<String, Object> view = new LinkedHashMap<>();
-        view.put("table", outbox.table());
+    private View summary(OutboxInstance outbox) {
+        View view = new View().with("table", outbox.table());
         TimedReading.Answer<Backlog> answer = backlogs.computeIfAbsent(
                         outbox.name(),
                         name -> new TimedReading<>(
@@ -74,7 +73,7 @@ final class OutboxOperations {
         if (backlog != null) {
             view.putAll(RelayView.backlog(backlog));
         } else {
-            view.put("failure", String.valueOf(answer.failure()));
+            view.with("failure", answer.failure());
         }
         view.putAll(RelayView.of(outbox));
         return view;
@@ -91,7 +90,7 @@ final class OutboxOperations {
     /** Returns one outbox, with its counts by type and status. */
     Map<String, Object> outbox(String name) {
         OutboxInstance outbox = require(name);
-        Map<String, Object> view = summary(outbox);
+        View view = summary(outbox);
         TimedReading.Answer<OutboxStatistics> answer = statistics
                 .computeIfAbsent(
                         name,
@@ -102,39 +101,27 @@ final class OutboxOperations {
                                 properties.timeout()))
                 .get();
         OutboxStatistics counts = answer.value();
-        if (counts != null) {
-            view.put("statistics", view(counts));
-        } else {
-            view.put("statistics", Map.of("failure", String.valueOf(answer.failure())));
-        }
-        return view;
+        return view.with("statistics", counts != null ? view(counts) : new View().with("failure", answer.failure()));
     }
 
-    private static Map<String, Object> view(OutboxStatistics counts) {
-        Map<String, Object> byStatus = new LinkedHashMap<>();
-        counts.byStatus().forEach((status, count) -> byStatus.put(status.name(), count));
+    private static View view(OutboxStatistics counts) {
+        View byStatus = new View();
+        counts.byStatus().forEach((status, count) -> byStatus.with(status.name(), count));
         Map<String, Map<String, Long>> byType = new LinkedHashMap<>();
         for (TypeCount some : counts.byType()) {
             byType.computeIfAbsent(some.eventType(), type -> new LinkedHashMap<>())
                     .put(some.status().map(Enum::name).orElse("unknown " + some.statusCode()), some.count());
         }
-        Map<String, Object> view = new LinkedHashMap<>();
-        view.put("at", counts.at().toString());
-        view.put("byStatus", byStatus);
-        view.put("byType", byType);
-        return view;
+        return new View().with("at", counts.at()).with("byStatus", byStatus).with("byType", byType);
     }
 
     Map<String, Object> events(String name, EventSearch search, @Nullable Integer limit, @Nullable String cursor) {
         return asked(require(name), admin -> {
             EventPage page = admin.find(search.query(limit, cursor));
-            Map<String, Object> view = new LinkedHashMap<>();
+            View view = new View();
             view.put("events", page.events().stream().map(EventView::of).toList());
             EventCursor next = page.next();
-            if (next != null) {
-                view.put("next", next.text());
-            }
-            return view;
+            return view.with("next", next == null ? null : next.text());
         });
     }
 
@@ -172,16 +159,15 @@ final class OutboxOperations {
                         }));
     }
 
-    private static Map<String, Object> view(AdminResult result) {
-        Map<String, Object> view = new LinkedHashMap<>();
-        view.put("requestId", result.requestId());
-        view.put("action", result.action().name());
-        view.put("dryRun", result.dryRun());
-        view.put("matched", result.matched());
-        view.put("affected", result.affected());
-        view.put("complete", result.complete());
-        view.put("repeated", result.repeated());
-        return view;
+    private static View view(AdminResult result) {
+        return new View()
+                .with("requestId", result.requestId())
+                .with("action", result.action())
+                .with("dryRun", result.dryRun())
+                .with("matched", result.matched())
+                .with("affected", result.affected())
+                .with("complete", result.complete())
+                .with("repeated", result.repeated());
     }
 
     private OutboxInstance require(String name) {

@@ -32,17 +32,12 @@ final class RabbitHealthDetail implements HealthDetail {
         return details;
     }
 
-    private static Map<String, Object> view(RabbitHealth health) {
-        Map<String, Object> view = new LinkedHashMap<>();
-        view.put("connected", health.connected());
-        view.put("inFlight", health.inFlight());
-        RelayView.putDuration(view, "oldest", health.oldest());
-        if (health.blocked() != null) {
-            view.put("blocked", health.blocked());
-        }
-        if (health.trouble() != null) {
-            view.put("trouble", health.trouble());
-        }
-        return view;
+    private static View view(RabbitHealth health) {
+        return new View()
+                .with("connected", health.connected())
+                .with("inFlight", health.inFlight())
+                .with("oldest", health.oldest())
+                .with("blocked", health.blocked())
+                .with("trouble", health.trouble());
     }
 }
