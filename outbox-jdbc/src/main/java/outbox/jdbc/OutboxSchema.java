@@ -1,5 +1,10 @@
 package outbox.jdbc;
 
+import outbox.jdbc.internal.leader.LeaderSession;
+import outbox.jdbc.internal.schema.DdlFiles;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.sql.TableColumns;
+
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -58,7 +63,8 @@ public final class OutboxSchema {
     }
 
     private static List<String> script(JdbcTable store, String resource) {
-        List<String> script = DdlFiles.statements(DdlFiles.script(resource, DdlFiles.names(store.table())));
+        List<String> script = DdlFiles.statements(
+                DdlFiles.script(resource, DdlFiles.names(store.table().value())));
         if (store.dialect() instanceof PostgresDialect) {
             refuseLongNames(store.table(), script);
         }
@@ -126,7 +132,7 @@ public final class OutboxSchema {
         synchronized (store.dialect() instanceof H2Dialect ? OutboxSchema.class : new Object()) {
             withAutoCommit(dataSource, store.table(), connection -> {
                 createTables(connection, statements(store));
-                TableColumns.read(connection, store.table());
+                JdbcTable.columns(connection, store.table());
                 for (Capability capability : capabilities) {
                     String column = capability.column();
                     if (column == null) {
@@ -271,7 +277,7 @@ public final class OutboxSchema {
         if (!(store.dialect() instanceof H2Dialect)) {
             return List.of();
         }
-        TableName table = H2LeaderLock.table(store.table());
+        TableName table = store.table().sibling(LeaderSession.LEASES);
         try (Connection connection = dataSource.getConnection()) {
             return shape(connection, table.value()) == TableColumns.NONE ? List.of("table " + table) : List.of();
         } catch (SQLException e) {
@@ -306,7 +312,7 @@ public final class OutboxSchema {
     }
 
     private static boolean has(Connection connection, AbstractJdbcEventStore store, String column) throws SQLException {
-        return TableColumns.read(connection, store.table()).has(column);
+        return JdbcTable.columns(connection, store.table()).has(column);
     }
 
     private static boolean isMade(

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
 import outbox.reconcile.ReconcilingEventStore.Turn;
