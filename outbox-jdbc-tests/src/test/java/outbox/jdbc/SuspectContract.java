@@ -16,9 +16,9 @@ import outbox.dispatch.QueuedEvent;
 import outbox.jdbc.BombNode.Kind;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.FaultyDataSource.Call;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource.Call;
 
 import java.sql.Connection;
 import java.sql.SQLException;
