@@ -8,6 +8,12 @@ import outbox.admin.AttemptEventStore;
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
 import outbox.admin.PausingEventStore;
+import outbox.jdbc.internal.claim.ClaimTerms;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.claim.Due;
+import outbox.jdbc.internal.claim.WithheldSql;
+import outbox.jdbc.internal.row.EventRows;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.reconcile.ReconcileRun;
@@ -61,8 +67,8 @@ public abstract class AbstractJdbcEventStore extends TableEventStore
     }
 
     private AbstractJdbcEventStore(Dialect dialect, TableName table, LayoutSql words) {
-        super(table, dialect, words, new LayoutFence.ByToken(words));
-        this.rows = new EventRows(dialect);
+        super(table, dialect, words, words.fenceByToken());
+        this.rows = new EventRows(dialect::byteSize);
         this.claims = dialect.newClaims(this);
         this.held = dialect.newHeld(this);
         this.order = new OrderStatements(this);

@@ -1,6 +1,9 @@
 package outbox.jdbc;
 
 import outbox.admin.Attempt;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.ErrorText;
 import outbox.spi.SafeLogger;
 

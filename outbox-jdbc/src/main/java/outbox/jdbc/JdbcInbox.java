@@ -7,6 +7,7 @@ import outbox.inbox.Inbox;
 import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
+import outbox.jdbc.internal.sql.SqlStates;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.TxContext;
 

@@ -2,6 +2,8 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.tx.TxScope;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.SafeLogger;
 

@@ -3,6 +3,8 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TraceContext;
 import outbox.TransactionStateException;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.MetricsExporter;
 import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;

@@ -2,7 +2,8 @@ package outbox.jdbc;
 
 import outbox.admin.Pause;
 import outbox.admin.PauseScope;
-import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;

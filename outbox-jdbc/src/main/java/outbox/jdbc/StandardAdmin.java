@@ -3,8 +3,10 @@ package outbox.jdbc;
 import outbox.admin.Attempt;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
-import outbox.jdbc.ContentSql.Reading;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.purge.PurgeSearch;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.spi.Replay;
 

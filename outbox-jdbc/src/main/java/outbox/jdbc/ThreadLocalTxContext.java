@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.dispatch.EventInterceptor;
+import outbox.jdbc.internal.tx.TxScope;
 import outbox.spi.SafeLogger;
 import outbox.spi.TxCallbacks;
 
