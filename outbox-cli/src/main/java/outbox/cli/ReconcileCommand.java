@@ -166,21 +166,8 @@ final class ReconcileCommand {
         @Option(names = "--table", required = true, description = "the table; always named")
         private String table = "";
 
-        @Option(
-                names = "--reason",
-                required = true,
-                paramLabel = "TEXT",
-                description = "why; it is kept in the audit record")
-        private String reason = "";
-
-        @Option(names = "--actor", paramLabel = "NAME", description = "who; default: the user of this process")
-        private String actor = System.getProperty("user.name", "unknown");
-
-        @Option(
-                names = "--request-id",
-                paramLabel = "ID",
-                description = "makes a repetition harmless: asked again with its id, a request changes nothing")
-        private String requestId = UUID.randomUUID().toString();
+        @Mixin
+        private RequestOptions request = new RequestOptions();
 
         @Option(names = "--yes", description = "let it write events without asking")
         private boolean yes;
@@ -198,6 +185,8 @@ final class ReconcileCommand {
         @Option(names = "--json", description = "for programs; needs --yes or --dry-run")
         private boolean json;
 
+        private String requestId = UUID.randomUUID().toString(); // unless one is given
+
         Request(Io io) {
             this.io = io;
         }
@@ -211,6 +200,7 @@ final class ReconcileCommand {
             if (yes && dryRun) {
                 throw new SettingsException("--yes and --dry-run exclude each other; leave out one of them.");
             }
+            requestId = request.requestId().orElse(requestId);
             ReconcileAdmin admin = admin(database.changedTarget(io, table), table);
             if (!dryRun && !yes && (json || !asked())) {
                 io.warn("Nothing was changed. Confirm it on a terminal, or by --yes; or ask for a --dry-run.");
@@ -219,8 +209,8 @@ final class ReconcileCommand {
             AdminResult result;
             try {
                 result = admin.request(ReconcileRequest.job(job)
-                        .actor(actor)
-                        .reason(reason)
+                        .actor(request.actor())
+                        .reason(request.reason())
                         .requestId(requestId)
                         .confirmed(!dryRun)
                         .build());

@@ -103,16 +103,24 @@ final class SchemaCommand {
         }
     }
 
+    /** A subcommand for a table, which need not exist. */
+    private abstract static class Step implements Callable<Integer> {
+
+        final Io io;
+
+        @Mixin
+        DatabaseOptions database = new DatabaseOptions();
+
+        @Mixin
+        TableOptions table = new TableOptions();
+
+        Step(Io io) {
+            this.io = io;
+        }
+    }
+
     @Command(name = "print", mixinStandardHelpOptions = true, description = "Prints the DDL; needs no connection.")
-    static final class Print implements Callable<Integer> {
-
-        private final Io io;
-
-        @Mixin
-        private DatabaseOptions database = new DatabaseOptions();
-
-        @Mixin
-        private TableOptions table = new TableOptions();
+    static final class Print extends Step {
 
         @Option(
                 names = "--store",
@@ -127,7 +135,7 @@ final class SchemaCommand {
         private boolean down;
 
         Print(Io io) {
-            this.io = io;
+            super(io);
         }
 
         @Override
@@ -152,21 +160,13 @@ final class SchemaCommand {
     }
 
     @Command(name = "check", mixinStandardHelpOptions = true, description = "Tells what is missing; changes nothing.")
-    static final class Check implements Callable<Integer> {
-
-        private final Io io;
-
-        @Mixin
-        private DatabaseOptions database = new DatabaseOptions();
-
-        @Mixin
-        private TableOptions table = new TableOptions();
+    static final class Check extends Step {
 
         @Option(names = "--json", description = "for programs")
         private boolean json;
 
         Check(Io io) {
-            this.io = io;
+            super(io);
         }
 
         @Override
@@ -187,23 +187,15 @@ final class SchemaCommand {
             name = "apply",
             mixinStandardHelpOptions = true,
             description = "Creates what is missing, after showing the DDL and asking.")
-    static final class Apply implements Callable<Integer> {
+    static final class Apply extends Step {
 
         private static final int DAYS_AHEAD = 7; // the same number that a purge keeps
-
-        private final Io io;
-
-        @Mixin
-        private DatabaseOptions database = new DatabaseOptions();
-
-        @Mixin
-        private TableOptions table = new TableOptions();
 
         @Option(names = "--yes", description = "do it without asking")
         private boolean yes;
 
         Apply(Io io) {
-            this.io = io;
+            super(io);
         }
 
         @Override
