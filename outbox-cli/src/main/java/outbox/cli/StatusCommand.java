@@ -3,9 +3,9 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.Backlog;
+import outbox.admin.EventPauses;
 import outbox.admin.OutboxStatistics;
 import outbox.admin.Pause;
-import outbox.admin.PausingEventStore;
 import outbox.admin.TypeCount;
 import outbox.jdbc.LeaderInfo;
 import outbox.model.EventStatus;
@@ -157,7 +157,7 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     private static List<Pause> pauses(Target target) {
-        return target.subject().store() instanceof PausingEventStore
+        return target.subject().store().capability(EventPauses.class).isPresent()
                 ? target.admin().pauses()
                 : List.of();
     }

@@ -154,8 +154,8 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
         if (lockTimeout == null) {
             return new PlainSource(access, store, builder.skipRecent, null);
         }
-        if (store instanceof LeasingEventStore leasing) {
-            return new ClaimingSource(access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, needs);
+        if (store.capability(LeasingEventStore.class).isPresent()) {
+            return new ClaimingSource(access, store, builder.skipRecent, lockTimeout, builder.ownerId, needs);
         }
         String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
         return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));

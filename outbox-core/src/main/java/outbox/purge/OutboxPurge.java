@@ -1,7 +1,7 @@
 package outbox.purge;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Loop;
 import outbox.internal.StoreAccess;
@@ -45,7 +45,7 @@ public final class OutboxPurge implements AutoCloseable {
         this.metrics = GuardedMetrics.of(builder.metrics);
         this.run = new PurgeRun(
                 new StoreAccess(connections, store),
-                AdminEventStore.require(store),
+                store,
                 builder.retention,
                 builder.deadRetention,
                 builder.batchSize,
@@ -139,9 +139,10 @@ public final class OutboxPurge implements AutoCloseable {
             return this;
         }
 
-        /** Required; an {@link AdminEventStore}. */
+        /** Required; a store with {@link EventAdministration}. */
         public Builder eventStore(EventStore eventStore) {
-            this.eventStore = AdminEventStore.require(eventStore);
+            EventAdministration.of(eventStore);
+            this.eventStore = eventStore;
             return this;
         }
 

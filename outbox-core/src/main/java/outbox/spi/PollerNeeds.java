@@ -39,8 +39,8 @@ public interface PollerNeeds {
     }
 
     /**
-     * The events that must not be handed over now. Called before each claim. Requires a
-     * {@link WithholdingEventStore}.
+     * The events that must not be handed over now. Called before each claim. A store that cannot
+     * {@linkplain LeasingEventStore#canWithhold withhold} events claims them too.
      */
     default Withheld withheld() {
         return Withheld.NOTHING;

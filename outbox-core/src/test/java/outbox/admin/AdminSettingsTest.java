@@ -163,7 +163,7 @@ class AdminSettingsTest {
     @Test
     void a_store_that_cannot_be_administered_is_refused() {
         refused(
-                "outbox.admin.AdminEventStore",
+                "outbox.admin.EventAdministration",
                 () -> new OutboxAdmin(
                         () -> {
                             throw new SQLException("not needed");

@@ -12,6 +12,7 @@ import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
 import outbox.spi.Replay;
@@ -163,7 +164,7 @@ class KeyContentionTest {
             Claim claim = Claim.startingNow("marker-" + group, LEASE);
             List<ClaimedEvent> claimed = db.call(connection -> {
                 Instant now = store.now(connection);
-                return store.claim(connection, claim, now, now.minus(LEASE), Duration.ZERO, 20);
+                return store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), 20));
             });
             List<Mark> done = claimed.stream()
                     .map(event -> Mark.done(event.event().eventId(), claim.token()))

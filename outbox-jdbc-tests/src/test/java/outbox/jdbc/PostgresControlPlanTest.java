@@ -4,6 +4,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventRef;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.testing.StoreFixture;
 
 import java.sql.Statement;
@@ -54,7 +55,7 @@ class PostgresControlPlanTest {
         assertThat(plans(
                         db,
                         connection -> assertThat(
-                                        store.claim(connection, CLAIM, now.plusSeconds(60), now, Duration.ZERO, 40))
+                                        store.claim(connection, CLAIM, ClaimRequest.of(now.plusSeconds(60), now, 40)))
                                 .hasSize(40)))
                 .anyMatch(plan -> plan.contains("Index Scan using outbox_event_priority on"))
                 .anyMatch(plan -> plan.contains("Index Scan using outbox_event_due on"))

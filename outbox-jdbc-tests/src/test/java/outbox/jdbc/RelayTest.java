@@ -11,6 +11,7 @@ import outbox.relay.MessageDispatcher;
 import outbox.relay.Meta;
 import outbox.relay.Relay;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
@@ -641,8 +642,7 @@ class RelayTest {
         try (Connection connection = db.dataSource.getConnection()) {
             connection.setAutoCommit(false);
             Instant now = store.now(connection);
-            List<ClaimedEvent> claimed = store.claim(
-                    connection, Claim.startingNow(token, lease), now, now.minus(lease), Duration.ZERO, limit);
+            List<ClaimedEvent> claimed = store.claim(connection, Claim.startingNow(token, lease), ClaimRequest.of(now, now.minus(lease), limit));
             connection.commit();
             return claimed;
         }

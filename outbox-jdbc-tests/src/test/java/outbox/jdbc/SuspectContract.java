@@ -16,6 +16,7 @@ import outbox.dispatch.QueuedEvent;
 import outbox.jdbc.BombNode.Kind;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.testing.FaultyDataSource;
 import outbox.testing.FaultyDataSource.Call;
 import outbox.testing.StoreFixture;
@@ -283,11 +284,11 @@ abstract class SuspectContract {
         List<String> claimed = db.call(connection -> {
             Instant now = db.store().now(connection);
             Claim claim = Claim.startingNow("ours", LEASE);
-            var released = db.store().claim(connection, claim, now, now, Duration.ZERO, 1);
+            var released = db.store().claim(connection, claim, ClaimRequest.of(now, now, 1));
             db.store()
                     .releaseSuspects(
                             connection, "ours", List.of(released.get(0).event().eventId()));
-            return db.store().claim(connection, claim, now, Instant.EPOCH, Duration.ZERO, 10).stream()
+            return db.store().claim(connection, claim, ClaimRequest.of(now, Instant.EPOCH, 10)).stream()
                     .map(one -> one.event().eventId())
                     .toList();
         });

@@ -2,11 +2,17 @@ package outbox.jdbc;
 
 import outbox.order.Ordering;
 import outbox.spi.Claim;
-import outbox.spi.LoadingEventStore.Content;
+import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Content;
 import outbox.spi.Withheld;
 
 /** The parameters of a claim. */
 record ClaimTerms(Claim claim, Due due, int limit, Ordering ordering, Withheld withheld, Content content) {
+
+    static ClaimTerms of(Claim claim, ClaimRequest request) {
+        return new ClaimTerms(
+                claim, Due.of(request), request.limit(), request.ordering(), request.withheld(), request.content());
+    }
 
     boolean idsOnly() {
         return content == Content.IDS;

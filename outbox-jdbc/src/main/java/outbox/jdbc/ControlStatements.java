@@ -3,7 +3,7 @@ package outbox.jdbc;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.model.EventStatus;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl.Pending;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

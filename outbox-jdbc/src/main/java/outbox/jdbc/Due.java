@@ -1,5 +1,7 @@
 package outbox.jdbc;
 
+import outbox.spi.ClaimRequest;
+
 import java.time.Duration;
 import java.time.Instant;
 
@@ -9,8 +11,9 @@ import java.time.Instant;
  */
 record Due(Instant now, Instant lockExpiry, Instant latestCreation) {
 
-    static Due of(Instant now, Instant lockExpiry, Duration skipRecent) {
-        return new Due(now, lockExpiry, latestCreation(now, skipRecent));
+    static Due of(ClaimRequest request) {
+        return new Due(
+                request.now(), request.lockExpiry(), latestCreation(request.now(), request.skipRecent()));
     }
 
     static Instant latestCreation(Instant now, Duration skipRecent) {

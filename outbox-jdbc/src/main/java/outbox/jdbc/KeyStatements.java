@@ -1,7 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl.Pending;
 
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -1,9 +1,9 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.reconcile.ReconcileLog.Turn;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
-import outbox.reconcile.ReconcilingEventStore.Turn;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

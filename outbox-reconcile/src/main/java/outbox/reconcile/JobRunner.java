@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.StoreAccess;
 import outbox.internal.Ulid;
-import outbox.reconcile.ReconcilingEventStore.Turn;
+import outbox.reconcile.ReconcileLog.Turn;
 import outbox.reconcile.RunBook.Ending;
 import outbox.spi.ErrorText;
 import outbox.spi.MetricsExporter;

@@ -2,7 +2,6 @@ package outbox.testing;
 
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminResult;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
@@ -53,7 +52,7 @@ abstract class AdminQueryContract extends AdminFixture {
     void the_age_of_the_oldest_pending_event_counts_by_the_clock_of_the_database() {
         rows.given("pending", 2, EventStatus.RETRY);
         rows.given("dead", 1, EventStatus.DEAD);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'pending-0001'", now.minus(Duration.ofHours(2)));
         rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'dead-0000'", now.minus(Duration.ofHours(9)));
 
@@ -76,7 +75,7 @@ abstract class AdminQueryContract extends AdminFixture {
         rows.given("retry", 2, EventStatus.RETRY);
         rows.given("done", 4, EventStatus.DONE);
         rows.given("dead", 1, EventStatus.DEAD);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute(
                 "UPDATE %s SET locked_by = 'node-7', locked_at = ? WHERE event_id IN ('new-0000', 'retry-0001')", DAY);
         rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'new-0002'", now.minus(Duration.ofHours(2)));
@@ -105,7 +104,7 @@ abstract class AdminQueryContract extends AdminFixture {
         rows.given("late", 1, EventStatus.NEW);
         rows.given("later", 1, EventStatus.RETRY);
         rows.given("dead", 1, EventStatus.DEAD);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute(
                 "UPDATE %s SET available_at = ?, locked_by = 'node-7', locked_at = ? WHERE event_id = 'late-0000'",
                 now.minus(Duration.ofHours(1)), now);
@@ -123,7 +122,7 @@ abstract class AdminQueryContract extends AdminFixture {
     @Test
     void an_event_of_a_clock_that_is_ahead_has_no_negative_age() {
         rows.given("new", 1, EventStatus.NEW);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute("UPDATE %s SET created_at = ?", now.plus(Duration.ofHours(2)));
 
         assertThat(admin.backlog().oldestPendingAge()).isEqualTo(Duration.ZERO);

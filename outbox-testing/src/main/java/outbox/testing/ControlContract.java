@@ -7,15 +7,17 @@ import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.Experimental;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.ControlledEventStore;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl;
+import outbox.spi.EventControl.Pending;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.Replay;
 
@@ -39,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * Contract tests for due times, keys, deadlines, priorities and changes of pending events. The store must be a
- * {@link ControlledEventStore} and an {@link AdminEventStore}.
+ * {@link LeasingEventStore} with {@link EventControl} and {@link EventAdministration}.
  */
 @Experimental
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -49,7 +51,9 @@ public abstract class ControlContract {
     private static final Duration HOUR = Duration.ofHours(1);
 
     private StoreFixture db;
-    private ControlledEventStore store;
+    private LeasingEventStore store;
+    private EventControl control; // of the same store
+    private EventAdministration admin; // of the same store
     private int claims;
 
     /** Returns a new, empty table with its store. */
@@ -58,7 +62,9 @@ public abstract class ControlContract {
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
-        store = (ControlledEventStore) db.store();
+        store = db.store();
+        control = store.capability(EventControl.class).orElseThrow();
+        admin = EventAdministration.of(store);
     }
 
     private static EventEnvelope.Builder event() {
@@ -71,7 +77,7 @@ public abstract class ControlContract {
 
     private List<ClaimedEvent> claim(Instant now, int limit) {
         Claim claim = Claim.startingNow("claim-" + ++claims, LEASE);
-        return db.call(connection -> store.claim(connection, claim, now, now.minus(LEASE), Duration.ZERO, limit));
+        return db.call(connection -> store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit)));
     }
 
     private List<String> claimIds(Instant now, int limit) {
@@ -79,7 +85,7 @@ public abstract class ControlContract {
     }
 
     private Map<String, String> write(EventEnvelope... events) {
-        return db.call(connection -> store.insertUnlessTaken(connection, List.of(events), null));
+        return db.call(connection -> control.insertUnlessTaken(connection, List.of(events), null));
     }
 
     private void finish(EventEnvelope event, EventStatus status, Instant at) {
@@ -158,7 +164,7 @@ public abstract class ControlContract {
     }
 
     private Optional<Instant> nextDue(Instant now) {
-        return db.call(connection -> store.nextDue(connection, now));
+        return db.call(connection -> control.nextDue(connection, now));
     }
 
     @Test
@@ -181,7 +187,7 @@ public abstract class ControlContract {
     }
 
     private List<String> expire(Instant now) {
-        return db.call(connection -> store.expire(connection, now, now.minus(LEASE), "Expired: by a test", 10));
+        return db.call(connection -> control.expire(connection, now, now.minus(LEASE), "Expired: by a test", 10));
     }
 
     // ---- identity ----
@@ -300,7 +306,6 @@ public abstract class ControlContract {
         EventEnvelope dead = event().dedupKey("k").dedupFor(HOUR).build();
         write(dead);
         finish(dead, EventStatus.DEAD, db.now());
-        AdminEventStore admin = (AdminEventStore) store;
         Instant later = db.now().plusSeconds(1);
 
         assertThat(db.<Integer>call(connection -> admin.purge(connection, EventStatus.DEAD, later, 100)))
@@ -308,7 +313,6 @@ public abstract class ControlContract {
     }
 
     private int purge(Instant doneBefore) {
-        AdminEventStore admin = (AdminEventStore) store;
         if (db.rows() == null) {
             db.inTransaction(connection -> {
                 try (var update =
@@ -359,7 +363,6 @@ public abstract class ControlContract {
         EventEnvelope taker = keyed("k");
         write(taker);
 
-        AdminEventStore admin = (AdminEventStore) store;
         List<String> all = List.of(dead.eventId(), alsoDead.eventId(), sameKey.eventId(), plain.eventId());
         int replayed = db.call(connection -> admin.replay(connection, all, Replay.dead("r", store.now(connection))));
 
@@ -381,7 +384,6 @@ public abstract class ControlContract {
         }
         write(keyed("taken"));
 
-        AdminEventStore admin = (AdminEventStore) store;
         List<String> all = List.of(keeps.eventId(), free.eventId(), taken.eventId());
         int replayed = db.call(connection -> admin.replay(
                 connection,
@@ -408,7 +410,6 @@ public abstract class ControlContract {
         finish(done, EventStatus.DONE, db.now());
         write(event, keyed("other"));
 
-        AdminEventStore admin = (AdminEventStore) store;
         EventFilter byKey = EventFilter.builder().dedupKey("k").build();
         List<EventSummary> found = db.call(connection ->
                 admin.find(connection, EventQuery.builder().filter(byKey).build()));
@@ -478,7 +479,7 @@ public abstract class ControlContract {
         Pending found = find(EventRef.key("k")).orElseThrow();
 
         try (Connection connection = db.open()) {
-            assertThat(store.cancel(connection, found)).isTrue();
+            assertThat(control.cancel(connection, found)).isTrue();
             connection.rollback();
         }
 
@@ -493,7 +494,7 @@ public abstract class ControlContract {
         Pending found = find(EventRef.key("k")).orElseThrow();
 
         try (Connection connection = db.open()) {
-            assertThat(store.cancel(connection, found)).isTrue();
+            assertThat(control.cancel(connection, found)).isTrue();
             assertThat(claimIds(db.now(), 10)).containsExactly(other.eventId());
             connection.commit();
         }
@@ -502,15 +503,15 @@ public abstract class ControlContract {
     }
 
     private Optional<Pending> find(EventRef event) {
-        return db.call(connection -> store.find(connection, event, false));
+        return db.call(connection -> control.find(connection, event, false));
     }
 
     private boolean reschedule(Pending found, Instant availableAt) {
-        return db.call(connection -> store.reschedule(connection, found, availableAt));
+        return db.call(connection -> control.reschedule(connection, found, availableAt));
     }
 
     private boolean cancel(Pending found) {
-        return db.call(connection -> store.cancel(connection, found));
+        return db.call(connection -> control.cancel(connection, found));
     }
 
     // ---- priority ----

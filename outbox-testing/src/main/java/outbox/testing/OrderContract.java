@@ -8,15 +8,17 @@ import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
 import outbox.Experimental;
 import outbox.OutboxException;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.model.EventStatus;
 import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.order.WhenDead;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.EventOrder;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.OrderedEventStore;
 import outbox.spi.Position;
 import outbox.spi.Replay;
 
@@ -38,8 +40,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
- * Contract tests for a store that numbers its events. The store must be an {@link OrderedEventStore} and
- * an {@link AdminEventStore}.
+ * Contract tests for a store that numbers its events. The store must have {@link EventOrder} and
+ * {@link EventAdministration}.
  */
 @Experimental
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -50,7 +52,8 @@ public abstract class OrderContract {
     private static final Ordering ALL = Ordering.perAggregate();
 
     private StoreFixture db;
-    private OrderedEventStore store;
+    private LeasingEventStore store;
+    private EventOrder order; // of the same store
     private int claims;
 
     /** Returns a new, empty table with its store. */
@@ -67,7 +70,8 @@ public abstract class OrderContract {
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
-        store = (OrderedEventStore) db.store();
+        store = db.store();
+        order = store.capability(EventOrder.class).orElseThrow();
     }
 
     // ---- positions ----
@@ -263,7 +267,7 @@ public abstract class OrderContract {
         try (Connection elsewhere = db.open()) {
             store.prepare(elsewhere);
             Instant now = db.now();
-            assertThat(store.claimInOrder(elsewhere, claim(), now, now.minus(LEASE), Duration.ZERO, 10, ALL))
+            assertThat(store.claim(elsewhere, claim(), ClaimRequest.of(now, now.minus(LEASE), 10).inOrder(ALL)))
                     .hasSize(1);
             db.insert(other);
             long start = System.nanoTime();
@@ -426,16 +430,16 @@ public abstract class OrderContract {
     }
 
     private void replay(EventEnvelope event) {
-        db.inTransaction(connection -> ((AdminEventStore) store)
+        db.inTransaction(connection -> EventAdministration.of(store)
                 .replay(connection, List.of(event.eventId()), Replay.dead("r", store.now(connection))));
     }
 
     private int skip(List<String> eventIds) {
-        return db.call(connection -> store.skip(connection, eventIds));
+        return db.call(connection -> order.skip(connection, eventIds));
     }
 
     private List<BlockedAggregate> blocked(int limit) {
-        return db.call(connection -> store.blockedAggregates(connection, limit));
+        return db.call(connection -> order.blockedAggregates(connection, limit));
     }
 
     private Claim claim() {
@@ -456,7 +460,7 @@ public abstract class OrderContract {
         Instant now = db.now();
         return db
                 .call(connection ->
-                        store.claimInOrder(connection, claim, now, now.minus(LEASE), Duration.ZERO, limit, ordering))
+                        store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit).inOrder(ordering)))
                 .stream()
                 .map(ClaimedEvent::event)
                 .map(EventEnvelope::restore)
@@ -465,7 +469,7 @@ public abstract class OrderContract {
 
     private Map<String, Position> positions(Ordering ordering, List<EventEnvelope> events) {
         List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
-        return db.call(connection -> store.positions(connection, ids, ordering));
+        return db.call(connection -> order.positions(connection, ids, ordering));
     }
 
     private static Position at(Map<String, Position> positions, EventEnvelope event) {

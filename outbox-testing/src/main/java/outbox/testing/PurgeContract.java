@@ -5,12 +5,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import outbox.Experimental;
 import outbox.OutboxException;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.model.EventStatus;
 import outbox.purge.OutboxPurge;
 import outbox.purge.PurgeResult;
 import outbox.spi.ConnectionProvider;
-import outbox.spi.ControlledEventStore;
+import outbox.spi.EventControl;
 import outbox.spi.EventStore;
 
 import java.sql.Connection;
@@ -42,7 +42,7 @@ public abstract class PurgeContract {
     /** Returns the data source. It is the same database for the whole test and allows at least two connections. */
     protected abstract DataSource dataSource();
 
-    /** Returns a new store for a table of that database. It must be an {@link AdminEventStore}. */
+    /** Returns a new store for a table of that database. It must have {@link EventAdministration}. */
     protected abstract EventStore store(String table);
 
     /** Creates the table of the store. */
@@ -206,19 +206,19 @@ public abstract class PurgeContract {
 
     /** Returns the number of transactions before the first batch of events: one if the store has keys to purge. */
     private int transactionsBefore() {
-        return store(TABLE) instanceof ControlledEventStore ? 1 : 0;
+        return store(TABLE).capability(EventControl.class).isPresent() ? 1 : 0;
     }
 
     @Test
     void writers_and_marks_do_not_wait_for_a_purge() throws SQLException {
         rows.given("done", 10, EventStatus.DONE);
         rows.given("new", 2, EventStatus.NEW);
-        AdminEventStore store = (AdminEventStore) store(TABLE);
+        EventStore store = store(TABLE);
         try (Connection purging = dataSource().getConnection()) {
             purging.setAutoCommit(false);
             purging.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             int deleted =
-                    store.purge(purging, EventStatus.DONE, store.now(purging).plusSeconds(1), 5);
+                    EventAdministration.of(store).purge(purging, EventStatus.DONE, ago(0).plusSeconds(1), 5);
 
             rows.write(OutboxRows.event("while-purging").build());
             int marked = rows.in(connection -> store.markDone(connection, "new-0000"));
@@ -329,7 +329,6 @@ public abstract class PurgeContract {
     }
 
     private Instant ago(int days) {
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
-        return now.minus(Duration.ofDays(days));
+        return rows.now().minus(Duration.ofDays(days));
     }
 }

@@ -11,8 +11,8 @@ import outbox.order.BlockedAggregate;
 import outbox.poller.OutboxPoller;
 import outbox.poller.PollerStatus;
 import outbox.relay.RelayStatus;
+import outbox.spi.EventOrder;
 import outbox.spi.Leadership;
-import outbox.spi.OrderedEventStore;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -80,7 +80,7 @@ final class OutboxCheck {
     }
 
     private boolean isBlocked() {
-        if (!outbox.blocksBehindDead() || !(outbox.store() instanceof OrderedEventStore)) {
+        if (!outbox.blocksBehindDead() || outbox.store().capability(EventOrder.class).isEmpty()) {
             return false;
         }
         try {

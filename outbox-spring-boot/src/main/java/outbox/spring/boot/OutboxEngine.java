@@ -5,7 +5,7 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
 import outbox.WriteInterceptor;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.admin.OutboxAdmin;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.OutboxDispatcher;
@@ -200,7 +200,7 @@ final class OutboxEngine {
                 .leadership(instance.leadership())
                 .dispatcher(this::configure)
                 .poller(this::configure);
-        if (settings.properties().purge().enabled() && instance.store() instanceof AdminEventStore) {
+        if (settings.properties().purge().enabled() && instance.store().capability(EventAdministration.class).isPresent()) {
             parts.purge(this::configure);
         }
         return parts.build();

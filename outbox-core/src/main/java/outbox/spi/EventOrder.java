@@ -5,36 +5,22 @@ import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 
 import java.sql.Connection;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 
 /**
- * A store that numbers its events, so that the events of an aggregate can be delivered in order. The database
- * assigns the number during the insert. An event that an operator skipped is no longer part of the order: it neither
- * waits for other events nor blocks them.
+ * The capability of a store that numbers its events, so that the events of an aggregate can be delivered in order.
+ * The database assigns the number during the insert. An event that an operator skipped is no longer part of the order:
+ * it neither waits for other events nor blocks them.
+ *
+ * <p>Such a store claims in order if {@link ClaimRequest#ordering} asks for it.
  */
 @Experimental
-public interface OrderedEventStore extends LeasingEventStore {
+public interface EventOrder {
 
     /** Rejects a table that has no column for the number, and names the missing column. */
     void requireOrder(Connection conn);
-
-    /**
-     * Claims due events like {@link #claim}. Of the events that the ordering applies to, it claims only those
-     * without an unfinished predecessor, and without a dead predecessor if dead events block their aggregate. This
-     * avoids useless claims; {@link #positions} decides whether an event may start.
-     */
-    List<ClaimedEvent> claimInOrder(
-            Connection conn,
-            Claim claim,
-            Instant now,
-            Instant lockExpiry,
-            Duration skipRecent,
-            int limit,
-            Ordering ordering);
 
     /**
      * Returns the current position of each event in the order of its aggregate. An event that does not exist has

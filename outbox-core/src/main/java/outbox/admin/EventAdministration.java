@@ -7,36 +7,34 @@ import outbox.spi.EventStore;
 import outbox.spi.Replay;
 
 import java.sql.Connection;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * A store that supports administration and purge. Filter values are always bound, never inserted into the text of
- * a statement.
+ * The capability of a store to be administered and purged, and to keep a history of attempts. Filter values are always
+ * bound, never inserted into the text of a statement.
  *
  * <p>If the store has no table for audit records, the methods about audit throw an {@link outbox.OutboxException}
- * that names what is missing. All other methods work without that table.
+ * that names what is missing. All other methods work without that table. The history of attempts is a side table too;
+ * a store without a history keeps the defaults.
  */
 @Experimental
-public interface AdminEventStore extends EventStore {
+public interface EventAdministration {
 
     /**
-     * Casts a store to this capability.
+     * Returns this capability of a store.
      *
-     * @throws IllegalArgumentException if the store does not implement it
+     * @throws IllegalArgumentException if the store does not have it
      */
-    static AdminEventStore require(EventStore store) {
-        if (store instanceof AdminEventStore admin) {
-            return admin;
-        }
-        throw new IllegalArgumentException("eventStore " + store.getClass().getName()
-                + " cannot be administered: it does not implement " + AdminEventStore.class.getName());
+    static EventAdministration of(EventStore store) {
+        return store.capability(EventAdministration.class)
+                .orElseThrow(() -> new IllegalArgumentException("eventStore "
+                        + store.getClass().getName() + " cannot be administered: it does not implement "
+                        + EventAdministration.class.getName()));
     }
-
-    /** Returns the time of the database clock. */
-    Instant now(Connection conn);
 
     /** Counts events by type and status code, including unknown codes. */
     List<TypeCount> countByType(Connection conn);
@@ -125,4 +123,49 @@ public interface AdminEventStore extends EventStore {
      * as finished.
      */
     void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt);
+
+    /** Whether the table may be partitioned by time. Otherwise, {@link #keepPartitions} is not called. */
+    default boolean mayBePartitioned() {
+        return false;
+    }
+
+    /**
+     * Creates the partitions of the coming days. Drops partitions in which every event was delivered longer ago than
+     * the retention. Partitions that other transactions are using are left for the next call.
+     *
+     * @param conn a connection whose transaction contains no other work, because each change commits
+     * @return false if the table has no partitions that this store created; then nothing was changed
+     */
+    default boolean keepPartitions(Connection conn, Duration retention) {
+        throw new UnsupportedOperationException("This store has no partitions");
+    }
+
+    /**
+     * Whether the table for the history of attempts exists; the result may be up to one minute old. Does not fail if
+     * the table is missing. {@link EventDetails#history} shows the history.
+     */
+    default boolean keepsAttempts(Connection conn) {
+        return false;
+    }
+
+    /**
+     * Adds attempts and deletes all but the last {@code keep} attempts of each of their events. Not called unless
+     * the store keeps attempts.
+     */
+    default void addAttempts(Connection conn, List<Attempt> attempts, int keep) {
+        throw new UnsupportedOperationException("This store keeps no attempts");
+    }
+
+    /** Deletes all attempts of the events. Not called unless the store keeps attempts. */
+    default void forgetAttempts(Connection conn, Collection<String> eventIds) {
+        throw new UnsupportedOperationException("This store keeps no attempts");
+    }
+
+    /**
+     * Deletes up to {@code limit} attempts from before the given time whose events no longer exist. Returns
+     * their number.
+     */
+    default int purgeAttempts(Connection conn, Instant before, int limit) {
+        return 0;
+    }
 }
