@@ -5,8 +5,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.spi.PrintableText;
-import outbox.testing.ChildJvm;
-import outbox.testing.PostgresServer;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.server.PostgresServer;
 import outbox.util.JsonCodec;
 
 import java.net.InetAddress;

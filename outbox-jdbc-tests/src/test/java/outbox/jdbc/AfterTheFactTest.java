@@ -18,8 +18,8 @@ import outbox.order.Ordering;
 import outbox.purge.OutboxPurge;
 import outbox.purge.PurgeResult;
 import outbox.registry.DefaultListenerRegistry;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.io.IOException;
 import java.time.Duration;

@@ -7,7 +7,7 @@ import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.time.Duration;
 import java.util.ArrayList;

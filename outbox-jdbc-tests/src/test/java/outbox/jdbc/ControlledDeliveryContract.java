@@ -13,9 +13,9 @@ import outbox.OutboxWriter;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.sql.SQLException;
 import java.sql.Savepoint;

@@ -11,11 +11,11 @@ import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.testing.ChildJvm;
-import outbox.testing.DatabaseServer;
-import outbox.testing.FaultProxy;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.server.DatabaseServer;
 
 import java.sql.Connection;
 import java.sql.SQLException;

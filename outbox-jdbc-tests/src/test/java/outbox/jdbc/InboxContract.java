@@ -11,9 +11,9 @@ import outbox.inbox.IdempotentListener;
 import outbox.inbox.Inbox;
 import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.FaultyDataSource.Call;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource.Call;
 
 import java.io.IOException;
 import java.sql.Connection;

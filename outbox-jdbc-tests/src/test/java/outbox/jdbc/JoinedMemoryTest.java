@@ -11,7 +11,7 @@ import outbox.OutboxWriter;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.memory.MemoryEventStore;
 import outbox.memory.MemoryFullException;
-import outbox.testing.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.sql.SQLException;
 import java.sql.Savepoint;

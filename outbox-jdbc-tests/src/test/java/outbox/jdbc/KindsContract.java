@@ -14,8 +14,8 @@ import outbox.EventRef;
 import outbox.dispatch.DefaultInFlightTracker;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
 
 import java.time.Duration;
 import java.time.Instant;

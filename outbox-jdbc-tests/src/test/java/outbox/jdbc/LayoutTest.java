@@ -9,7 +9,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;

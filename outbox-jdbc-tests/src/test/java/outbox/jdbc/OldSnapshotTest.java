@@ -11,7 +11,7 @@ import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

@@ -11,7 +11,7 @@ import outbox.admin.PauseScope;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Position;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

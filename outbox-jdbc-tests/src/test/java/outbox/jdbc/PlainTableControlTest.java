@@ -9,7 +9,7 @@ import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.SQLException;
 import java.time.Duration;

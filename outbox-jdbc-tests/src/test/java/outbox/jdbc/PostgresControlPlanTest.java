@@ -5,7 +5,7 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventRef;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Statement;
 import java.time.Duration;

@@ -19,9 +19,9 @@ import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicies;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.io.IOException;
 import java.time.Duration;

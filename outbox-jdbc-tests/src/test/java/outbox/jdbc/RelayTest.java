@@ -15,7 +15,7 @@ import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;

@@ -17,9 +17,9 @@ import outbox.jdbc.BombNode.Kind;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.FaultyDataSource.Call;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource.Call;
 
 import java.sql.Connection;
 import java.sql.SQLException;

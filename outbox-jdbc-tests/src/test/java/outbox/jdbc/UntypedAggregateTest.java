@@ -17,7 +17,7 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Position;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.PreparedStatement;
 import java.time.Duration;

@@ -21,7 +21,7 @@ import outbox.jdbc.ThreadLocalTxContext;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.registry.DefaultListenerRegistry;
-import outbox.testing.Scrape;
+import outbox.testing.metrics.Scrape;
 
 import java.sql.Connection;
 import java.sql.SQLException;

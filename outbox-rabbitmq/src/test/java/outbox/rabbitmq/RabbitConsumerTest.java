@@ -14,7 +14,7 @@ import outbox.RetryLaterException;
 import outbox.inbox.Inbox;
 import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.sql.SQLException;
 import java.time.Duration;

@@ -16,7 +16,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.util.Map;
 import java.util.Objects;

@@ -20,7 +20,7 @@ import outbox.rabbitmq.RabbitQueue;
 import outbox.rabbitmq.RabbitTopology;
 import outbox.rabbitmq.RabbitTransport;
 import outbox.spring.OutboxTransport;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
