@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.ClaimHolder;
+import outbox.admin.EventAdministration.ClaimHolder;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LeaderInfo;
 import outbox.spi.PrintableText;

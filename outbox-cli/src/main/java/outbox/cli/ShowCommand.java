@@ -1,7 +1,7 @@
 package outbox.cli;
 
-import outbox.admin.Attempt;
 import outbox.admin.EventDetails;
+import outbox.admin.EventDetails.Attempt;
 import outbox.model.OutboxEvent;
 import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;

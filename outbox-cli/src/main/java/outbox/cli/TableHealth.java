@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.admin.Backlog;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.BackgroundReading.Sample;
-import outbox.dispatch.ProtectionStatus;
+import outbox.dispatch.Protection;
 import outbox.relay.Relay;
 import outbox.relay.RelayStatus;
 import outbox.spi.PrintableText;
@@ -74,7 +74,7 @@ final class TableHealth implements AutoCloseable {
         return longest == null ? 0 : longest.toSeconds();
     }
 
-    private static Map<String, String> breakers(ProtectionStatus protection) {
+    private static Map<String, String> breakers(Protection.Status protection) {
         Map<String, String> states = new LinkedHashMap<>();
         protection
                 .breakers()

@@ -1,5 +1,6 @@
 package outbox.admin;
 
+import outbox.admin.OutboxAdmin.ErrorGroup;
 import outbox.model.EventStatus;
 
 import java.sql.Connection;

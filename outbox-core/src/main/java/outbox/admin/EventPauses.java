@@ -23,5 +23,5 @@ public interface EventPauses {
     boolean pause(Connection conn, Pause pause);
 
     /** Ends a pause. Returns false if there was none. */
-    boolean resume(Connection conn, PauseScope scope, String name);
+    boolean resume(Connection conn, Pause.Scope scope, String name);
 }

@@ -1,12 +1,14 @@
 package outbox.admin;
 
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.internal.Ages;
 import outbox.internal.Checks;
 import outbox.internal.EventRules;
 import outbox.internal.StoreAccess;
-import outbox.order.BlockedAggregate;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.BlockedAggregate;
 import outbox.spi.EventStore;
 
 import java.time.Duration;
@@ -88,10 +90,10 @@ public final class OutboxAdmin {
      * Searches events page by page. Events that are inserted or deleted between two pages do not cause other events
      * to be repeated or missed.
      */
-    public EventPage find(EventQuery query) {
+    public EventQuery.Page find(EventQuery query) {
         List<EventSummary> events = access.inTransaction("search events", connection -> store.find(connection, query));
         boolean full = events.size() == query.pageSize();
-        return new EventPage(events, full ? events.get(events.size() - 1).cursor() : null);
+        return new EventQuery.Page(events, full ? events.get(events.size() - 1).cursor() : null);
     }
 
     /**
@@ -294,5 +296,31 @@ public final class OutboxAdmin {
         long matched = access.inTransaction("count events", selection::count);
         return new AdminResult(
                 request.requestId(), action, true, matched, Math.min(matched, request.cap()), true, false);
+    }
+
+    /**
+     * Dead events whose last errors differ only in identifiers, numbers and quoted values. Such errors usually have the
+     * same cause.
+     *
+     * @param fingerprint identifies the group in {@link AdminRequest.Builder#errorFingerprint}
+     * @param error the last error of one event, as a list shows it; empty if the events have no error
+     * @param count the number of events
+     * @param eventTypes the types of the events, sorted
+     * @param oldest when the first of the events ended, or when it was stored if the table does not contain that time
+     * @param newest when the last of the events ended
+     * @param exampleId the id of the event that was stored last
+     */
+    public record ErrorGroup(
+            String fingerprint,
+            String error,
+            long count,
+            List<String> eventTypes,
+            Instant oldest,
+            Instant newest,
+            String exampleId) {
+
+        public ErrorGroup {
+            eventTypes = eventTypes.stream().sorted().toList();
+        }
     }
 }

@@ -1,8 +1,8 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.Attempt;
 import outbox.admin.EventAdministration;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventPauses;
 import outbox.admin.Pause;
 import outbox.internal.ClaimTokens;
@@ -13,10 +13,10 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.Position;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.Position;
 
 import java.sql.Connection;
 import java.time.Duration;

@@ -11,6 +11,7 @@ import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimRequest.Content;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ErrorText;
 import outbox.spi.EventControl;
@@ -18,7 +19,6 @@ import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.SafeLogger;
-import outbox.spi.Withheld;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -211,9 +211,9 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
     }
 
     /** Returns the state of this poller, without I/O. */
-    public PollerStatus status() {
+    public Status status() {
         long looked = lookedNanos;
-        return new PollerStatus(
+        return new Status(
                 loop.isStarted(),
                 Duration.ofMillis(intervalMs),
                 looked == NOT_YET ? null : Duration.ofNanos(Math.max(0, sinceStart() - looked)),
@@ -429,6 +429,26 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
 
         public OutboxPoller build() {
             return new OutboxPoller(this);
+        }
+    }
+
+    /**
+     * The state of a poller.
+     *
+     * @param running whether it was started and not closed
+     * @param interval the pause while there are no events, plus or minus 20 %
+     * @param sinceLook time since the last cycle that read the table, or that found another node as the leader; time
+     *     since the start if there was no such cycle; null if the poller was never started or polled
+     * @param lastError the first line of the error of the last cycle; null if it succeeded
+     */
+    public record Status(
+            boolean running,
+            Duration interval,
+            @Nullable Duration sinceLook,
+            @Nullable String lastError) {
+
+        public Status {
+            Objects.requireNonNull(interval, "interval");
         }
     }
 }

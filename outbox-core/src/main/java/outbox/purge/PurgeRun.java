@@ -66,7 +66,7 @@ final class PurgeRun {
         this.currentSize = new AtomicInteger(batchSize);
     }
 
-    PurgeResult run(BooleanSupplier goesOn) {
+    OutboxPurge.Result run(BooleanSupplier goesOn) {
         Duration doneAge = hasPartitions() ? retention.plus(DAY_IS_DROPPED) : retention;
         if (keys != null) {
             purgeKeys(keys, doneAge, goesOn);
@@ -74,7 +74,7 @@ final class PurgeRun {
         long done = purge(EventStatus.DONE, doneAge, goesOn);
         long dead = deadRetention == null ? 0 : purge(EventStatus.DEAD, deadRetention, goesOn);
         purgeAttempts(goesOn);
-        return new PurgeResult(done, dead);
+        return new OutboxPurge.Result(done, dead);
     }
 
     /**

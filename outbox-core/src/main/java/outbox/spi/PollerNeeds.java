@@ -2,6 +2,7 @@ package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
 import outbox.order.Ordering;
+import outbox.spi.ClaimRequest.Withheld;
 
 import java.time.Duration;
 import java.time.Instant;

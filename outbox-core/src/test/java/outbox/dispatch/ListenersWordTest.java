@@ -4,7 +4,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.DeliveryOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
@@ -46,7 +45,7 @@ class ListenersWordTest {
                 event -> // the failure comes wrapped
                 CompletableFuture.failedFuture(new GiveUpException("enough")).thenApply(same -> same));
         assertDead((BatchEventListener)
-                events -> BatchOutcome.allDelivered().with(events.get(0), DeliveryOutcome.giveUp("enough")));
+                events -> BatchEventListener.Outcome.allDelivered().with(events.get(0), DeliveryOutcome.giveUp("enough")));
         assertDead((BatchEventListener) events -> {
             throw new GiveUpException("enough");
         });
@@ -62,7 +61,7 @@ class ListenersWordTest {
         assertLater((AsyncEventListener)
                 event -> CompletableFuture.completedFuture(DeliveryOutcome.retryAfter(LATER, "busy")));
         assertLater((BatchEventListener)
-                events -> BatchOutcome.allDelivered().with(events.get(0), DeliveryOutcome.retryAfter(LATER, "busy")));
+                events -> BatchEventListener.Outcome.allDelivered().with(events.get(0), DeliveryOutcome.retryAfter(LATER, "busy")));
     }
 
     @Test

@@ -10,9 +10,9 @@ import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.Position;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.Position;
 
 import java.lang.reflect.Field;
 import java.time.Duration;

@@ -9,8 +9,8 @@ import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.EventOrder.Position;
 import outbox.spi.Mark;
-import outbox.spi.Position;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;

@@ -10,12 +10,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
+import outbox.admin.EventAdministration.Replay;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
-import outbox.spi.Replay;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;

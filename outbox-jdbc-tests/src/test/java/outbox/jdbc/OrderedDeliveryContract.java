@@ -8,7 +8,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import outbox.AfterCommitHook;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.OutboxWriter;
@@ -336,7 +335,7 @@ abstract class OrderedDeliveryContract extends OrderFixture {
         BatchEventListener listener = events -> {
             batches.add(events);
             events.forEach(log::start);
-            BatchOutcome outcome = BatchOutcome.allDelivered();
+            BatchEventListener.Outcome outcome = BatchEventListener.Outcome.allDelivered();
             for (EventEnvelope event : events) {
                 if (batches.size() % 10 == 9 && event.equals(events.get(0))) {
                     outcome = outcome.withFailed(event, new IllegalStateException("the first of every tenth batch"));

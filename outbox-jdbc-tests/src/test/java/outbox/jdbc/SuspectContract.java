@@ -8,7 +8,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.dispatch.OutboxDispatcher;
@@ -325,7 +324,7 @@ abstract class SuspectContract {
                     for (EventEnvelope event : events) {
                         noting.onEvent(event);
                     }
-                    return BatchOutcome.allDelivered();
+                    return BatchEventListener.Outcome.allDelivered();
                 };
             case ASYNC ->
                 (AsyncEventListener) event -> {

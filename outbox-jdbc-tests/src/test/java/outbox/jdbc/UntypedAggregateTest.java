@@ -11,12 +11,12 @@ import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.Position;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.PreparedStatement;

@@ -3,11 +3,9 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
-import outbox.admin.Attempt;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.reconcile.ReconcileLog;
 import outbox.reconcile.ReconcileRun;
@@ -16,7 +14,8 @@ import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.EventControl;
 import outbox.spi.EventOrder;
-import outbox.spi.Position;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -233,7 +232,7 @@ public abstract class AbstractJdbcEventStore extends TableEventStore
     }
 
     @Override
-    public boolean resume(Connection conn, PauseScope scope, String name) {
+    public boolean resume(Connection conn, Pause.Scope scope, String name) {
         return run("resume events", () -> pauses.resume(conn, scope, name));
     }
 

@@ -1,6 +1,6 @@
 package outbox.jdbc;
 
-import outbox.admin.Attempt;
+import outbox.admin.EventDetails.Attempt;
 import outbox.spi.ErrorText;
 import outbox.spi.SafeLogger;
 

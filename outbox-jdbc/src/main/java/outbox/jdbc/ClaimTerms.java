@@ -4,7 +4,7 @@ import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimRequest.Content;
-import outbox.spi.Withheld;
+import outbox.spi.ClaimRequest.Withheld;
 
 /** The parameters of a claim. */
 record ClaimTerms(Claim claim, Due due, int limit, Ordering ordering, Withheld withheld, Content content) {

@@ -1,11 +1,11 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.jdbc.LayoutFence.Piece;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -2,7 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
-import outbox.spi.Withheld;
+import outbox.spi.ClaimRequest.Withheld;
 
 import java.sql.SQLException;
 import java.util.ArrayList;

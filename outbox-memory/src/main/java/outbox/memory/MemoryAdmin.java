@@ -3,19 +3,18 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
-import outbox.admin.ClaimHolder;
 import outbox.admin.EventAdministration;
-import outbox.admin.EventCursor;
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
-import outbox.admin.TypeCount;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.internal.SystemTime;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.spi.Replay;
-import outbox.spi.Withheld;
+import outbox.spi.ClaimRequest.Withheld;
 
 import java.sql.Connection;
 import java.time.Instant;
@@ -115,7 +114,7 @@ final class MemoryAdmin implements EventAdministration {
     private List<EventSummary> find(MemoryTx tx, EventQuery query) {
         boolean oldestFirst = query.order() == EventQuery.Order.OLDEST_FIRST;
         Comparator<RowState> order = oldestFirst ? BY_AGE : BY_AGE.reversed();
-        EventCursor after = query.after();
+        EventQuery.Cursor after = query.after();
         return states(tx)
                 .filter(state -> passes(state, query.filter()))
                 .filter(state -> after == null || isBehind(state, after, oldestFirst))
@@ -125,7 +124,7 @@ final class MemoryAdmin implements EventAdministration {
                 .toList();
     }
 
-    private static boolean isBehind(RowState state, EventCursor cursor, boolean oldestFirst) {
+    private static boolean isBehind(RowState state, EventQuery.Cursor cursor, boolean oldestFirst) {
         int byTime = state.createdAt().compareTo(cursor.createdAt());
         int place = byTime != 0 ? byTime : state.eventId().compareTo(cursor.eventId());
         return oldestFirst ? place > 0 : place < 0;

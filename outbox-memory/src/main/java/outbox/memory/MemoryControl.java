@@ -7,8 +7,8 @@ import outbox.internal.SystemTime;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.EventControl;
-import outbox.spi.Withheld;
 
 import java.sql.Connection;
 import java.time.Instant;

@@ -8,6 +8,7 @@ import outbox.model.OutboxEvent;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.ErrorText;
@@ -15,7 +16,6 @@ import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
 import outbox.spi.TxContext;
-import outbox.spi.Withheld;
 
 import java.sql.Connection;
 import java.time.Duration;

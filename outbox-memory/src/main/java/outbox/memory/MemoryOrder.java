@@ -1,10 +1,10 @@
 package outbox.memory;
 
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.spi.EventOrder;
-import outbox.spi.Position;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
 
 import java.sql.Connection;
 import java.util.Collection;

@@ -2,7 +2,6 @@ package outbox.memory;
 
 import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
 
 import java.sql.Connection;
 import java.util.LinkedHashMap;
@@ -14,7 +13,7 @@ final class MemoryPauses implements EventPauses {
 
     private static final int MAX_PAUSES = 10_000;
 
-    private record What(PauseScope scope, String name) {}
+    private record What(Pause.Scope scope, String name) {}
 
     private final MemoryWork work;
     private final Map<What, Pause> pauses = new LinkedHashMap<>(); // guarded by the lock of the table
@@ -46,7 +45,7 @@ final class MemoryPauses implements EventPauses {
     }
 
     @Override
-    public boolean resume(Connection conn, PauseScope scope, String name) {
+    public boolean resume(Connection conn, Pause.Scope scope, String name) {
         What what = new What(scope, name);
         return work.in(conn, tx -> {
             Pause ended = pauses.remove(what);

@@ -11,7 +11,7 @@ import outbox.fake.CapturedLog;
 import outbox.fake.CountedMetrics;
 import outbox.fake.FakeTx;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
 import outbox.spi.MetricsExporter;

@@ -16,7 +16,6 @@ import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
-import outbox.dispatch.RetryRule;
 import outbox.dispatch.RetryRules;
 import outbox.jackson.JacksonPayloadCodec;
 import outbox.model.EventStatus;
@@ -123,7 +122,7 @@ class ListenerSettingsTest {
         context.getBean(OutboxListeners.class)
                 .configure(
                         builder,
-                        RetryRules.builder().type("free", RetryRule.never()).build(),
+                        RetryRules.builder().type("free", RetryRules.Rule.never()).build(),
                         Protection.none());
         dispatcher = builder.build();
         poller = OutboxPoller.builder()

@@ -2,7 +2,6 @@ package outbox.cli.doctor;
 
 import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
 import outbox.model.EventStatus;
 
 import java.sql.SQLException;
@@ -139,7 +138,7 @@ final class RelayCheck implements Check {
                 .capability(EventPauses.class)
                 .filter(store -> store.hasPauses(examination.connection()))
                 .flatMap(store -> store.pauses(examination.connection()).stream()
-                        .filter(pause -> pause.scope() == PauseScope.OUTBOX)
+                        .filter(pause -> pause.scope() == Pause.Scope.OUTBOX)
                         .findFirst());
     }
 }

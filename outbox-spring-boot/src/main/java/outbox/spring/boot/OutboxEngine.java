@@ -15,7 +15,7 @@ import outbox.dispatch.RetryRules;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutFeature;
 import outbox.jdbc.TableName;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.runtime.OutboxRuntime;

@@ -3,11 +3,9 @@ package outbox.spring.boot;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.Backlog;
 import outbox.admin.Pause;
-import outbox.dispatch.DispatcherStatus;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.dispatch.ProtectionStatus;
+import outbox.dispatch.Protection;
 import outbox.poller.OutboxPoller;
-import outbox.poller.PollerStatus;
 import outbox.spi.Leadership;
 
 import java.time.Duration;
@@ -45,7 +43,7 @@ final class RelayView {
             view.put("leader", leadership.isLeader());
         }
         if (dispatcher != null) {
-            ProtectionStatus protection = dispatcher.protectionStatus();
+            Protection.Status protection = dispatcher.protectionStatus();
             putUnlessEmpty(
                     view,
                     "pauses",
@@ -62,7 +60,7 @@ final class RelayView {
         return view;
     }
 
-    private static Map<String, Object> relay(PollerStatus poller, DispatcherStatus dispatcher) {
+    private static Map<String, Object> relay(OutboxPoller.Status poller, OutboxDispatcher.Status dispatcher) {
         Map<String, Object> view = new LinkedHashMap<>();
         view.put("running", poller.running());
         putDuration(view, "sinceLook", poller.sinceLook());
@@ -86,7 +84,7 @@ final class RelayView {
         return view;
     }
 
-    private static Map<String, Object> limit(ProtectionStatus.Place limit) {
+    private static Map<String, Object> limit(Protection.Status.Place limit) {
         Map<String, Object> view = new LinkedHashMap<>();
         view.put("name", limit.name());
         view.put("running", limit.running());
@@ -95,7 +93,7 @@ final class RelayView {
         return view;
     }
 
-    private static Map<String, Object> breaker(ProtectionStatus.Breaker breaker) {
+    private static Map<String, Object> breaker(Protection.Status.Breaker breaker) {
         Map<String, Object> view = new LinkedHashMap<>();
         view.put("name", breaker.name());
         view.put("state", breaker.state().name());

@@ -3,7 +3,6 @@ package outbox.spring.boot;
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
-import outbox.dispatch.RetryRule;
 import outbox.dispatch.RetryRules;
 import outbox.spring.boot.OutboxProperties.Backoff;
 import outbox.spring.boot.OutboxProperties.Retry;
@@ -29,12 +28,12 @@ final class RetrySettings {
     }
 
     static void addRules(PropertyCheck check, Retry retry, RetryRules.Builder rules) {
-        retry.neverOn().forEach(type -> rules.exception(type, RetryRule.never()));
+        retry.neverOn().forEach(type -> rules.exception(type, RetryRules.Rule.never()));
         retry.types().forEach((type, rule) -> rules.type(type, rule(check.entry("types", type), rule)));
         retry.listeners().forEach((name, rule) -> rules.listener(name, rule(check.entry("listeners", name), rule)));
     }
 
-    private static RetryRule rule(PropertyCheck check, Rule rule) {
+    private static RetryRules.Rule rule(PropertyCheck check, Rule rule) {
         Backoff backoff = rule.policy();
         Integer most = rule.maxAttempts();
         if (most != null) {
@@ -44,10 +43,10 @@ final class RetrySettings {
             if (most == null) {
                 throw check.refuse("policy", null, "set, or max-attempts, or both");
             }
-            return RetryRule.atMost(most);
+            return RetryRules.Rule.atMost(most);
         }
-        RetryRule waiting =
-                RetryRule.waiting(policy(check, backoff, rule.first(), rule.longest(), rule.jitter(), rule.waits()));
+        RetryRules.Rule waiting =
+                RetryRules.Rule.waiting(policy(check, backoff, rule.first(), rule.longest(), rule.jitter(), rule.waits()));
         return most == null ? waiting : waiting.andAtMost(most);
     }
 

@@ -9,7 +9,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import outbox.GiveUpException;
-import outbox.dispatch.ProtectionStatus;
+import outbox.dispatch.Protection;
 import outbox.spring.ListenerSource;
 
 import java.security.Principal;
@@ -108,7 +108,7 @@ class OutboxEndpointTest {
                                             .dispatcher())
                                     .protectionStatus()
                                     .limits())
-                            .containsExactly(new ProtectionStatus.Place("type bad.event", 0, 0, false));
+                            .containsExactly(new Protection.Status.Place("type bad.event", 0, 0, false));
                 });
     }
 

@@ -5,7 +5,7 @@ import outbox.EventHeaders;
 import outbox.admin.AdminAction;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
-import outbox.admin.ClaimHolder;
+import outbox.admin.EventAdministration.ClaimHolder;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.model.EventStatus;

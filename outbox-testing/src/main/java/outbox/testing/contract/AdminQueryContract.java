@@ -5,15 +5,14 @@ import outbox.EventEnvelope;
 import outbox.admin.AdminResult;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
-import outbox.admin.ErrorGroup;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
-import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
+import outbox.admin.OutboxAdmin.ErrorGroup;
 import outbox.admin.OutboxStatistics;
-import outbox.admin.TypeCount;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.model.EventStatus;
 
 import java.time.Duration;
@@ -209,7 +208,7 @@ abstract class AdminQueryContract extends AdminFixture {
     private List<String> pages(Order order) {
         List<String> seen = new ArrayList<>();
         EventQuery query = EventQuery.builder().order(order).pageSize(4).build();
-        EventPage page = admin.find(query);
+        EventQuery.Page page = admin.find(query);
         while (page.next() != null && seen.size() < 100) {
             page.events().forEach(event -> seen.add(event.eventId()));
             page = admin.find(query.after(Objects.requireNonNull(page.next())));
@@ -224,10 +223,10 @@ abstract class AdminQueryContract extends AdminFixture {
         rows.execute("UPDATE %s SET created_at = ?", DAY);
         EventQuery query = EventQuery.builder().pageSize(3).build();
 
-        EventPage first = admin.find(query);
+        EventQuery.Page first = admin.find(query);
         rows.execute("DELETE FROM %s WHERE event_id IN ('event-0003', 'event-0004')");
         rows.given("later", 2, EventStatus.NEW);
-        EventPage second = admin.find(query.after(Objects.requireNonNull(first.next())));
+        EventQuery.Page second = admin.find(query.after(Objects.requireNonNull(first.next())));
 
         assertThat(second.events())
                 .extracting(EventSummary::eventId)

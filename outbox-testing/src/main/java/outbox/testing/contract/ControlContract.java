@@ -8,6 +8,7 @@ import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.Experimental;
 import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
@@ -19,7 +20,6 @@ import outbox.spi.EventControl;
 import outbox.spi.EventControl.Pending;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;

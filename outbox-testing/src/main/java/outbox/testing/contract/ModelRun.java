@@ -1,24 +1,23 @@
 package outbox.testing.contract;
 
 import org.jspecify.annotations.Nullable;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxWriter;
+import outbox.OutboxWriter.Change;
 import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.EventControl;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.Replay;
-import outbox.spi.Withheld;
 import outbox.testing.contract.DeliveryModel.Event;
 
 import java.time.Duration;
@@ -396,8 +395,8 @@ final class ModelRun {
         String type = "type-" + step.a() % 3;
         boolean pauses = step.kind() == ModelStep.Kind.PAUSE;
         boolean answer = db.call(connection -> pauses
-                ? pausing.pause(connection, new Pause(PauseScope.TYPE, type, now, "model", "a test"))
-                : pausing.resume(connection, PauseScope.TYPE, type));
+                ? pausing.pause(connection, new Pause(Pause.Scope.TYPE, type, now, "model", "a test"))
+                : pausing.resume(connection, Pause.Scope.TYPE, type));
         boolean expected = pauses ? model.paused().add(type) : model.paused().remove(type);
         return compare(step.kind() + " of " + type, expected, answer);
     }

@@ -14,14 +14,13 @@ import outbox.admin.EventPauses;
 import outbox.admin.OutboxAdmin;
 import outbox.admin.Pause;
 import outbox.admin.PauseRequest;
-import outbox.admin.PauseScope;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.Withheld;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -265,9 +264,9 @@ public abstract class WithholdingContract {
         assertThat(admin.pauses())
                 .extracting(Pause::scope, Pause::name, Pause::by, Pause::reason)
                 .containsExactlyInAnyOrder(
-                        tuple(PauseScope.TYPE, "Paid", "ada", "ticket 17"),
-                        tuple(PauseScope.LISTENER, "crm", "bob", "ünïcode ✓"),
-                        tuple(PauseScope.OUTBOX, "", "bob", "all"));
+                        tuple(Pause.Scope.TYPE, "Paid", "ada", "ticket 17"),
+                        tuple(Pause.Scope.LISTENER, "crm", "bob", "ünïcode ✓"),
+                        tuple(Pause.Scope.OUTBOX, "", "bob", "all"));
         assertThat(admin.audit("r1").orElseThrow().selection()).isEqualTo("type Paid");
 
         AdminResult resumed =

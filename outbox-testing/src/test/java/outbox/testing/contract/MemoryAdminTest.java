@@ -7,7 +7,6 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import outbox.admin.EventAdministration;
 import outbox.admin.EventFilter;
-import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
@@ -56,7 +55,7 @@ class MemoryAdminTest {
         for (EventQuery.Order order : EventQuery.Order.values()) {
             List<String> ids = new ArrayList<>();
             EventQuery query = EventQuery.builder().order(order).pageSize(10).build();
-            EventPage page = admin.find(query);
+            EventQuery.Page page = admin.find(query);
             while (!page.events().isEmpty()) {
                 page.events().forEach(event -> ids.add(event.eventId()));
                 EventSummary last = page.events().get(page.events().size() - 1);

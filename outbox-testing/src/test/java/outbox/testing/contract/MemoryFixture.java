@@ -3,6 +3,7 @@ package outbox.testing.contract;
 import org.jspecify.annotations.Nullable;
 import outbox.EventRef;
 import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -10,7 +11,6 @@ import outbox.admin.EventSummary;
 import outbox.memory.MemoryEventStore;
 import outbox.model.EventStatus;
 import outbox.spi.EventControl;
-import outbox.spi.Replay;
 
 import java.io.PrintWriter;
 import java.sql.Connection;
