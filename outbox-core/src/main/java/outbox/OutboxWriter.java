@@ -4,13 +4,13 @@ import org.jspecify.annotations.Nullable;
 import outbox.internal.DatabaseClock;
 import outbox.internal.EventRules;
 import outbox.internal.GuardedMetrics;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.Claim;
 import outbox.spi.EventControl;
 import outbox.spi.EventControl.Pending;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 import outbox.spi.TxContext.Visibility;
 

@@ -2,9 +2,9 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.internal.text.PrintableText;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LeaderInfo;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.TableKind;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LeadershipRefusedException;
@@ -15,7 +16,6 @@ import outbox.relay.Relay;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.Leadership;
 import outbox.spi.LeasingEventStore;
-import outbox.spi.SafeLogger;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;

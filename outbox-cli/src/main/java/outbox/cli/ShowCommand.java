@@ -2,8 +2,8 @@ package outbox.cli;
 
 import outbox.admin.EventDetails;
 import outbox.admin.EventDetails.Attempt;
+import outbox.internal.text.PrintableText;
 import outbox.model.OutboxEvent;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;

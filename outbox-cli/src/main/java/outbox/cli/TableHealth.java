@@ -5,9 +5,9 @@ import outbox.admin.Backlog;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.BackgroundReading.Sample;
 import outbox.dispatch.Protection;
+import outbox.internal.text.PrintableText;
 import outbox.relay.Relay;
 import outbox.relay.RelayStatus;
-import outbox.spi.PrintableText;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;

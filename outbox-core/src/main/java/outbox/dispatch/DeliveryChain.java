@@ -6,7 +6,7 @@ import outbox.BatchEventListener;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.internal.CurrentEvent;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

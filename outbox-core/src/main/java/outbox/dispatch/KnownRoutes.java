@@ -1,10 +1,10 @@
 package outbox.dispatch;
 
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

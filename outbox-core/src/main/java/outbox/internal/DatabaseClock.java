@@ -1,9 +1,9 @@
 package outbox.internal;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -7,6 +7,7 @@ import outbox.internal.Expiry;
 import outbox.internal.RowRules;
 import outbox.internal.SqlErrors;
 import outbox.internal.StoreAccess;
+import outbox.internal.text.SafeLogger;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
@@ -18,7 +19,6 @@ import outbox.spi.EventControl;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -5,11 +5,11 @@ import outbox.OutboxException;
 import outbox.admin.EventAdministration;
 import outbox.internal.StoreAccess;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.model.EventStatus;
 import outbox.spi.EventControl;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -8,6 +8,7 @@ import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
 import outbox.EventEnvelope;
 import outbox.EventListener;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.model.EventStatus;
 import outbox.spi.ClaimRequest.Withheld;

@@ -100,7 +100,7 @@ class RetryRulesTest {
 
     @Test
     void a_series_repeats_its_last_wait() {
-        RetryPolicy series = RetryPolicies.series(Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofMinutes(2));
+        RetryPolicy series = RetryPolicy.series(Duration.ofSeconds(5), Duration.ofSeconds(30), Duration.ofMinutes(2));
 
         assertThat(IntStream.of(0, 1, 2, 3, 4, Integer.MAX_VALUE).mapToLong(series::computeDelayMs))
                 .containsExactly(5_000L, 5_000L, 30_000L, 120_000L, 120_000L, 120_000L);
@@ -108,9 +108,9 @@ class RetryRulesTest {
 
     @Test
     void a_linear_wait_grows_to_its_longest_and_never_overflows() {
-        RetryPolicy linear = RetryPolicies.linear(Duration.ofSeconds(2), Duration.ofSeconds(5));
+        RetryPolicy linear = RetryPolicy.linear(Duration.ofSeconds(2), Duration.ofSeconds(5));
         RetryPolicy endless =
-                RetryPolicies.linear(Duration.ofMillis(Long.MAX_VALUE / 2), Duration.ofSeconds(Long.MAX_VALUE));
+                RetryPolicy.linear(Duration.ofMillis(Long.MAX_VALUE / 2), Duration.ofSeconds(Long.MAX_VALUE));
 
         assertThat(IntStream.of(-1, 1, 2, 3, Integer.MAX_VALUE).mapToLong(linear::computeDelayMs))
                 .containsExactly(2_000L, 2_000L, 4_000L, 5_000L, 5_000L);
@@ -119,7 +119,7 @@ class RetryRulesTest {
 
     @Test
     void a_fixed_wait_is_always_the_same() {
-        RetryPolicy fixed = RetryPolicies.fixed(Duration.ofSeconds(3));
+        RetryPolicy fixed = RetryPolicy.fixed(Duration.ofSeconds(3));
 
         assertThat(fixed.computeDelayMs(1)).isEqualTo(3_000);
         assertThat(fixed.computeDelayMs(Integer.MAX_VALUE)).isEqualTo(3_000);
@@ -127,10 +127,10 @@ class RetryRulesTest {
 
     @Test
     void a_wait_of_nothing_is_refused() {
-        assertThatThrownBy(() -> RetryPolicies.fixed(Duration.ZERO)).hasMessageContaining("wait must be at least");
-        assertThatThrownBy(() -> RetryPolicies.series(Duration.ofSeconds(1), Duration.ofSeconds(-1)))
+        assertThatThrownBy(() -> RetryPolicy.fixed(Duration.ZERO)).hasMessageContaining("wait must be at least");
+        assertThatThrownBy(() -> RetryPolicy.series(Duration.ofSeconds(1), Duration.ofSeconds(-1)))
                 .hasMessageContaining("wait must be at least");
-        assertThatThrownBy(() -> RetryPolicies.linear(Duration.ofSeconds(2), Duration.ofSeconds(1)))
+        assertThatThrownBy(() -> RetryPolicy.linear(Duration.ofSeconds(2), Duration.ofSeconds(1)))
                 .hasMessageContaining("longest must not be shorter");
     }
 }

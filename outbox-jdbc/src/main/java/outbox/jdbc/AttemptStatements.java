@@ -1,8 +1,8 @@
 package outbox.jdbc;
 
 import outbox.admin.EventDetails.Attempt;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.ErrorText;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -2,8 +2,8 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.ConnectionProvider;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

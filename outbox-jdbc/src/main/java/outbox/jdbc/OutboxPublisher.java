@@ -3,8 +3,8 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TraceContext;
 import outbox.TransactionStateException;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;

@@ -1,8 +1,8 @@
 package outbox.jdbc;
 
 import outbox.admin.Pause;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.JdbcTable.Binds;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

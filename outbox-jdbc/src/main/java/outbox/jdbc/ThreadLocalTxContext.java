@@ -3,7 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.dispatch.EventInterceptor;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;

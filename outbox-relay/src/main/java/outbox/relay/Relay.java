@@ -4,7 +4,6 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventListener;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
 import outbox.internal.ListenerSettings;
 import outbox.purge.OutboxPurge;
@@ -141,7 +140,7 @@ public final class Relay implements AutoCloseable {
         private Duration dispatchTimeout = Duration.ofSeconds(30);
         private Duration drainTimeout = Duration.ofSeconds(5);
         private RetryPolicy retryPolicy =
-                RetryPolicies.exponential(Duration.ofSeconds(1), Duration.ofSeconds(60), Duration.ofMillis(200));
+                RetryPolicy.exponential(Duration.ofSeconds(1), Duration.ofSeconds(60), Duration.ofMillis(200));
         private Protection protection = Protection.none();
         private final List<EventInterceptor> interceptors = new ArrayList<>();
         private MetricsExporter metrics = MetricsExporter.NOOP;

@@ -8,7 +8,7 @@ import outbox.AggregateType;
 import outbox.BatchEventListener;
 import outbox.DeliveryOutcome;
 import outbox.EventListener;
-import outbox.dispatch.Limit;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.spring.ListenerParameter.Kind;

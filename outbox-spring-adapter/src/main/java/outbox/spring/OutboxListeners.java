@@ -4,9 +4,9 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.RetryRules;
 import outbox.registry.ListenerRegistry;
 

@@ -14,7 +14,6 @@ import outbox.admin.OutboxAdmin;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jackson.JacksonPayloadCodec;
@@ -91,7 +90,7 @@ class ListenerSettingsTest {
 
         @Bean
         RetryPolicy hourly() {
-            return RetryPolicies.fixed(Duration.ofHours(1));
+            return RetryPolicy.fixed(Duration.ofHours(1));
         }
 
         @Bean

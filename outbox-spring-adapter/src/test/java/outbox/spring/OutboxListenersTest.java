@@ -5,9 +5,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import outbox.EventListener;
-import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.RetryRules;
 import outbox.spring.OutboxListeners.Entry;
 

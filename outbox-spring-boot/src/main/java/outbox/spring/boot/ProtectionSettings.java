@@ -1,8 +1,8 @@
 package outbox.spring.boot;
 
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.Limit;
 import outbox.dispatch.Protection;
+import outbox.dispatch.Protection.Limit;
 import outbox.spring.boot.OutboxProperties.Bound;
 import outbox.spring.boot.OutboxProperties.Breaker;
 import outbox.spring.boot.OutboxProperties.Protect;

@@ -1,7 +1,6 @@
 package outbox.spring.boot;
 
 import org.jspecify.annotations.Nullable;
-import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.spring.boot.OutboxProperties.Backoff;
@@ -63,13 +62,13 @@ final class RetrySettings {
             check.positive("jitter", jitter);
         }
         return switch (backoff) {
-            case FIXED -> RetryPolicies.fixed(first);
-            case LINEAR -> RetryPolicies.linear(first, notShorter(check, longest, first));
+            case FIXED -> RetryPolicy.fixed(first);
+            case LINEAR -> RetryPolicy.linear(first, notShorter(check, longest, first));
             case EXPONENTIAL ->
                 jitter == null
-                        ? RetryPolicies.exponential(first, notShorter(check, longest, first))
-                        : RetryPolicies.exponential(first, notShorter(check, longest, first), jitter);
-            case SERIES -> RetryPolicies.series(series(check, waits));
+                        ? RetryPolicy.exponential(first, notShorter(check, longest, first))
+                        : RetryPolicy.exponential(first, notShorter(check, longest, first), jitter);
+            case SERIES -> RetryPolicy.series(series(check, waits));
         };
     }
 
