@@ -1,5 +1,7 @@
 package outbox.jdbc;
 
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.claim.LedFence;
 import outbox.model.EventStatus;
 import outbox.testing.contract.StoreFixture;
 

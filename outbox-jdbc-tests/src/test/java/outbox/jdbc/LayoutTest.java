@@ -3,6 +3,8 @@ package outbox.jdbc;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
+import outbox.jdbc.internal.claim.LockTimes;
+import outbox.jdbc.internal.schema.DdlFiles;
 import outbox.model.EventStatus;
 import outbox.relay.Relay;
 import outbox.spi.Claim;

@@ -7,6 +7,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import outbox.EventEnvelope;
 import outbox.admin.Pause;
+import outbox.jdbc.internal.schema.DdlFiles;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.EventOrder.Position;
@@ -293,7 +294,7 @@ class OutboxSchemaTest {
     @ParameterizedTest
     @ValueSource(strings = {"h2", "mysql", "postgresql"})
     void migration_tools_find_the_same_ddl_with_the_default_names(String database) {
-        Map<String, String> names = DdlFiles.names(new TableName(AbstractJdbcEventStore.DEFAULT_TABLE));
+        Map<String, String> names = DdlFiles.names(AbstractJdbcEventStore.DEFAULT_TABLE);
         List<String> resources = new ArrayList<>(List.of(OutboxSchema.TABLE.formatted(database)));
         for (Capability capability : Capability.values()) {
             resources.add(capability.resource(database));

@@ -6,6 +6,9 @@ import outbox.EventRef;
 import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventPauses;
 import outbox.admin.Pause;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.row.EventRows;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.Ordering;
 import outbox.reconcile.ReconcileLog;
 import outbox.reconcile.ReconcileRun;
@@ -51,8 +54,8 @@ public abstract class AbstractJdbcEventStore extends TableEventStore
     }
 
     private AbstractJdbcEventStore(Dialect dialect, TableName table, LayoutSql words) {
-        super(table, dialect, words, new LayoutFence.ByToken(words));
-        this.rows = new EventRows(dialect);
+        super(table, dialect, words, words.fenceByToken());
+        this.rows = new EventRows(dialect::byteSize);
         this.claims = dialect.newClaims(this);
         this.held = dialect.newHeld(this);
         this.order = new OrderStatements(this);

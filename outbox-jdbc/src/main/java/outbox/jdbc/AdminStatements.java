@@ -10,9 +10,13 @@ import outbox.admin.EventQuery;
 import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxStatistics.TypeCount;
-import outbox.jdbc.JdbcTable.Binds;
-import outbox.jdbc.JdbcTable.RowMapper;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.purge.EndedIds;
+import outbox.jdbc.internal.row.EventRows;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.RowMapper;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 
@@ -293,7 +297,7 @@ abstract class AdminStatements {
         try (PreparedStatement select = conn.prepareStatement(sql)) {
             binds.to(new Binder(select, shape(conn)));
             try (ResultSet rows = select.executeQuery()) {
-                return JdbcTable.all(rows, mapper);
+                return RowMapper.all(rows, mapper);
             }
         }
     }

@@ -2,6 +2,9 @@ package outbox.jdbc;
 
 import outbox.admin.EventDetails.Attempt;
 import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.ErrorText;
 
 import java.lang.System.Logger;

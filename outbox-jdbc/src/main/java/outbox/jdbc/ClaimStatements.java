@@ -1,8 +1,15 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.jdbc.ContentSql.Reading;
-import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.internal.claim.ClaimTerms;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.claim.Due;
+import outbox.jdbc.internal.claim.WithheldSql;
+import outbox.jdbc.internal.row.Candidate;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;

@@ -4,7 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
-import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
 import outbox.model.EventStatus;
 
 import java.sql.SQLException;

@@ -6,6 +6,7 @@ import outbox.TransactionStateException;
 import outbox.inbox.Inbox;
 import outbox.inbox.InboxException;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
+import outbox.jdbc.internal.sql.SqlStates;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.TxContext;
 

@@ -3,6 +3,8 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.tx.TxScope;
 import outbox.spi.ConnectionProvider;
 
 import java.lang.System.Logger;

@@ -1,6 +1,8 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.EventControl.Pending;
 
 import java.sql.Connection;

@@ -3,6 +3,10 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.Experimental;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.claim.LedFence;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.relay.DescribedTable;
 import outbox.spi.Claim;
 import outbox.spi.ClaimRequest;
@@ -77,13 +81,13 @@ public final class LayoutEventStore extends TableEventStore implements Described
 
     private static LayoutFence fence(TableLayout layout, LayoutSql sql, @Nullable Leadership leadership) {
         if (layout.has(LayoutColumn.LOCKED_BY)) {
-            return new LayoutFence.ByToken(sql);
+            return sql.fenceByToken();
         }
         if (leadership != null && !layout.has(LayoutFeature.SHARED_CLAIMS)) {
             return new LedFence(leadership);
         }
         layout.require(LayoutFeature.SHARED_CLAIMS, "be shared by claims, and no leadership was given");
-        return new LayoutFence.ByTime(sql);
+        return sql.fenceByTime();
     }
 
     public TableLayout layout() {

@@ -2,6 +2,8 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.Ordering;
 import outbox.order.Ordering.WhenDead;
 import outbox.spi.EventOrder.BlockedAggregate;

@@ -4,6 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.TraceContext;
 import outbox.TransactionStateException;
 import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.MetricsExporter;
 import outbox.spi.TxContext;
 

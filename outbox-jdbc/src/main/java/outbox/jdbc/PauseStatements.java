@@ -2,7 +2,8 @@ package outbox.jdbc;
 
 import outbox.admin.Pause;
 import outbox.internal.text.SafeLogger;
-import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -2,6 +2,8 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.EventAdministration.Replay;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 
 import java.sql.Connection;

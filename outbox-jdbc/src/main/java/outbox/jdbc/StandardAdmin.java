@@ -4,8 +4,10 @@ import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventFilter;
-import outbox.jdbc.ContentSql.Reading;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.purge.PurgeSearch;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 
 import java.sql.Connection;

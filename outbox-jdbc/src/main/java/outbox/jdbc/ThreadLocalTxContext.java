@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.dispatch.EventInterceptor;
 import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.tx.TxScope;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;
