@@ -215,32 +215,28 @@ final class ClaimedStore {
     /**
      * Writes outcomes and releases in one transaction.
      *
-     * @param keepKey delivered events that stay in the table because of their deduplication key, even if delivered
-     *     events are deleted
-     * @param runs the runs to add to the history of attempts, if the store has one
      * @param passLocked whether to skip locked rows instead of failing; needs one more statement
      */
-    Written write(
-            List<Mark> marks, List<Release> releases, Set<String> keepKey, List<EndedRun> runs, boolean passLocked) {
-        return access.inTransaction("write " + (marks.size() + releases.size()) + " outcomes", connection -> {
-            Set<String> locked = passLocked ? lockFree(connection, marks, releases) : Set.of();
-            release(connection, without(locked, releases, Release::eventId));
-            List<Mark> free = without(locked, marks, Mark::eventId);
-            Set<String> written = free.isEmpty() ? Set.of() : mark(connection, free, keepKey);
-            if (!runs.isEmpty() && keptAttempts > 0 && history != null) {
-                remember(history, connection, runs, written, keepKey);
+    Written write(OutcomeGroup group, boolean passLocked) {
+        return access.inTransaction("write " + group.size() + " outcomes", connection -> {
+            Set<String> locked = passLocked ? lockFree(connection, group) : Set.of();
+            release(connection, without(locked, group.releases(), Release::eventId));
+            List<Mark> free = without(locked, group.marks(), Mark::eventId);
+            Set<String> written = free.isEmpty() ? Set.of() : mark(connection, free, group.keepKey());
+            if (!group.runs().isEmpty() && keptAttempts > 0 && history != null) {
+                remember(history, connection, group, written);
             }
             return new Written(written, locked);
         });
     }
 
-    private Set<String> lockFree(Connection connection, List<Mark> marks, List<Release> releases) {
+    private Set<String> lockFree(Connection connection, OutcomeGroup group) {
         if (leasing == null) {
             return Set.of();
         }
         Set<String> ids = new HashSet<>();
-        marks.forEach(mark -> ids.add(mark.eventId()));
-        releases.forEach(release -> ids.add(release.eventId()));
+        group.marks().forEach(mark -> ids.add(mark.eventId()));
+        group.releases().forEach(release -> ids.add(release.eventId()));
         return leasing.lockFree(connection, ids);
     }
 
@@ -255,20 +251,16 @@ final class ClaimedStore {
      * Deletes the history of deleted events.
      */
     private void remember(
-            EventAdministration keeping,
-            Connection connection,
-            List<EndedRun> runs,
-            Set<String> written,
-            Set<String> keepKey) {
+            EventAdministration keeping, Connection connection, OutcomeGroup group, Set<String> written) {
         if (!keeping.keepsAttempts(connection)) {
             return;
         }
         Instant now = access.earliest(connection); // the earliest estimate, so that no run starts in the future
         List<Attempt> attempts = new ArrayList<>();
         List<String> deleted = new ArrayList<>();
-        for (EndedRun run : runs) {
+        for (EndedRun run : group.runs()) {
             String eventId = run.mark().eventId();
-            if (deleteDone && run.isDone() && !keepKey.contains(eventId)) {
+            if (deleteDone && run.isDone() && !group.keepKey().contains(eventId)) {
                 deleted.add(eventId);
             } else {
                 attempts.add(run.at(now, tokens.owner()));
