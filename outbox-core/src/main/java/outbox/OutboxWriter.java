@@ -286,8 +286,7 @@ public final class OutboxWriter {
      * Changes an event. Reads it without a lock first, because a lock on an event that is being delivered would
      * block its mark until the caller commits.
      */
-    private Change change(
-            EventControl store, Connection connection, EventRef event, Step step, boolean latest) {
+    private Change change(EventControl store, Connection connection, EventRef event, Step step, boolean latest) {
         Optional<Pending> found = store.find(connection, event, latest);
         if (found.isEmpty()) {
             return Change.NOT_FOUND;

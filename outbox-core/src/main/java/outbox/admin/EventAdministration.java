@@ -200,7 +200,11 @@ public interface EventAdministration {
      * @param step the interval between the due times of consecutive events
      */
     record Replay(
-            String requestId, Set<EventStatus> from, @Nullable String listener, Instant firstDue, Duration step) {
+            String requestId,
+            Set<EventStatus> from,
+            @Nullable String listener,
+            Instant firstDue,
+            Duration step) {
 
         /** The smallest step. It gives events that are replayed together different due times. */
         public static final Duration NO_PAUSE = Duration.ofNanos(1000);

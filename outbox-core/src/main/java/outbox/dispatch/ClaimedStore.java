@@ -250,8 +250,7 @@ final class ClaimedStore {
      * Adds the runs to the history. Skips events whose mark was not written, because this dispatcher had lost them.
      * Deletes the history of deleted events.
      */
-    private void remember(
-            EventAdministration keeping, Connection connection, OutcomeGroup group, Set<String> written) {
+    private void remember(EventAdministration keeping, Connection connection, OutcomeGroup group, Set<String> written) {
         if (!keeping.keepsAttempts(connection)) {
             return;
         }
@@ -331,9 +330,8 @@ final class ClaimedStore {
                 ? Optional.empty()
                 : access.inTransaction(
                         "read what is paused",
-                        connection -> known.hasPauses(connection)
-                                ? Optional.of(known.pauses(connection))
-                                : Optional.empty());
+                        connection ->
+                                known.hasPauses(connection) ? Optional.of(known.pauses(connection)) : Optional.empty());
     }
 
     private EventOrder order() {

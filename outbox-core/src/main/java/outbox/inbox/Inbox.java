@@ -29,8 +29,8 @@ public interface Inbox {
      * example because of a wrong setting
      * @throws IllegalArgumentException if the inbox cannot store the id or type of the event
      */
-    <X extends Exception> boolean handle(
-            String consumer, String eventId, @Nullable String eventType, Action<X> action) throws X;
+    <X extends Exception> boolean handle(String consumer, String eventId, @Nullable String eventType, Action<X> action)
+            throws X;
 
     /** Like the other method, for inboxes that do not store the type. */
     default <X extends Exception> boolean handle(String consumer, String eventId, Action<X> action) throws X {

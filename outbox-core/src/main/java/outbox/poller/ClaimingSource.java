@@ -105,9 +105,8 @@ final class ClaimingSource implements EventSource {
             boolean late = System.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
-            List<String> unreachable = late
-                    ? store.endUnreachable(connection, now, expiry, RowRules.NEVER_DUE, MAX_EXPIRED)
-                    : List.of();
+            List<String> unreachable =
+                    late ? store.endUnreachable(connection, now, expiry, RowRules.NEVER_DUE, MAX_EXPIRED) : List.of();
             if (late
                     && expired.size() < MAX_EXPIRED
                     && untaken.size() < MAX_EXPIRED

@@ -45,8 +45,7 @@ public record ClaimRequest(
 
     /** Returns a request for due events, without regard to their order, with all of their content. */
     public static ClaimRequest of(Instant now, Instant lockExpiry, int limit) {
-        return new ClaimRequest(
-                now, lockExpiry, Duration.ZERO, limit, Ordering.off(), Withheld.NOTHING, Content.ALL);
+        return new ClaimRequest(now, lockExpiry, Duration.ZERO, limit, Ordering.off(), Withheld.NOTHING, Content.ALL);
     }
 
     public ClaimRequest skippingRecent(Duration age) {

@@ -193,8 +193,8 @@ class BatchListenerTest {
                 "batch",
                 new Batches(
                         10,
-                        events ->
-                                BatchEventListener.Outcome.allDelivered().withFailed(stranger, new IOException("not in this call"))));
+                        events -> BatchEventListener.Outcome.allDelivered()
+                                .withFailed(stranger, new IOException("not in this call"))));
 
         List<QueuedEvent> events = settled(one(), "batch".repeat(2));
 

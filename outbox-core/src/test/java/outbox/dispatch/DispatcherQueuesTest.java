@@ -150,8 +150,8 @@ class DispatcherQueuesTest {
 
     @Test
     void while_outcomes_pile_up_nothing_is_taken_and_nothing_is_born_leased() {
-        LeasingEventStore leasing = ScriptedStore.of(
-                (self, method, arguments) -> method.getName().equals("release") ? 0 : null);
+        LeasingEventStore leasing =
+                ScriptedStore.of((self, method, arguments) -> method.getName().equals("release") ? 0 : null);
         OutboxDispatcher dispatcher = rig.start(builder -> builder.eventStore(leasing));
         Claim claim = dispatcher.birthClaim(1, 0);
         assertThat(claim).isNotNull();

@@ -44,8 +44,8 @@ class ListenersWordTest {
         assertDead((AsyncEventListener)
                 event -> // the failure comes wrapped
                 CompletableFuture.failedFuture(new GiveUpException("enough")).thenApply(same -> same));
-        assertDead((BatchEventListener)
-                events -> BatchEventListener.Outcome.allDelivered().with(events.get(0), DeliveryOutcome.giveUp("enough")));
+        assertDead((BatchEventListener) events ->
+                BatchEventListener.Outcome.allDelivered().with(events.get(0), DeliveryOutcome.giveUp("enough")));
         assertDead((BatchEventListener) events -> {
             throw new GiveUpException("enough");
         });
@@ -60,8 +60,8 @@ class ListenersWordTest {
         assertLater((OutcomeEventListener) event -> DeliveryOutcome.failedRetryAfter(LATER, "busy"));
         assertLater((AsyncEventListener)
                 event -> CompletableFuture.completedFuture(DeliveryOutcome.retryAfter(LATER, "busy")));
-        assertLater((BatchEventListener)
-                events -> BatchEventListener.Outcome.allDelivered().with(events.get(0), DeliveryOutcome.retryAfter(LATER, "busy")));
+        assertLater((BatchEventListener) events -> BatchEventListener.Outcome.allDelivered()
+                .with(events.get(0), DeliveryOutcome.retryAfter(LATER, "busy")));
     }
 
     @Test

@@ -19,8 +19,7 @@ public final class ScriptedStore {
                 Stream.concat(Stream.of(LeasingEventStore.class), Stream.of(capabilities))
                         .toArray(Class<?>[]::new),
                 (self, method, arguments) -> switch (method.getName()) {
-                    case "capability" ->
-                        Optional.of(self).filter(store -> ((Class<?>) arguments[0]).isInstance(store));
+                    case "capability" -> Optional.of(self).filter(store -> ((Class<?>) arguments[0]).isInstance(store));
                     case "isClockSettable", "canWithhold" -> false;
                     default -> script.invoke(self, method, arguments);
                 });

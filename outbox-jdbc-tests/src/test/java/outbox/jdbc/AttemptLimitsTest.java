@@ -10,7 +10,6 @@ import outbox.spi.ClaimRequest;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
@@ -162,7 +161,8 @@ class AttemptLimitsTest {
             connection.createStatement().execute("SET LOCAL ROLE " + role);
             Instant now = db.store.now(connection);
 
-            assertThat(db.store.claim(connection, new Claim("node", 1), ClaimRequest.of(now, now.minusSeconds(60), 100)))
+            assertThat(db.store.claim(
+                            connection, new Claim("node", 1), ClaimRequest.of(now, now.minusSeconds(60), 100)))
                     .hasSize(1);
             connection.rollback();
         } finally {

@@ -81,7 +81,8 @@ class ClaimLocksTest {
     private static List<ClaimedEvent> claim(
             AbstractJdbcEventStore store, Connection connection, Claim claim, int limit, Ordering ordering) {
         Instant now = store.now(connection);
-        return store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit).inOrder(ordering));
+        return store.claim(
+                connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit).inOrder(ordering));
     }
 
     private static void limitWaits(Connection connection, Databases database) throws SQLException {

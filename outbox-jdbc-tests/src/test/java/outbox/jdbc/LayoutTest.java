@@ -135,7 +135,10 @@ class LayoutTest {
     private static List<String> claim(StoreFixture db, String token, int limit) {
         Instant now = db.now();
         List<ClaimedEvent> claimed = db.call(connection -> db.store()
-                .claim(connection, new Claim(token, Long.MAX_VALUE), ClaimRequest.of(now, now.minusSeconds(60), limit)));
+                .claim(
+                        connection,
+                        new Claim(token, Long.MAX_VALUE),
+                        ClaimRequest.of(now, now.minusSeconds(60), limit)));
         return claimed.stream().map(event -> event.event().eventId()).toList();
     }
 

@@ -8,7 +8,6 @@ import outbox.spi.ClaimRequest;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.Statement;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 

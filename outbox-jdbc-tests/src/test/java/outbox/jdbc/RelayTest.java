@@ -642,7 +642,8 @@ class RelayTest {
         try (Connection connection = db.dataSource.getConnection()) {
             connection.setAutoCommit(false);
             Instant now = store.now(connection);
-            List<ClaimedEvent> claimed = store.claim(connection, Claim.startingNow(token, lease), ClaimRequest.of(now, now.minus(lease), limit));
+            List<ClaimedEvent> claimed = store.claim(
+                    connection, Claim.startingNow(token, lease), ClaimRequest.of(now, now.minus(lease), limit));
             connection.commit();
             return claimed;
         }

@@ -12,7 +12,6 @@ import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
 import outbox.testing.contract.StoreFixture;
 
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;

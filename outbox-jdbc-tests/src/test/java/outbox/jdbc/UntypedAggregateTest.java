@@ -20,7 +20,6 @@ import outbox.spi.EventOrder.Position;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.PreparedStatement;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

@@ -54,7 +54,8 @@ final class MemoryControl implements EventControl {
 
     @Override
     public Optional<Pending> findLast(Connection conn, String dedupKey) {
-        return work.in(conn, tx -> Optional.ofNullable(table.lastWith(tx, dedupKey)).map(MemoryControl::pending));
+        return work.in(
+                conn, tx -> Optional.ofNullable(table.lastWith(tx, dedupKey)).map(MemoryControl::pending));
     }
 
     @Override

@@ -22,16 +22,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -217,9 +213,8 @@ public final class MemoryEventStore implements LeasingEventStore {
     public Map<String, Long> sizes(Connection conn, Collection<String> eventIds) {
         return work.in(
                 conn,
-                tx -> existing(tx, eventIds)
-                        .collect(Collectors.toMap(
-                                RowState::eventId, state -> (long) state.event().payloadSize())));
+                tx -> existing(tx, eventIds).collect(Collectors.toMap(RowState::eventId, state ->
+                        (long) state.event().payloadSize())));
     }
 
     @Override
@@ -279,7 +274,8 @@ public final class MemoryEventStore implements LeasingEventStore {
 
     @Override
     public boolean setAttempts(Connection conn, String token, String eventId, int attempts) {
-        return !work.changeAll(conn, List.of(eventId), state -> state.isHeldBy(token), state -> state.withAttempts(attempts))
+        return !work.changeAll(
+                        conn, List.of(eventId), state -> state.isHeldBy(token), state -> state.withAttempts(attempts))
                 .isEmpty();
     }
 
@@ -296,7 +292,8 @@ public final class MemoryEventStore implements LeasingEventStore {
 
     @Override
     public int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
-        return work.changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, Instant.EPOCH))
+        return work.changeAll(
+                        conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, Instant.EPOCH))
                 .size();
     }
 

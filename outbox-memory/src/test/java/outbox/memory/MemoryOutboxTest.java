@@ -159,7 +159,10 @@ class MemoryOutboxTest {
     private static EventSummary awaitAttempts(MemoryOutbox outbox, Connection connection, String id, int attempts) {
         return await().atMost(SOON)
                 .until(
-                        () -> EventAdministration.of(outbox.store()).find(connection, id).orElseThrow().summary(),
+                        () -> EventAdministration.of(outbox.store())
+                                .find(connection, id)
+                                .orElseThrow()
+                                .summary(),
                         event -> event.attempts() == attempts);
     }
 
@@ -205,7 +208,9 @@ class MemoryOutboxTest {
                         .isGreaterThanOrEqualTo(Duration.ofMillis(i == 0 ? 49 : 199));
             }
             try (var connection = outbox.store().connections().getConnection()) {
-                var dead = EventAdministration.of(outbox.store()).find(connection, id).orElseThrow();
+                var dead = EventAdministration.of(outbox.store())
+                        .find(connection, id)
+                        .orElseThrow();
                 assertThat(dead.summary().status()).contains(EventStatus.DEAD);
                 assertThat(dead.lastError()).contains("always");
             } catch (SQLException e) {

@@ -73,7 +73,10 @@ class MemoryRoomTest {
         });
 
         assertThat(store.pending()).isEqualTo(3);
-        in(store, connection -> assertThat(EventAdministration.of(store).find(connection, "3")).isEmpty());
+        in(
+                store,
+                connection -> assertThat(EventAdministration.of(store).find(connection, "3"))
+                        .isEmpty());
     }
 
     @Test
@@ -156,7 +159,11 @@ class MemoryRoomTest {
                                     .build()));
             in(store, connection -> {
                 Instant now = store.now(connection);
-                store.claim(connection, new Claim("c", 0), ClaimRequest.of(now, now, 1).inOrder(Ordering.perAggregate().whenDead(whenDead)));
+                store.claim(
+                        connection,
+                        new Claim("c", 0),
+                        ClaimRequest.of(now, now, 1)
+                                .inOrder(Ordering.perAggregate().whenDead(whenDead)));
                 store.markDead(connection, "dead", "x");
             });
 

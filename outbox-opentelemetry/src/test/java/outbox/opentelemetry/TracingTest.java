@@ -348,7 +348,8 @@ class TracingTest {
                 together.await(); // keeps the only worker busy until the other events are queued
             }
             return events.size() == 3
-                    ? BatchEventListener.Outcome.allDelivered().withFailed(events.get(1), new IllegalStateException("no"))
+                    ? BatchEventListener.Outcome.allDelivered()
+                            .withFailed(events.get(1), new IllegalStateException("no"))
                     : BatchEventListener.Outcome.allDelivered();
         };
         OutboxDispatcher dispatcher = relay.deliver(relay.tracing, listener, builder -> builder.workerCount(1));

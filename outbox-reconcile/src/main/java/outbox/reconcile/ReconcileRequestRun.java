@@ -23,8 +23,7 @@ final class ReconcileRequestRun {
     private final ReconcileLog jobs; // of the same store
     private final ReconcileRequest request;
 
-    ReconcileRequestRun(
-            StoreAccess access, EventAdministration store, ReconcileLog jobs, ReconcileRequest request) {
+    ReconcileRequestRun(StoreAccess access, EventAdministration store, ReconcileLog jobs, ReconcileRequest request) {
         this.access = access;
         this.store = store;
         this.jobs = jobs;

@@ -28,8 +28,7 @@ final class StoredRunBook implements RunBook {
     private final String node;
     private final int keep;
 
-    StoredRunBook(
-            StoreAccess access, ReconcileLog store, @Nullable EventAdministration audits, String node, int keep) {
+    StoredRunBook(StoreAccess access, ReconcileLog store, @Nullable EventAdministration audits, String node, int keep) {
         this.access = access;
         this.store = store;
         this.audits = audits;

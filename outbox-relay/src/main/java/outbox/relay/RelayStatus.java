@@ -14,7 +14,8 @@ import java.util.Objects;
  *
  * @param role the role of this node for the table
  */
-public record RelayStatus(Role role, OutboxPoller.Status poller, OutboxDispatcher.Status dispatcher, Protection.Status protection) {
+public record RelayStatus(
+        Role role, OutboxPoller.Status poller, OutboxDispatcher.Status dispatcher, Protection.Status protection) {
 
     /** The role of a node for a table. */
     public enum Role {

@@ -2,7 +2,6 @@ package outbox.spring;
 
 import org.springframework.aot.hint.annotation.Reflective;
 import org.springframework.core.annotation.AliasFor;
-import outbox.BatchEventListener;
 
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;

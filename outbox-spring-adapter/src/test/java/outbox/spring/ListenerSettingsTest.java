@@ -121,7 +121,9 @@ class ListenerSettingsTest {
         context.getBean(OutboxListeners.class)
                 .configure(
                         builder,
-                        RetryRules.builder().type("free", RetryRules.Rule.never()).build(),
+                        RetryRules.builder()
+                                .type("free", RetryRules.Rule.never())
+                                .build(),
                         Protection.none());
         dispatcher = builder.build();
         poller = OutboxPoller.builder()

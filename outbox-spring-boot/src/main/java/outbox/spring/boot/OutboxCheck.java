@@ -78,7 +78,8 @@ final class OutboxCheck {
     }
 
     private boolean isBlocked() {
-        if (!outbox.blocksBehindDead() || outbox.store().capability(EventOrder.class).isEmpty()) {
+        if (!outbox.blocksBehindDead()
+                || outbox.store().capability(EventOrder.class).isEmpty()) {
             return false;
         }
         try {

@@ -200,7 +200,8 @@ final class OutboxEngine {
                 .leadership(instance.leadership())
                 .dispatcher(this::configure)
                 .poller(this::configure);
-        if (settings.properties().purge().enabled() && instance.store().capability(EventAdministration.class).isPresent()) {
+        if (settings.properties().purge().enabled()
+                && instance.store().capability(EventAdministration.class).isPresent()) {
             parts.purge(this::configure);
         }
         return parts.build();

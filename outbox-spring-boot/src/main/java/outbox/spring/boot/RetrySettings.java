@@ -44,8 +44,8 @@ final class RetrySettings {
             }
             return RetryRules.Rule.atMost(most);
         }
-        RetryRules.Rule waiting =
-                RetryRules.Rule.waiting(policy(check, backoff, rule.first(), rule.longest(), rule.jitter(), rule.waits()));
+        RetryRules.Rule waiting = RetryRules.Rule.waiting(
+                policy(check, backoff, rule.first(), rule.longest(), rule.jitter(), rule.waits()));
         return most == null ? waiting : waiting.andAtMost(most);
     }
 

@@ -126,8 +126,8 @@ abstract class ClaimContract extends StoredEventContract {
         db.insert(json("{}"));
         Instant now = db.now();
 
-        List<ClaimedEvent> skipped =
-                db.call(connection -> store.claim(connection, OURS, ClaimRequest.of(now, now.minus(LEASE), 10).skippingRecent(Duration.ofMinutes(1))));
+        List<ClaimedEvent> skipped = db.call(connection -> store.claim(
+                connection, OURS, ClaimRequest.of(now, now.minus(LEASE), 10).skippingRecent(Duration.ofMinutes(1))));
 
         assertThat(skipped).isEmpty();
     }

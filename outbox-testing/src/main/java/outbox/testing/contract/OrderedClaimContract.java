@@ -115,7 +115,10 @@ abstract class OrderedClaimContract extends PositionContract {
         try (Connection elsewhere = db.open()) {
             store.prepare(elsewhere);
             Instant now = db.now();
-            assertThat(store.claim(elsewhere, claim(), ClaimRequest.of(now, now.minus(LEASE), 10).inOrder(ALL)))
+            assertThat(store.claim(
+                            elsewhere,
+                            claim(),
+                            ClaimRequest.of(now, now.minus(LEASE), 10).inOrder(ALL)))
                     .hasSize(1);
             db.insert(other);
             long start = System.nanoTime();

@@ -107,8 +107,10 @@ abstract class OrderedStoreContract {
     List<EventEnvelope> claimedUnder(Claim claim, Ordering ordering, int limit) {
         Instant now = db.now();
         return db
-                .call(connection ->
-                        store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit).inOrder(ordering)))
+                .call(connection -> store.claim(
+                        connection,
+                        claim,
+                        ClaimRequest.of(now, now.minus(LEASE), limit).inOrder(ordering)))
                 .stream()
                 .map(ClaimedEvent::event)
                 .map(EventEnvelope::restore)

@@ -216,8 +216,7 @@ public abstract class PurgeContract {
         try (Connection purging = dataSource().getConnection()) {
             purging.setAutoCommit(false);
             purging.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-            int deleted =
-                    EventAdministration.of(store).purge(purging, EventStatus.DONE, ago(0).plusSeconds(1), 5);
+            int deleted = EventAdministration.of(store).purge(purging, EventStatus.DONE, ago(0).plusSeconds(1), 5);
 
             rows.write(OutboxRows.event("while-purging").build());
             int marked = rows.in(connection -> store.markDone(connection, "new-0000"));

@@ -212,8 +212,7 @@ public abstract class WithholdingContract {
         ClaimRequest overdue = ClaimRequest.of(dueBefore, now.minus(LEASE), limit)
                 .inOrder(ordering)
                 .except(except);
-        return db.call(connection ->
-                store.endUntaken(connection, overdue, now, "nobody"));
+        return db.call(connection -> store.endUntaken(connection, overdue, now, "nobody"));
     }
 
     // ---- pauses ----

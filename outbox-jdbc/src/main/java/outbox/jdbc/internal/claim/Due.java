@@ -14,8 +14,7 @@ import java.time.Instant;
 public record Due(Instant now, Instant lockExpiry, Instant latestCreation) {
 
     public static Due of(ClaimRequest request) {
-        return new Due(
-                request.now(), request.lockExpiry(), latestCreation(request.now(), request.skipRecent()));
+        return new Due(request.now(), request.lockExpiry(), latestCreation(request.now(), request.skipRecent()));
     }
 
     public static Instant latestCreation(Instant now, Duration skipRecent) {
