@@ -192,8 +192,8 @@ public interface EventAdministration {
      * Describes how events are made pending again.
      *
      * @param requestId the id of the replay request; the value of header {@link EventHeaders#REPLAY}
-     * @param from the statuses to replay: DEAD, DONE or RETRY. Events with another status are not changed, nor are RETRY
-     * events that are claimed. A RETRY event keeps its status; it becomes due again with zero attempts
+     * @param from the statuses to replay: DEAD, DONE or RETRY. Events with another status are not changed, nor are
+     * RETRY events that are claimed. A RETRY event keeps its status; it becomes due again with zero attempts
      * @param listener the name of the only listener that may receive the events, the value of header
      * {@link EventHeaders#REPLAY_TO}; null for the listener of their route, whatever its name
      * @param firstDue the due time of the first event

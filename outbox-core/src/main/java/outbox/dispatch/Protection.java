@@ -266,8 +266,8 @@ public final class Protection {
         }
 
         /**
-         * Limits the number of events that start per period, spread evenly. After an idle time, up to {@code events} may
-         * start at once.
+         * Limits the number of events that start per period, spread evenly. After an idle time, up to {@code events}
+         * may start at once.
          */
         public static Limit rate(int events, Duration per) {
             return rate(events, per, events);

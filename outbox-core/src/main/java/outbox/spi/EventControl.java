@@ -36,8 +36,8 @@ public interface EventControl {
             @Nullable String dedupKey) {}
 
     /**
-     * Inserts events like {@link LeasingEventStore#insertAll}, but leaves out events whose key is taken. A taken key never makes the
-     * caller's transaction fail.
+     * Inserts events like {@link LeasingEventStore#insertAll}, but leaves out events whose key is taken. A taken key
+     * never makes the caller's transaction fail.
      *
      * @return for each event that was left out, its id and the id of the event that has the key
      */

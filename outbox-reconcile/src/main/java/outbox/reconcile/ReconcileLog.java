@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The capability of a store that keeps the state of the jobs of a {@link Reconciler} for all nodes: their checkpoints, the node that
- * runs each job, and the history of runs. A run is identified by its id. A run that has lost its job to another run
- * can no longer change the job.
+ * The capability of a store that keeps the state of the jobs of a {@link Reconciler} for all nodes: their
+ * checkpoints, the node that runs each job, and the history of runs. A run is identified by its id. A run that has
+ * lost its job to another run can no longer change the job.
  *
  * <p>The store keeps this in separate tables, which may be missing. {@link #keepsReconciliation} returns whether
  * they exist. If they do not, the other methods throw an {@link outbox.OutboxException} that says what to create.

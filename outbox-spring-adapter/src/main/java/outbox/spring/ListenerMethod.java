@@ -140,8 +140,8 @@ final class ListenerMethod {
                             + " payloads or of envelopes");
             require(
                     result == void.class || result == BatchEventListener.Outcome.class,
-                    "it takes several events in one call, so it must return nothing or a BatchEventListener.Outcome, not a "
-                            + result.getName());
+                    "it takes several events in one call, so it must return nothing or a BatchEventListener.Outcome,"
+                            + " not a " + result.getName());
             require(annotation.batchSize() >= 1, "batchSize must be at least 1: " + annotation.batchSize());
         } else {
             require(

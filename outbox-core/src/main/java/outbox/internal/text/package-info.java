@@ -1,4 +1,4 @@
-/** The logger of all our modules, and the escaping of text that is not safe to print. Exported to these modules only. */
+/** The logger of our modules, and the escaping of text that is not safe to print. Exported to these modules only. */
 @NullMarked
 package outbox.internal.text;
 
