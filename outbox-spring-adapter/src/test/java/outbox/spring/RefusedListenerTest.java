@@ -163,7 +163,7 @@ class RefusedListenerTest {
         "WrongAttempt, @Attempt",
         "OfRelay, Relay",
         "HalfBatch, every parameter must be a list",
-        "BatchReturning, BatchOutcome",
+        "BatchReturning, BatchEventListener.Outcome",
         "EmptyBatch, batchSize must be at least 1: 0",
         "NoAttempts, attempts must be at least 1: 0",
         "WordAttempts, attempts must be a number of at least 1: many",
