@@ -1,12 +1,12 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.PrintableText;
 import outbox.rabbitmq.DeadLetter;
 import outbox.rabbitmq.DeadLetterDetails;
 import outbox.rabbitmq.DeadLetterFilter;
 import outbox.rabbitmq.DeadLetterReplay;
 import outbox.rabbitmq.DeadLetters;
-import outbox.spi.PrintableText;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -7,7 +7,7 @@ import outbox.cli.doctor.Limits;
 import outbox.cli.doctor.Report;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 

@@ -2,8 +2,8 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.EventFilter;
+import outbox.internal.text.PrintableText;
 import outbox.model.EventStatus;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Option;
 
 import java.time.Instant;

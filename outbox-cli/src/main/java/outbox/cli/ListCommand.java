@@ -1,9 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
-import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
@@ -52,10 +50,10 @@ final class ListCommand extends ReadCommand {
                 .pageSize(limit)
                 .order(oldestFirst || overdue ? EventQuery.Order.OLDEST_FIRST : EventQuery.Order.NEWEST_FIRST);
         if (after != null) {
-            query.after(EventCursor.parse(after));
+            query.after(EventQuery.Cursor.parse(after));
         }
-        EventPage page = target.admin().find(query.build());
-        EventCursor next = page.next();
+        EventQuery.Page page = target.admin().find(query.build());
+        EventQuery.Cursor next = page.next();
         if (json) {
             io.print(new Answer()
                     .with("table", table)
@@ -78,7 +76,7 @@ final class ListCommand extends ReadCommand {
         return conditions.dueBefore(target.now()).build();
     }
 
-    private void print(EventPage page) {
+    private void print(EventQuery.Page page) {
         TextTable rows = new TextTable("EVENT", "TYPE", "AGGREGATE", "STATUS", "ATTEMPTS", "CREATED", "DUE", "ERROR");
         for (EventSummary event : page.events()) {
             rows.add(

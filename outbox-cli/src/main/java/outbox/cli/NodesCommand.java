@@ -1,10 +1,10 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.ClaimHolder;
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.internal.text.PrintableText;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LeaderInfo;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 
 import java.sql.SQLException;

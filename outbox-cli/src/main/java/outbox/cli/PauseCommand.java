@@ -3,7 +3,7 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminResult;
 import outbox.admin.PauseRequest;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;

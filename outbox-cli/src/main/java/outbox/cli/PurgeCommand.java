@@ -3,9 +3,9 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.AdminAction;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequest;
 import outbox.admin.AuditEntry;
+import outbox.admin.EventAdministration;
 import outbox.cli.doctor.Queries;
 import outbox.cli.doctor.Subject;
 import outbox.model.EventStatus;
@@ -115,8 +115,9 @@ final class PurgeCommand extends RecordedCommand {
         return new Plan("Purge", table, text.toString(), rows, rows, false);
     }
 
-    private int purge(AdminEventStore store, Connection connection, Map<EventStatus, Instant> ends, Plan plan)
+    private int purge(LeasingEventStore store, Connection connection, Map<EventStatus, Instant> ends, Plan plan)
             throws SQLException {
+        EventAdministration administration = EventAdministration.of(store);
         String requestId = change.requestId().orElseGet(() -> UUID.randomUUID().toString());
         AdminRequest.builder()
                 .actor(change.actor())
@@ -133,7 +134,7 @@ final class PurgeCommand extends RecordedCommand {
                 0,
                 store.now(connection),
                 null);
-        boolean isFirst = store.beginAudit(connection, entry);
+        boolean isFirst = administration.beginAudit(connection, entry);
         connection.commit();
         if (!isFirst) {
             io.warn("Request " + requestId + " was made before; nothing was changed.");
@@ -145,15 +146,15 @@ final class PurgeCommand extends RecordedCommand {
                 for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
                     int count;
                     do {
-                        prepare(store, connection);
-                        count = store.purge(connection, end.getKey(), end.getValue(), batchSize);
-                        store.progressAudit(connection, requestId, count, null);
+                        store.prepare(connection);
+                        count = administration.purge(connection, end.getKey(), end.getValue(), batchSize);
+                        administration.progressAudit(connection, requestId, count, null);
                         connection.commit();
                         deleted += count;
                     } while (count == batchSize && !stop.getAsBoolean());
                 }
                 if (!stop.getAsBoolean()) {
-                    store.progressAudit(connection, requestId, 0, store.now(connection));
+                    administration.progressAudit(connection, requestId, 0, store.now(connection));
                     connection.commit();
                 }
             } catch (SQLException | OutboxException e) {
@@ -171,12 +172,6 @@ final class PurgeCommand extends RecordedCommand {
         return ends.entrySet().stream()
                 .map(end -> end.getKey() + " events that ended before " + end.getValue())
                 .collect(Collectors.joining(", "));
-    }
-
-    private static void prepare(AdminEventStore store, Connection connection) throws SQLException {
-        if (store instanceof LeasingEventStore leasing) {
-            leasing.prepare(connection);
-        }
     }
 
     private void report(Plan plan, String requestId, long deleted, boolean isComplete) {

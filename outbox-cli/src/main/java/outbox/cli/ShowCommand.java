@@ -1,9 +1,9 @@
 package outbox.cli;
 
-import outbox.admin.Attempt;
 import outbox.admin.EventDetails;
+import outbox.admin.EventDetails.Attempt;
+import outbox.internal.text.PrintableText;
 import outbox.model.OutboxEvent;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;

@@ -3,13 +3,13 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.Backlog;
+import outbox.admin.EventPauses;
 import outbox.admin.OutboxStatistics;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.admin.Pause;
-import outbox.admin.PausingEventStore;
-import outbox.admin.TypeCount;
+import outbox.internal.text.PrintableText;
 import outbox.jdbc.LeaderInfo;
 import outbox.model.EventStatus;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -154,7 +154,7 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     private static List<Pause> pauses(Target target) {
-        return target.subject().store() instanceof PausingEventStore
+        return target.subject().store().capability(EventPauses.class).isPresent()
                 ? target.admin().pauses()
                 : List.of();
     }

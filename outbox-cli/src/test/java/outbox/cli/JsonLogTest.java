@@ -4,7 +4,7 @@ import com.sun.net.httpserver.HttpServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 import outbox.testing.fault.ChildJvm;
 import outbox.testing.server.PostgresServer;
 import outbox.util.JsonCodec;

@@ -1,6 +1,7 @@
 package outbox.spi;
 
 import outbox.Experimental;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

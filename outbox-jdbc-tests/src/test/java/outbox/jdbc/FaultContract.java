@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.testing.contract.StoreFixture;
 import outbox.testing.fault.ChildJvm;
@@ -277,7 +278,7 @@ abstract class FaultContract {
     private List<ClaimedEvent> claim(Connection connection, String token) {
         var now = db.store().now(connection);
         return db.store()
-                .claim(connection, new Claim(token, Long.MAX_VALUE), now, now.minusSeconds(60), Duration.ZERO, 10);
+                .claim(connection, new Claim(token, Long.MAX_VALUE), ClaimRequest.of(now, now.minusSeconds(60), 10));
     }
 
     @Test

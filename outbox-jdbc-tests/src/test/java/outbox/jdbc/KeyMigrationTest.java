@@ -7,7 +7,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
 import outbox.EventRef;
-import outbox.spi.Replay;
+import outbox.admin.EventAdministration.Replay;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;

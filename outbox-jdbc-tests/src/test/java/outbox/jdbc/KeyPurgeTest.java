@@ -9,7 +9,7 @@ import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.purge.OutboxPurge;
 import outbox.spi.Claim;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl.Pending;
 import outbox.spi.Mark;
 import outbox.testing.contract.StoreFixture;
 

@@ -6,11 +6,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.EventRef;
+import outbox.OutboxWriter.Change;
 import outbox.dispatch.DefaultInFlightTracker;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
@@ -212,7 +211,7 @@ abstract class KindsContract {
             sizes.add(events.size());
             called.countDown();
             never.await(60, TimeUnit.SECONDS);
-            return BatchOutcome.allDelivered();
+            return BatchEventListener.Outcome.allDelivered();
         };
         Node node = started(new Node(
                 db.dataSource(),

@@ -7,11 +7,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import outbox.EventEnvelope;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
 import outbox.jdbc.internal.schema.DdlFiles;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.spi.Position;
+import outbox.spi.EventOrder.Position;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
@@ -166,7 +165,7 @@ class OutboxSchemaTest {
         OutboxSchema.create(pool, store, Capability.PAUSES);
 
         assertThat(db.<Boolean>call(store::hasPauses)).isTrue();
-        Pause pause = new Pause(PauseScope.TYPE, "T", db.now(), "ada", "why");
+        Pause pause = new Pause(Pause.Scope.TYPE, "T", db.now(), "ada", "why");
         assertThat(db.<Boolean>call(connection -> store.pause(connection, pause)))
                 .isTrue();
         assertThat(db.call(store::pauses)).hasSize(1);

@@ -1,15 +1,15 @@
 package outbox.jdbc;
 
-import outbox.admin.Attempt;
 import outbox.admin.Backlog;
-import outbox.admin.ClaimHolder;
-import outbox.admin.EventCursor;
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
-import outbox.admin.TypeCount;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.jdbc.internal.claim.LayoutFence.Piece;
 import outbox.jdbc.internal.purge.EndedIds;
 import outbox.jdbc.internal.row.EventRows;
@@ -19,7 +19,6 @@ import outbox.jdbc.internal.sql.RowMapper;
 import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -119,7 +118,7 @@ abstract class AdminStatements {
     List<EventSummary> find(Connection conn, EventQuery query) throws SQLException {
         boolean oldestFirst = query.order() == Order.OLDEST_FIRST;
         FilterSql where = filter(conn, query.filter());
-        EventCursor after = query.after();
+        EventQuery.Cursor after = query.after();
         if (after != null) {
             where.behind(after, oldestFirst);
         }

@@ -1,9 +1,9 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.internal.sql.Binder;
 import outbox.jdbc.internal.sql.TableColumns;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -1,10 +1,10 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.internal.leader.LeaderQuery;
 import outbox.jdbc.internal.leader.LeaderSession;
 import outbox.spi.Leadership;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -3,7 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.jdbc.internal.sql.Binder;
 import outbox.jdbc.internal.sql.TableColumns;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl.Pending;
 
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.jdbc.internal.claim.LayoutFence.Piece;
@@ -9,7 +10,6 @@ import outbox.jdbc.internal.row.EventRows;
 import outbox.jdbc.internal.sql.Binder;
 import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.internal.claim.ClaimTerms;
 import outbox.jdbc.internal.claim.Claims;
 import outbox.jdbc.internal.claim.Due;
@@ -13,7 +14,6 @@ import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.internal.purge.PurgeSearch;
 import outbox.jdbc.internal.sql.Binder;
 import outbox.jdbc.internal.sql.Binds;
@@ -10,7 +11,6 @@ import outbox.jdbc.internal.sql.RowMapper;
 import outbox.jdbc.internal.sql.TableColumns;
 import outbox.jdbc.internal.tx.PostgresIsolation;
 import outbox.jdbc.internal.tx.PostgresTransaction;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -2,9 +2,9 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.jdbc.internal.sql.TableColumns;
+import outbox.reconcile.ReconcileLog.Turn;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
-import outbox.reconcile.ReconcilingEventStore.Turn;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

@@ -3,8 +3,8 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.dispatch.EventInterceptor;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.internal.tx.TxScope;
-import outbox.spi.SafeLogger;
 import outbox.spi.TxCallbacks;
 
 import java.lang.System.Logger;

@@ -3,7 +3,7 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import outbox.inbox.Inbox;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

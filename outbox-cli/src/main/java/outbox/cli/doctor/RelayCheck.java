@@ -1,8 +1,7 @@
 package outbox.cli.doctor;
 
+import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.admin.PausingEventStore;
 import outbox.model.EventStatus;
 
 import java.sql.SQLException;
@@ -132,11 +131,13 @@ final class RelayCheck extends Check {
     }
 
     private static Optional<Pause> pause(Examination examination) {
-        return examination.subject().store() instanceof PausingEventStore store
-                        && store.hasPauses(examination.connection())
-                ? store.pauses(examination.connection()).stream()
-                        .filter(pause -> pause.scope() == PauseScope.OUTBOX)
-                        .findFirst()
-                : Optional.empty();
+        return examination
+                .subject()
+                .store()
+                .capability(EventPauses.class)
+                .filter(store -> store.hasPauses(examination.connection()))
+                .flatMap(store -> store.pauses(examination.connection()).stream()
+                        .filter(pause -> pause.scope() == Pause.Scope.OUTBOX)
+                        .findFirst());
     }
 }

@@ -5,11 +5,12 @@ import outbox.EventHeaders;
 import outbox.admin.AdminAction;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
-import outbox.admin.ClaimHolder;
+import outbox.admin.EventAdministration.ClaimHolder;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
@@ -56,7 +57,7 @@ abstract class AdminActionContract extends AdminQueryContract {
         Claim next = new Claim("n3/c/1", Long.MAX_VALUE);
         var claimed = rows.in(connection -> {
             Instant now = store.now(connection).plusSeconds(1);
-            return store.claim(connection, next, now, DAY.minusSeconds(1), Duration.ZERO, 10);
+            return store.claim(connection, next, ClaimRequest.of(now, DAY.minusSeconds(1), 10));
         });
         assertThat(claimed).filteredOn(ClaimedEvent::suspect).hasSize(1);
         assertThat(claimed).hasSize(2); // the suspect event and the one that was never claimed
@@ -328,7 +329,7 @@ abstract class AdminActionContract extends AdminQueryContract {
         rows.write(OutboxRows.event("it").build());
         rows.in(connection -> {
             Instant now = store.now(connection).plusSeconds(1);
-            store.claim(connection, new Claim("old", Long.MAX_VALUE), now, now, Duration.ZERO, 1);
+            store.claim(connection, new Claim("old", Long.MAX_VALUE), ClaimRequest.of(now, now, 1));
             return store.mark(connection, List.of(Mark.dead("it", "old", true, "boom")), now);
         });
 

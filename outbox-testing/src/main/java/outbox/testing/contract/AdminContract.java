@@ -12,7 +12,7 @@ import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
+import outbox.spi.EventOrder.BlockedAggregate;
 
 import java.sql.SQLException;
 import java.util.List;

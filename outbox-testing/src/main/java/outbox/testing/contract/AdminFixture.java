@@ -1,8 +1,8 @@
 package outbox.testing.contract;
 
 import org.junit.jupiter.api.BeforeEach;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequest;
+import outbox.admin.EventAdministration;
 import outbox.admin.EventFilter;
 import outbox.admin.OutboxAdmin;
 import outbox.spi.EventStore;
@@ -32,7 +32,7 @@ abstract class AdminFixture {
     /** Returns the data source. It is the same database for the whole test and allows at least two connections. */
     protected abstract DataSource dataSource();
 
-    /** Returns a new store for a table of that database. It must be an {@link AdminEventStore}. */
+    /** Returns a new store for a table of that database. It must have {@link EventAdministration}. */
     protected abstract EventStore store(String table);
 
     /** Creates the table of the store and the audit table. */

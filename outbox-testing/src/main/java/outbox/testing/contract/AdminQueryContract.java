@@ -2,19 +2,17 @@ package outbox.testing.contract;
 
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminResult;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
-import outbox.admin.ErrorGroup;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
-import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
+import outbox.admin.OutboxAdmin.ErrorGroup;
 import outbox.admin.OutboxStatistics;
-import outbox.admin.TypeCount;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.model.EventStatus;
 
 import java.time.Duration;
@@ -53,7 +51,7 @@ abstract class AdminQueryContract extends AdminFixture {
     void the_age_of_the_oldest_pending_event_counts_by_the_clock_of_the_database() {
         rows.given("pending", 2, EventStatus.RETRY);
         rows.given("dead", 1, EventStatus.DEAD);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'pending-0001'", now.minus(Duration.ofHours(2)));
         rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'dead-0000'", now.minus(Duration.ofHours(9)));
 
@@ -76,7 +74,7 @@ abstract class AdminQueryContract extends AdminFixture {
         rows.given("retry", 2, EventStatus.RETRY);
         rows.given("done", 4, EventStatus.DONE);
         rows.given("dead", 1, EventStatus.DEAD);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute(
                 "UPDATE %s SET locked_by = 'node-7', locked_at = ? WHERE event_id IN ('new-0000', 'retry-0001')", DAY);
         rows.execute("UPDATE %s SET created_at = ? WHERE event_id = 'new-0002'", now.minus(Duration.ofHours(2)));
@@ -105,7 +103,7 @@ abstract class AdminQueryContract extends AdminFixture {
         rows.given("late", 1, EventStatus.NEW);
         rows.given("later", 1, EventStatus.RETRY);
         rows.given("dead", 1, EventStatus.DEAD);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute(
                 "UPDATE %s SET available_at = ?, locked_by = 'node-7', locked_at = ? WHERE event_id = 'late-0000'",
                 now.minus(Duration.ofHours(1)), now);
@@ -123,7 +121,7 @@ abstract class AdminQueryContract extends AdminFixture {
     @Test
     void an_event_of_a_clock_that_is_ahead_has_no_negative_age() {
         rows.given("new", 1, EventStatus.NEW);
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
+        Instant now = rows.now();
         rows.execute("UPDATE %s SET created_at = ?", now.plus(Duration.ofHours(2)));
 
         assertThat(admin.backlog().oldestPendingAge()).isEqualTo(Duration.ZERO);
@@ -210,7 +208,7 @@ abstract class AdminQueryContract extends AdminFixture {
     private List<String> pages(Order order) {
         List<String> seen = new ArrayList<>();
         EventQuery query = EventQuery.builder().order(order).pageSize(4).build();
-        EventPage page = admin.find(query);
+        EventQuery.Page page = admin.find(query);
         while (page.next() != null && seen.size() < 100) {
             page.events().forEach(event -> seen.add(event.eventId()));
             page = admin.find(query.after(Objects.requireNonNull(page.next())));
@@ -225,10 +223,10 @@ abstract class AdminQueryContract extends AdminFixture {
         rows.execute("UPDATE %s SET created_at = ?", DAY);
         EventQuery query = EventQuery.builder().pageSize(3).build();
 
-        EventPage first = admin.find(query);
+        EventQuery.Page first = admin.find(query);
         rows.execute("DELETE FROM %s WHERE event_id IN ('event-0003', 'event-0004')");
         rows.given("later", 2, EventStatus.NEW);
-        EventPage second = admin.find(query.after(Objects.requireNonNull(first.next())));
+        EventQuery.Page second = admin.find(query.after(Objects.requireNonNull(first.next())));
 
         assertThat(second.events())
                 .extracting(EventSummary::eventId)

@@ -6,12 +6,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.Experimental;
-import outbox.admin.AdminEventStore;
-import outbox.admin.Attempt;
-import outbox.admin.AttemptEventStore;
+import outbox.admin.EventAdministration;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 
 import java.sql.SQLException;
@@ -23,8 +23,8 @@ import java.util.stream.IntStream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Contract tests for a store that keeps the history of attempts. The store must be an {@link AttemptEventStore} and
- * an {@link AdminEventStore}.
+ * Contract tests for a store that keeps the history of attempts. The store must have
+ * {@link EventAdministration}.
  */
 @Experimental
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -33,7 +33,8 @@ public abstract class AttemptContract {
     private static final Duration LEASE = Duration.ofMinutes(5);
 
     private StoreFixture db;
-    private AttemptEventStore store;
+    private LeasingEventStore store;
+    private EventAdministration history; // of the same store
     private OutboxAdmin admin;
 
     /** Returns a new, empty table with its store. The table for the history must not exist yet. */
@@ -45,7 +46,8 @@ public abstract class AttemptContract {
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
-        store = (AttemptEventStore) db.store();
+        store = db.store();
+        history = EventAdministration.of(store);
         admin = new OutboxAdmin(db.dataSource()::getConnection, store);
     }
 
@@ -53,7 +55,7 @@ public abstract class AttemptContract {
     void without_a_place_for_it_there_is_no_history() {
         EventEnvelope event = given();
 
-        assertThat(db.<Boolean>call(store::keepsAttempts)).isFalse();
+        assertThat(db.<Boolean>call(history::keepsAttempts)).isFalse();
         assertThat(history(event)).isEmpty();
         add(10, attempt(event, 1, "boom")); // must not fail: the table may have been dropped after the check
         assertThat(history(event)).isEmpty();
@@ -68,7 +70,7 @@ public abstract class AttemptContract {
         EventEnvelope other = given();
         Attempt first = attempt(event, 1, "Grüße \uD83D\uDE00: 'boom'");
         Attempt second = attempt(event, 2, null);
-        assertThat(db.<Boolean>call(store::keepsAttempts)).isTrue();
+        assertThat(db.<Boolean>call(history::keepsAttempts)).isTrue();
 
         add(10, first, attempt(other, 1, "other"));
         add(10, second);
@@ -113,7 +115,7 @@ public abstract class AttemptContract {
         EventEnvelope other = given();
         add(10, attempt(event, 1, "a"), attempt(event, 2, "b"), attempt(other, 1, "c"));
 
-        db.inTransaction(connection -> store.forgetAttempts(connection, List.of(event.eventId())));
+        db.inTransaction(connection -> history.forgetAttempts(connection, List.of(event.eventId())));
 
         assertThat(history(event)).isEmpty();
         assertThat(history(other)).hasSize(1);
@@ -146,8 +148,8 @@ public abstract class AttemptContract {
     }
 
     private void purge(Instant before) {
-        db.call(connection -> ((AdminEventStore) store).purge(connection, EventStatus.DONE, before, 100));
-        while (db.<Integer>call(connection -> store.purgeAttempts(connection, before, 3)) == 3) {
+        db.call(connection -> history.purge(connection, EventStatus.DONE, before, 100));
+        while (db.<Integer>call(connection -> history.purgeAttempts(connection, before, 3)) == 3) {
             // each call deletes a limited number of attempts
         }
     }
@@ -167,7 +169,7 @@ public abstract class AttemptContract {
     }
 
     private void add(int keep, Attempt... attempts) {
-        db.inTransaction(connection -> store.addAttempts(connection, List.of(attempts), keep));
+        db.inTransaction(connection -> history.addAttempts(connection, List.of(attempts), keep));
     }
 
     private List<Attempt> history(EventEnvelope event) {

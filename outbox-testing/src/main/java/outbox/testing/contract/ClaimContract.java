@@ -4,6 +4,7 @@ import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
 
@@ -125,8 +126,8 @@ abstract class ClaimContract extends StoredEventContract {
         db.insert(json("{}"));
         Instant now = db.now();
 
-        List<ClaimedEvent> skipped =
-                db.call(connection -> store.claim(connection, OURS, now, now.minus(LEASE), Duration.ofMinutes(1), 10));
+        List<ClaimedEvent> skipped = db.call(connection -> store.claim(
+                connection, OURS, ClaimRequest.of(now, now.minus(LEASE), 10).skippingRecent(Duration.ofMinutes(1))));
 
         assertThat(skipped).isEmpty();
     }

@@ -4,10 +4,11 @@ import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.Experimental;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.model.EventStatus;
-import outbox.spi.ControlledEventStore;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl;
+import outbox.spi.EventControl.Pending;
+import outbox.spi.LeasingEventStore;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -18,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Contract tests for due times, keys, deadlines, priorities and changes of pending events. The store must be a
- * {@link ControlledEventStore} and an {@link AdminEventStore}.
+ * {@link LeasingEventStore} with {@link EventControl} and {@link EventAdministration}.
  */
 @Experimental
 public abstract class ControlContract extends PriorityContract {
@@ -73,7 +74,7 @@ public abstract class ControlContract extends PriorityContract {
         Pending found = find(EventRef.key("k")).orElseThrow();
 
         try (Connection connection = db.open()) {
-            assertThat(store.cancel(connection, found)).isTrue();
+            assertThat(control.cancel(connection, found)).isTrue();
             connection.rollback();
         }
 
@@ -88,7 +89,7 @@ public abstract class ControlContract extends PriorityContract {
         Pending found = find(EventRef.key("k")).orElseThrow();
 
         try (Connection connection = db.open()) {
-            assertThat(store.cancel(connection, found)).isTrue();
+            assertThat(control.cancel(connection, found)).isTrue();
             assertThat(claimIds(db.now(), 10)).containsExactly(other.eventId());
             connection.commit();
         }
@@ -97,14 +98,14 @@ public abstract class ControlContract extends PriorityContract {
     }
 
     private Optional<Pending> find(EventRef event) {
-        return db.call(connection -> store.find(connection, event, false));
+        return db.call(connection -> control.find(connection, event, false));
     }
 
     private boolean reschedule(Pending found, Instant availableAt) {
-        return db.call(connection -> store.reschedule(connection, found, availableAt));
+        return db.call(connection -> control.reschedule(connection, found, availableAt));
     }
 
     private boolean cancel(Pending found) {
-        return db.call(connection -> store.cancel(connection, found));
+        return db.call(connection -> control.cancel(connection, found));
     }
 }

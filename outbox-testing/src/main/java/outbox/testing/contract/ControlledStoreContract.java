@@ -3,10 +3,13 @@ package outbox.testing.contract;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
+import outbox.admin.EventAdministration;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.ControlledEventStore;
+import outbox.spi.EventControl;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 
 import java.sql.SQLException;
@@ -25,7 +28,9 @@ abstract class ControlledStoreContract {
     static final Duration HOUR = Duration.ofHours(1);
 
     StoreFixture db;
-    ControlledEventStore store;
+    LeasingEventStore store;
+    EventControl control; // of the same store
+    EventAdministration admin; // of the same store
     int claims;
 
     /** Returns a new, empty table with its store. */
@@ -34,7 +39,9 @@ abstract class ControlledStoreContract {
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
-        store = (ControlledEventStore) db.store();
+        store = db.store();
+        control = store.capability(EventControl.class).orElseThrow();
+        admin = EventAdministration.of(store);
     }
 
     static EventEnvelope.Builder event() {
@@ -47,7 +54,7 @@ abstract class ControlledStoreContract {
 
     List<ClaimedEvent> claim(Instant now, int limit) {
         Claim claim = Claim.startingNow("claim-" + ++claims, LEASE);
-        return db.call(connection -> store.claim(connection, claim, now, now.minus(LEASE), Duration.ZERO, limit));
+        return db.call(connection -> store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit)));
     }
 
     List<String> claimIds(Instant now, int limit) {
@@ -55,7 +62,7 @@ abstract class ControlledStoreContract {
     }
 
     Map<String, String> write(EventEnvelope... events) {
-        return db.call(connection -> store.insertUnlessTaken(connection, List.of(events), null));
+        return db.call(connection -> control.insertUnlessTaken(connection, List.of(events), null));
     }
 
     void finish(EventEnvelope event, EventStatus status, Instant at) {

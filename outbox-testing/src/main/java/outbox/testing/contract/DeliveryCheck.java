@@ -2,7 +2,7 @@ package outbox.testing.contract;
 
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
-import outbox.dispatch.RetryPolicies;
+import outbox.dispatch.RetryPolicy;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.runtime.OutboxRuntime;
 
@@ -121,7 +121,7 @@ final class DeliveryCheck {
         try (OutboxRuntime runtime = OutboxRuntime.builder(db.dataSource()::getConnection, db.store())
                 .dispatcher(dispatcher -> dispatcher
                         .listenerRegistry(new DefaultListenerRegistry().register(DeliveryPlan.TYPE, plan::deliver))
-                        .retryPolicy(RetryPolicies.fixed(BACKOFF))
+                        .retryPolicy(RetryPolicy.fixed(BACKOFF))
                         .maxAttempts(MAX_ATTEMPTS)
                         .coldQueueCapacity(200))
                 .poller(poller -> poller.batchSize(100).intervalMs(1000))

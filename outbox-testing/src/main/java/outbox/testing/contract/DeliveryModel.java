@@ -1,7 +1,7 @@
 package outbox.testing.contract;
 
 import org.jspecify.annotations.Nullable;
-import outbox.Change;
+import outbox.OutboxWriter.Change;
 import outbox.model.EventStatus;
 
 import java.time.Duration;

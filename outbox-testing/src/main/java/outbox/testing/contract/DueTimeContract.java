@@ -75,7 +75,7 @@ abstract class DueTimeContract extends ControlledStoreContract {
     }
 
     private Optional<Instant> nextDue(Instant now) {
-        return db.call(connection -> store.nextDue(connection, now));
+        return db.call(connection -> control.nextDue(connection, now));
     }
 
     @Test
@@ -98,6 +98,6 @@ abstract class DueTimeContract extends ControlledStoreContract {
     }
 
     private List<String> expire(Instant now) {
-        return db.call(connection -> store.expire(connection, now, now.minus(LEASE), "Expired: by a test", 10));
+        return db.call(connection -> control.expire(connection, now, now.minus(LEASE), "Expired: by a test", 10));
     }
 }

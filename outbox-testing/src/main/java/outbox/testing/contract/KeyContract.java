@@ -3,12 +3,11 @@ package outbox.testing.contract;
 import org.junit.jupiter.api.Test;
 import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
 
 import java.time.Instant;
 import java.util.ArrayList;
@@ -140,7 +139,6 @@ abstract class KeyContract extends DueTimeContract {
         EventEnvelope dead = event().dedupKey("k").dedupFor(HOUR).build();
         write(dead);
         finish(dead, EventStatus.DEAD, db.now());
-        AdminEventStore admin = (AdminEventStore) store;
         Instant later = db.now().plusSeconds(1);
 
         assertThat(db.<Integer>call(connection -> admin.purge(connection, EventStatus.DEAD, later, 100)))
@@ -148,7 +146,6 @@ abstract class KeyContract extends DueTimeContract {
     }
 
     private int purge(Instant doneBefore) {
-        AdminEventStore admin = (AdminEventStore) store;
         if (db.rows() == null) {
             db.inTransaction(connection -> {
                 try (var update =
@@ -199,7 +196,6 @@ abstract class KeyContract extends DueTimeContract {
         EventEnvelope taker = keyed("k");
         write(taker);
 
-        AdminEventStore admin = (AdminEventStore) store;
         List<String> all = List.of(dead.eventId(), alsoDead.eventId(), sameKey.eventId(), plain.eventId());
         int replayed = db.call(connection -> admin.replay(connection, all, Replay.dead("r", store.now(connection))));
 
@@ -221,7 +217,6 @@ abstract class KeyContract extends DueTimeContract {
         }
         write(keyed("taken"));
 
-        AdminEventStore admin = (AdminEventStore) store;
         List<String> all = List.of(keeps.eventId(), free.eventId(), taken.eventId());
         int replayed = db.call(connection -> admin.replay(
                 connection,
@@ -248,7 +243,6 @@ abstract class KeyContract extends DueTimeContract {
         finish(done, EventStatus.DONE, db.now());
         write(event, keyed("other"));
 
-        AdminEventStore admin = (AdminEventStore) store;
         EventFilter byKey = EventFilter.builder().dedupKey("k").build();
         List<EventSummary> found = db.call(connection ->
                 admin.find(connection, EventQuery.builder().filter(byKey).build()));

@@ -1,23 +1,23 @@
 package outbox.testing.contract;
 
 import org.jspecify.annotations.Nullable;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxWriter;
-import outbox.admin.AdminEventStore;
+import outbox.OutboxWriter.Change;
+import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.Replay;
+import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.admin.PausingEventStore;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.ControlledEventStore;
+import outbox.spi.EventControl;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.Replay;
-import outbox.spi.Withheld;
-import outbox.spi.WithholdingEventStore;
 import outbox.testing.contract.DeliveryModel.Event;
 
 import java.time.Duration;
@@ -50,10 +50,10 @@ final class ModelRun {
     private record Held(String eventId, String token) {}
 
     private final StoreFixture db;
-    private final ControlledEventStore store;
-    private final WithholdingEventStore withholding;
-    private final PausingEventStore pausing;
-    private final AdminEventStore admin;
+    private final LeasingEventStore store;
+    private final EventControl control; // of the same store
+    private final EventPauses pausing; // of the same store
+    private final EventAdministration admin; // of the same store
     private final Ordering ordering;
     private final DeliveryModel model;
     private final StepTx tx = new StepTx();
@@ -65,10 +65,10 @@ final class ModelRun {
 
     ModelRun(StoreFixture db, boolean ordered) {
         this.db = db;
-        store = (ControlledEventStore) db.store();
-        withholding = (WithholdingEventStore) db.store();
-        pausing = (PausingEventStore) db.store();
-        admin = (AdminEventStore) db.store();
+        store = db.store();
+        control = store.capability(EventControl.class).orElseThrow();
+        pausing = store.capability(EventPauses.class).orElseThrow();
+        admin = EventAdministration.of(store);
         ordering = ordered ? Ordering.perAggregate() : Ordering.off();
         model = new DeliveryModel(ordered);
         writer = new OutboxWriter(tx, store);
@@ -249,8 +249,10 @@ final class ModelRun {
             Set<String> types =
                     pausing.pauses(connection).stream().map(Pause::name).collect(Collectors.toSet());
             Withheld withheld = new Withheld(types, Set.of(), Set.of());
-            return withholding.claimExcept(
-                    connection, claim, now, lockExpiry(), Duration.ZERO, limit, ordering, withheld);
+            return store.claim(
+                    connection,
+                    claim,
+                    ClaimRequest.of(now, lockExpiry(), limit).inOrder(ordering).except(withheld));
         });
         Map<String, Boolean> suspects = new TreeMap<>();
         taken.forEach(one -> suspects.put(one.event().eventId(), one.suspect()));
@@ -350,7 +352,7 @@ final class ModelRun {
 
     private @Nullable String expire() {
         Set<String> expected = model.expire(now, lockExpiry());
-        List<String> answer = db.call(connection -> store.expire(connection, now, lockExpiry(), REASON, ALL));
+        List<String> answer = db.call(connection -> control.expire(connection, now, lockExpiry(), REASON, ALL));
         return compare("expired events", expected, new HashSet<>(answer));
     }
 
@@ -393,8 +395,8 @@ final class ModelRun {
         String type = "type-" + step.a() % 3;
         boolean pauses = step.kind() == ModelStep.Kind.PAUSE;
         boolean answer = db.call(connection -> pauses
-                ? pausing.pause(connection, new Pause(PauseScope.TYPE, type, now, "model", "a test"))
-                : pausing.resume(connection, PauseScope.TYPE, type));
+                ? pausing.pause(connection, new Pause(Pause.Scope.TYPE, type, now, "model", "a test"))
+                : pausing.resume(connection, Pause.Scope.TYPE, type));
         boolean expected = pauses ? model.paused().add(type) : model.paused().remove(type);
         return compare(step.kind() + " of " + type, expected, answer);
     }
@@ -417,7 +419,7 @@ final class ModelRun {
                         .orElseThrow();
         return difference != null
                 ? difference
-                : compare("next due time", model.nextDue(now), db.call(connection -> store.nextDue(connection, now)));
+                : compare("next due time", model.nextDue(now), db.call(connection -> control.nextDue(connection, now)));
     }
 
     /**

@@ -3,12 +3,12 @@ package outbox.testing.contract;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.Experimental;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.Replay;
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.Position;
-import outbox.spi.Replay;
+import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
 
 import java.time.Duration;
 import java.util.List;
@@ -18,8 +18,8 @@ import java.util.Objects;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Contract tests for a store that numbers its events. The store must be an {@link OrderedEventStore} and
- * an {@link AdminEventStore}.
+ * Contract tests for a store that numbers its events. The store must have {@link EventOrder} and
+ * {@link EventAdministration}.
  */
 @Experimental
 public abstract class OrderContract extends OrderedClaimContract {
@@ -93,11 +93,11 @@ public abstract class OrderContract extends OrderedClaimContract {
     }
 
     private void replay(EventEnvelope event) {
-        db.inTransaction(connection -> ((AdminEventStore) store)
+        db.inTransaction(connection -> EventAdministration.of(store)
                 .replay(connection, List.of(event.eventId()), Replay.dead("r", store.now(connection))));
     }
 
     private List<BlockedAggregate> blocked(int limit) {
-        return db.call(connection -> store.blockedAggregates(connection, limit));
+        return db.call(connection -> order.blockedAggregates(connection, limit));
     }
 }

@@ -7,8 +7,9 @@ import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.Mark;
 
 import java.sql.Connection;
@@ -114,7 +115,10 @@ abstract class OrderedClaimContract extends PositionContract {
         try (Connection elsewhere = db.open()) {
             store.prepare(elsewhere);
             Instant now = db.now();
-            assertThat(store.claimInOrder(elsewhere, claim(), now, now.minus(LEASE), Duration.ZERO, 10, ALL))
+            assertThat(store.claim(
+                            elsewhere,
+                            claim(),
+                            ClaimRequest.of(now, now.minus(LEASE), 10).inOrder(ALL)))
                     .hasSize(1);
             db.insert(other);
             long start = System.nanoTime();

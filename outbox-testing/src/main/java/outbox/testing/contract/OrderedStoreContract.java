@@ -6,10 +6,12 @@ import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.Position;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.Position;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -30,7 +32,8 @@ abstract class OrderedStoreContract {
     static final Ordering ALL = Ordering.perAggregate();
 
     StoreFixture db;
-    OrderedEventStore store;
+    LeasingEventStore store;
+    EventOrder order; // of the same store
     int claims;
 
     /** Returns a new, empty table with its store. */
@@ -39,7 +42,8 @@ abstract class OrderedStoreContract {
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
-        store = (OrderedEventStore) db.store();
+        store = db.store();
+        order = store.capability(EventOrder.class).orElseThrow();
     }
 
     static EventEnvelope event(String aggregateId) {
@@ -89,7 +93,7 @@ abstract class OrderedStoreContract {
     }
 
     int skip(List<String> eventIds) {
-        return db.call(connection -> store.skip(connection, eventIds));
+        return db.call(connection -> order.skip(connection, eventIds));
     }
 
     Claim claim() {
@@ -103,8 +107,10 @@ abstract class OrderedStoreContract {
     List<EventEnvelope> claimedUnder(Claim claim, Ordering ordering, int limit) {
         Instant now = db.now();
         return db
-                .call(connection ->
-                        store.claimInOrder(connection, claim, now, now.minus(LEASE), Duration.ZERO, limit, ordering))
+                .call(connection -> store.claim(
+                        connection,
+                        claim,
+                        ClaimRequest.of(now, now.minus(LEASE), limit).inOrder(ordering)))
                 .stream()
                 .map(ClaimedEvent::event)
                 .map(EventEnvelope::restore)
@@ -113,7 +119,7 @@ abstract class OrderedStoreContract {
 
     Map<String, Position> positions(Ordering ordering, List<EventEnvelope> events) {
         List<String> ids = events.stream().map(EventEnvelope::eventId).toList();
-        return db.call(connection -> store.positions(connection, ids, ordering));
+        return db.call(connection -> order.positions(connection, ids, ordering));
     }
 
     static Position at(Map<String, Position> positions, EventEnvelope event) {

@@ -3,6 +3,7 @@ package outbox.testing.contract;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.spi.EventStore;
+import outbox.spi.LeasingEventStore;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -31,6 +32,12 @@ final class OutboxRows {
     @FunctionalInterface
     interface Work<T> {
         T on(Connection connection) throws SQLException;
+    }
+
+    /** Returns the time of the database clock. */
+    Instant now() {
+        return in(connection ->
+                store.capability(LeasingEventStore.class).orElseThrow().now(connection));
     }
 
     /** Writes events of type {@code test} with ids {@code prefix-0000} and so on, and sets their status. */

@@ -4,8 +4,8 @@ import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
-import outbox.spi.Position;
+import outbox.order.Ordering.WhenDead;
+import outbox.spi.EventOrder.Position;
 
 import java.util.ArrayList;
 import java.util.Collections;

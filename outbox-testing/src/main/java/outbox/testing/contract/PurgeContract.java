@@ -5,12 +5,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import outbox.Experimental;
 import outbox.OutboxException;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.model.EventStatus;
 import outbox.purge.OutboxPurge;
-import outbox.purge.PurgeResult;
 import outbox.spi.ConnectionProvider;
-import outbox.spi.ControlledEventStore;
+import outbox.spi.EventControl;
 import outbox.spi.EventStore;
 
 import java.sql.Connection;
@@ -42,7 +41,7 @@ public abstract class PurgeContract {
     /** Returns the data source. It is the same database for the whole test and allows at least two connections. */
     protected abstract DataSource dataSource();
 
-    /** Returns a new store for a table of that database. It must be an {@link AdminEventStore}. */
+    /** Returns a new store for a table of that database. It must have {@link EventAdministration}. */
     protected abstract EventStore store(String table);
 
     /** Creates the table of the store. */
@@ -71,9 +70,9 @@ public abstract class PurgeContract {
         rows.execute("UPDATE %s SET done_at = ? WHERE event_id LIKE 'old%%'", ago(8));
         rows.execute("UPDATE %s SET done_at = ? WHERE event_id LIKE 'young%%'", ago(6));
 
-        PurgeResult result = purge(OutboxPurge.builder());
+        OutboxPurge.Result result = purge(OutboxPurge.builder());
 
-        assertThat(result).isEqualTo(new PurgeResult(3, 0));
+        assertThat(result).isEqualTo(new OutboxPurge.Result(3, 0));
         assertThat(rows.count("event_id LIKE 'young%%'")).isEqualTo(2);
     }
 
@@ -83,7 +82,7 @@ public abstract class PurgeContract {
         rows.given("retry", 2, EventStatus.RETRY);
         rows.execute("UPDATE %s SET created_at = ?, available_at = ?, done_at = ?", ago(900), ago(900), ago(900));
 
-        PurgeResult result =
+        OutboxPurge.Result result =
                 purge(OutboxPurge.builder().retention(Duration.ZERO).deadRetention(Duration.ZERO));
 
         assertThat(result.total()).isZero();
@@ -96,11 +95,11 @@ public abstract class PurgeContract {
         rows.given("fresh", 1, EventStatus.DEAD);
         rows.execute("UPDATE %s SET available_at = ?, done_at = ? WHERE event_id LIKE 'dead%%'", ago(100), ago(100));
 
-        PurgeResult without = purge(OutboxPurge.builder());
-        PurgeResult with = purge(OutboxPurge.builder().deadRetention(Duration.ofDays(30)));
+        OutboxPurge.Result without = purge(OutboxPurge.builder());
+        OutboxPurge.Result with = purge(OutboxPurge.builder().deadRetention(Duration.ofDays(30)));
 
-        assertThat(without).isEqualTo(new PurgeResult(0, 0));
-        assertThat(with).isEqualTo(new PurgeResult(0, 2));
+        assertThat(without).isEqualTo(new OutboxPurge.Result(0, 0));
+        assertThat(with).isEqualTo(new OutboxPurge.Result(0, 2));
         assertThat(rows.count(EventStatus.DEAD)).isEqualTo(1);
     }
 
@@ -109,9 +108,9 @@ public abstract class PurgeContract {
         rows.given("expired", 1, EventStatus.DEAD);
         rows.execute("UPDATE %s SET available_at = ?, done_at = ?", ago(-100), ago(100));
 
-        PurgeResult result = purge(OutboxPurge.builder().deadRetention(Duration.ofDays(30)));
+        OutboxPurge.Result result = purge(OutboxPurge.builder().deadRetention(Duration.ofDays(30)));
 
-        assertThat(result).isEqualTo(new PurgeResult(0, 1));
+        assertThat(result).isEqualTo(new OutboxPurge.Result(0, 1));
     }
 
     @Test
@@ -123,7 +122,7 @@ public abstract class PurgeContract {
             return dataSource().getConnection();
         };
 
-        PurgeResult result = OutboxPurge.builder()
+        OutboxPurge.Result result = OutboxPurge.builder()
                 .connectionProvider(counting)
                 .eventStore(store(TABLE))
                 .retention(Duration.ZERO)
@@ -145,7 +144,7 @@ public abstract class PurgeContract {
         assertThatThrownBy(purge::purge)
                 .isInstanceOf(OutboxException.class)
                 .hasMessageContaining("after 10 were deleted");
-        PurgeResult rest = purge.purge();
+        OutboxPurge.Result rest = purge.purge();
 
         assertThat(rest.done()).isEqualTo(15);
     }
@@ -198,7 +197,7 @@ public abstract class PurgeContract {
                 .build();
         open.set(purge);
 
-        PurgeResult result = purge.purge();
+        OutboxPurge.Result result = purge.purge();
 
         assertThat(result.done()).isEqualTo(20);
         assertThat(rows.count(EventStatus.DONE)).isEqualTo(30);
@@ -206,19 +205,18 @@ public abstract class PurgeContract {
 
     /** Returns the number of transactions before the first batch of events: one if the store has keys to purge. */
     private int transactionsBefore() {
-        return store(TABLE) instanceof ControlledEventStore ? 1 : 0;
+        return store(TABLE).capability(EventControl.class).isPresent() ? 1 : 0;
     }
 
     @Test
     void writers_and_marks_do_not_wait_for_a_purge() throws SQLException {
         rows.given("done", 10, EventStatus.DONE);
         rows.given("new", 2, EventStatus.NEW);
-        AdminEventStore store = (AdminEventStore) store(TABLE);
+        EventStore store = store(TABLE);
         try (Connection purging = dataSource().getConnection()) {
             purging.setAutoCommit(false);
             purging.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-            int deleted =
-                    store.purge(purging, EventStatus.DONE, store.now(purging).plusSeconds(1), 5);
+            int deleted = EventAdministration.of(store).purge(purging, EventStatus.DONE, ago(0).plusSeconds(1), 5);
 
             rows.write(OutboxRows.event("while-purging").build());
             int marked = rows.in(connection -> store.markDone(connection, "new-0000"));
@@ -234,7 +232,7 @@ public abstract class PurgeContract {
     void a_purge_does_not_wait_for_a_business_transaction() throws SQLException {
         rows.given("done", 10, EventStatus.DONE);
         EventStore store = store(TABLE);
-        PurgeResult result;
+        OutboxPurge.Result result;
         try (Connection business = dataSource().getConnection()) {
             business.setAutoCommit(false);
             store.insertNew(business, OutboxRows.event("a-still-open").build());
@@ -313,7 +311,7 @@ public abstract class PurgeContract {
         };
     }
 
-    private PurgeResult purge(OutboxPurge.Builder builder) {
+    private OutboxPurge.Result purge(OutboxPurge.Builder builder) {
         try (OutboxPurge purge = builder.connectionProvider(dataSource()::getConnection)
                 .eventStore(store(TABLE))
                 .build()) {
@@ -329,7 +327,6 @@ public abstract class PurgeContract {
     }
 
     private Instant ago(int days) {
-        Instant now = rows.in(connection -> ((AdminEventStore) store(TABLE)).now(connection));
-        return now.minus(Duration.ofDays(days));
+        return rows.now().minus(Duration.ofDays(days));
     }
 }

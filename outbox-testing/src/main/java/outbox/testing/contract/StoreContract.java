@@ -6,6 +6,7 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
@@ -161,7 +162,7 @@ abstract class StoreContract {
     }
 
     List<ClaimedEvent> claim(Claim claim, Instant now, int limit) {
-        return db.call(connection -> store.claim(connection, claim, now, now.minus(LEASE), Duration.ZERO, limit));
+        return db.call(connection -> store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit)));
     }
 
     Optional<ClaimedEvent> claimOne(Claim claim, EventEnvelope event, @Nullable Claim held) {

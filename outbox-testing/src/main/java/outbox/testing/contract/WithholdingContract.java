@@ -10,17 +10,17 @@ import outbox.OutboxException;
 import outbox.admin.AdminAction;
 import outbox.admin.AdminRequestFailedException;
 import outbox.admin.AdminResult;
+import outbox.admin.EventPauses;
 import outbox.admin.OutboxAdmin;
 import outbox.admin.Pause;
 import outbox.admin.PauseRequest;
-import outbox.admin.PauseScope;
-import outbox.admin.PausingEventStore;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Withheld;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.Withheld;
-import outbox.spi.WithholdingEventStore;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -36,8 +36,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
 /**
- * Contract tests for a store that can withhold events and keeps pauses. The store must be a
- * {@link WithholdingEventStore}, a {@link PausingEventStore} and an {@link outbox.admin.AdminEventStore}, and must
+ * Contract tests for a store that can withhold events and keeps pauses. The store must have
+ * {@link EventPauses} and {@link outbox.admin.EventAdministration}, and must
  * number its events.
  */
 @Experimental
@@ -47,8 +47,8 @@ public abstract class WithholdingContract {
     private static final Duration LEASE = Duration.ofMinutes(5);
 
     private StoreFixture db;
-    private WithholdingEventStore store;
-    private PausingEventStore pausing; // the same store
+    private LeasingEventStore store;
+    private EventPauses pausing; // of the same store
     private OutboxAdmin admin;
     private int claims;
 
@@ -66,8 +66,8 @@ public abstract class WithholdingContract {
     @BeforeEach
     void createTable() throws SQLException {
         db = createFixture();
-        store = (WithholdingEventStore) db.store();
-        pausing = (PausingEventStore) db.store();
+        store = db.store();
+        pausing = store.capability(EventPauses.class).orElseThrow();
         admin = new OutboxAdmin(db.dataSource()::getConnection, store);
     }
 
@@ -209,8 +209,10 @@ public abstract class WithholdingContract {
     private List<String> endUntaken(int limit, Ordering ordering, Withheld except) {
         Instant now = db.now();
         Instant dueBefore = ordering.isOn() ? now : now.minusSeconds(3600);
-        return db.call(connection ->
-                store.endUntaken(connection, now, dueBefore, now.minus(LEASE), limit, ordering, except, "nobody"));
+        ClaimRequest overdue = ClaimRequest.of(dueBefore, now.minus(LEASE), limit)
+                .inOrder(ordering)
+                .except(except);
+        return db.call(connection -> store.endUntaken(connection, overdue, now, "nobody"));
     }
 
     // ---- pauses ----
@@ -261,9 +263,9 @@ public abstract class WithholdingContract {
         assertThat(admin.pauses())
                 .extracting(Pause::scope, Pause::name, Pause::by, Pause::reason)
                 .containsExactlyInAnyOrder(
-                        tuple(PauseScope.TYPE, "Paid", "ada", "ticket 17"),
-                        tuple(PauseScope.LISTENER, "crm", "bob", "ünïcode ✓"),
-                        tuple(PauseScope.OUTBOX, "", "bob", "all"));
+                        tuple(Pause.Scope.TYPE, "Paid", "ada", "ticket 17"),
+                        tuple(Pause.Scope.LISTENER, "crm", "bob", "ünïcode ✓"),
+                        tuple(Pause.Scope.OUTBOX, "", "bob", "all"));
         assertThat(admin.audit("r1").orElseThrow().selection()).isEqualTo("type Paid");
 
         AdminResult resumed =
@@ -334,17 +336,11 @@ public abstract class WithholdingContract {
 
     private Set<String> claim(int limit, Ordering ordering, Withheld withheld) {
         Claim claim = Claim.startingNow("claim-" + ++claims, LEASE);
-        return db.call(connection -> store
-                .claimExcept(
-                        connection,
-                        claim,
-                        store.now(connection).plusSeconds(1),
-                        store.now(connection).minus(LEASE),
-                        Duration.ZERO,
-                        limit,
-                        ordering,
-                        withheld)
-                .stream()
+        Instant now = db.now();
+        ClaimRequest request = ClaimRequest.of(now.plusSeconds(1), now.minus(LEASE), limit)
+                .inOrder(ordering)
+                .except(withheld);
+        return db.call(connection -> store.claim(connection, claim, request).stream()
                 .map(claimed -> claimed.event().eventId())
                 .collect(Collectors.toSet()));
     }

@@ -3,12 +3,13 @@ package outbox.testing.contract;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.memory.MemoryEventStore;
+import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.ForwardingEventStore;
 import outbox.spi.LeasingEventStore;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -40,23 +41,14 @@ class DeliveryCheckTest {
     /** What it claims of priority 5 gets lost on the way. */
     private static StoreFixture losing() {
         StoreFixture db = MemoryFixture.create();
-        LeasingEventStore losing = (LeasingEventStore) Proxy.newProxyInstance(
-                DeliveryCheckTest.class.getClassLoader(),
-                MemoryEventStore.class.getInterfaces(),
-                (self, method, arguments) -> {
-                    Object answer;
-                    try {
-                        answer = method.invoke(db.store(), arguments);
-                    } catch (InvocationTargetException e) {
-                        throw e.getTargetException();
-                    }
-                    return method.getName().startsWith("claim") && answer instanceof List<?> claimed
-                            ? claimed.stream()
-                                    .filter(some ->
-                                            ((ClaimedEvent) some).event().priority() != 5)
-                                    .toList()
-                            : answer;
-                });
+        LeasingEventStore losing = new ForwardingEventStore(db.store()) {
+            @Override
+            public List<ClaimedEvent> claim(Connection conn, Claim claim, ClaimRequest request) {
+                return super.claim(conn, claim, request).stream()
+                        .filter(claimed -> claimed.event().priority() != 5)
+                        .toList();
+            }
+        };
         return new StoreFixture(db.dataSource(), losing, db.table(), db.zonedTimes(), db.rows());
     }
 

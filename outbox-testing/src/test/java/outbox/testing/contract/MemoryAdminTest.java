@@ -3,15 +3,15 @@ package outbox.testing.contract;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.EventHeaders;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
+import outbox.admin.EventAdministration;
 import outbox.admin.EventFilter;
-import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
+import outbox.spi.LeasingEventStore;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -26,7 +26,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 class MemoryAdminTest {
 
     private final StoreFixture db = MemoryFixture.create();
-    private final AdminEventStore store = (AdminEventStore) db.store();
+    private final LeasingEventStore store = db.store();
+    private final EventAdministration administration = EventAdministration.of(store);
     private final OutboxAdmin admin = new OutboxAdmin(db.dataSource()::getConnection, store);
 
     private void given(String prefix, int count, String type, EventStatus status) {
@@ -54,7 +55,7 @@ class MemoryAdminTest {
         for (EventQuery.Order order : EventQuery.Order.values()) {
             List<String> ids = new ArrayList<>();
             EventQuery query = EventQuery.builder().order(order).pageSize(10).build();
-            EventPage page = admin.find(query);
+            EventQuery.Page page = admin.find(query);
             while (!page.events().isEmpty()) {
                 page.events().forEach(event -> ids.add(event.eventId()));
                 EventSummary last = page.events().get(page.events().size() - 1);
@@ -83,7 +84,7 @@ class MemoryAdminTest {
     }
 
     private long count(EventFilter filter) {
-        return db.call(connection -> store.count(connection, filter));
+        return db.call(connection -> administration.count(connection, filter));
     }
 
     @Test
@@ -109,8 +110,8 @@ class MemoryAdminTest {
         given("dead", 1, "T", EventStatus.DEAD);
 
         try (Connection connection = db.open()) {
-            assertThat(store.discard(connection, List.of("dead-000"))).isEqualTo(1);
-            assertThat(store.find(connection, "dead-000")).isEmpty();
+            assertThat(administration.discard(connection, List.of("dead-000"))).isEqualTo(1);
+            assertThat(administration.find(connection, "dead-000")).isEmpty();
             assertThat(admin.find("dead-000")).isPresent();
             connection.rollback();
         }
@@ -124,12 +125,12 @@ class MemoryAdminTest {
         given("done", 5, "T", EventStatus.DONE);
         Instant later = db.now().plusSeconds(1);
 
-        assertThat(db.<Integer>call(connection -> store.purge(connection, EventStatus.DONE, later, 3)))
+        assertThat(db.<Integer>call(connection -> administration.purge(connection, EventStatus.DONE, later, 3)))
                 .isEqualTo(3);
-        assertThat(db.<Integer>call(connection -> store.purge(connection, EventStatus.DONE, later, 3)))
+        assertThat(db.<Integer>call(connection -> administration.purge(connection, EventStatus.DONE, later, 3)))
                 .isEqualTo(2);
         assertThat(db.count("1 = 1")).isEqualTo(1);
-        assertThatThrownBy(() -> db.call(connection -> store.purge(connection, EventStatus.NEW, later, 3)))
+        assertThatThrownBy(() -> db.call(connection -> administration.purge(connection, EventStatus.NEW, later, 3)))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 }

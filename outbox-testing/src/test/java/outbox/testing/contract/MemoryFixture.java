@@ -2,13 +2,15 @@ package outbox.testing.contract;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventRef;
+import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.memory.MemoryEventStore;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
+import outbox.spi.EventControl;
 
 import java.io.PrintWriter;
 import java.sql.Connection;
@@ -38,11 +40,19 @@ final class MemoryFixture {
         return new StoreFixture(new Connections(store), store, "memory", true, new Rows(store));
     }
 
-    private record Rows(MemoryEventStore store) implements StoreFixture.Rows {
+    private record Rows(MemoryEventStore store, EventAdministration admin, EventControl control)
+            implements StoreFixture.Rows {
+
+        Rows(MemoryEventStore store) {
+            this(
+                    store,
+                    EventAdministration.of(store),
+                    store.capability(EventControl.class).orElseThrow());
+        }
 
         @Override
         public StoreFixture.Row row(Connection connection, String eventId) {
-            return row(store.find(connection, eventId)
+            return row(admin.find(connection, eventId)
                     .orElseThrow(() -> new AssertionError("There is no event " + eventId)));
         }
 
@@ -80,10 +90,10 @@ final class MemoryFixture {
         private List<EventSummary> summaries(Connection connection) {
             List<EventSummary> all = new ArrayList<>();
             EventQuery query = EventQuery.builder().pageSize(1000).build();
-            List<EventSummary> page = store.find(connection, query);
+            List<EventSummary> page = admin.find(connection, query);
             while (!page.isEmpty()) {
                 all.addAll(page);
-                page = store.find(
+                page = admin.find(
                         connection, query.after(page.get(page.size() - 1).cursor()));
             }
             return all;
@@ -102,9 +112,9 @@ final class MemoryFixture {
 
         @Override
         public void makeDue(Connection connection, String eventId, Instant at) {
-            store.reschedule(
+            control.reschedule(
                     connection,
-                    store.find(connection, EventRef.id(eventId), false).orElseThrow(),
+                    control.find(connection, EventRef.id(eventId), false).orElseThrow(),
                     at);
         }
 
@@ -123,19 +133,19 @@ final class MemoryFixture {
         @Override
         public void clear(Connection connection) {
             discardUnfinished(connection);
-            store.purge(connection, EventStatus.DONE, Instant.parse("9999-01-01T00:00:00Z"), Integer.MAX_VALUE);
+            admin.purge(connection, EventStatus.DONE, Instant.parse("9999-01-01T00:00:00Z"), Integer.MAX_VALUE);
             Replay again = new Replay("clear", Set.of(EventStatus.DONE), null, store.now(connection), Duration.ZERO);
-            store.replay(connection, ids(connection), again);
+            admin.replay(connection, ids(connection), again);
             discardUnfinished(connection);
         }
 
         private void discardUnfinished(Connection connection) {
             ids(connection).forEach(id -> store.markDead(connection, id, "cleared"));
-            store.discard(connection, ids(connection));
+            admin.discard(connection, ids(connection));
         }
 
         private List<String> ids(Connection connection) {
-            return store.findIds(connection, EventFilter.all(), Integer.MAX_VALUE);
+            return admin.findIds(connection, EventFilter.all(), Integer.MAX_VALUE);
         }
     }
 

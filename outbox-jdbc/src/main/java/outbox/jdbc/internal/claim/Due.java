@@ -2,6 +2,8 @@ package outbox.jdbc.internal.claim;
 
 import outbox.jdbc.internal.sql.TableColumns;
 
+import outbox.spi.ClaimRequest;
+
 import java.time.Duration;
 import java.time.Instant;
 
@@ -11,8 +13,8 @@ import java.time.Instant;
  */
 public record Due(Instant now, Instant lockExpiry, Instant latestCreation) {
 
-    public static Due of(Instant now, Instant lockExpiry, Duration skipRecent) {
-        return new Due(now, lockExpiry, latestCreation(now, skipRecent));
+    public static Due of(ClaimRequest request) {
+        return new Due(request.now(), request.lockExpiry(), latestCreation(request.now(), request.skipRecent()));
     }
 
     public static Instant latestCreation(Instant now, Duration skipRecent) {

@@ -3,7 +3,7 @@ package outbox.jdbc.internal.claim;
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
 import outbox.jdbc.internal.sql.Binder;
-import outbox.spi.Withheld;
+import outbox.spi.ClaimRequest.Withheld;
 
 import java.sql.SQLException;
 import java.util.ArrayList;

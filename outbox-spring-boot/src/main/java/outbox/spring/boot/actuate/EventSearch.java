@@ -1,7 +1,6 @@
 package outbox.spring.boot.actuate;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.model.EventStatus;
@@ -34,7 +33,7 @@ record EventSearch(
             query.pageSize(limit);
         }
         if (cursor != null) {
-            query.after(EventCursor.parse(cursor));
+            query.after(EventQuery.Cursor.parse(cursor));
         }
         return query.build();
     }

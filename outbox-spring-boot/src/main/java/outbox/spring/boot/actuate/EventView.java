@@ -1,8 +1,8 @@
 package outbox.spring.boot.actuate;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.Attempt;
 import outbox.admin.EventDetails;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventSummary;
 import outbox.model.OutboxEvent;
 import outbox.spi.ErrorText;

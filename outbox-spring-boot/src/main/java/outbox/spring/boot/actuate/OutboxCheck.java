@@ -3,16 +3,14 @@ package outbox.spring.boot.actuate;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.Backlog;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
 import outbox.dispatch.CircuitBreaker;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.dispatch.ProtectionStatus;
-import outbox.order.BlockedAggregate;
+import outbox.dispatch.Protection;
 import outbox.poller.OutboxPoller;
-import outbox.poller.PollerStatus;
 import outbox.relay.RelayStatus;
+import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.BlockedAggregate;
 import outbox.spi.Leadership;
-import outbox.spi.OrderedEventStore;
 import outbox.spring.boot.OutboxInstance;
 
 import java.time.Duration;
@@ -80,7 +78,8 @@ final class OutboxCheck {
     }
 
     private boolean isBlocked() {
-        if (!outbox.blocksBehindDead() || !(outbox.store() instanceof OrderedEventStore)) {
+        if (!outbox.blocksBehindDead()
+                || outbox.store().capability(EventOrder.class).isEmpty()) {
             return false;
         }
         try {
@@ -135,11 +134,11 @@ final class OutboxCheck {
                 : new Finding(CheckedHealth.OUT_OF_SERVICE, "stopped", fault);
     }
 
-    private static Duration longestPause(PollerStatus poller) {
+    private static Duration longestPause(OutboxPoller.Status poller) {
         return poller.interval().plus(poller.interval().dividedBy(5));
     }
 
-    private static @Nullable Finding leaderless(PollerStatus poller, @Nullable Leadership leadership) {
+    private static @Nullable Finding leaderless(OutboxPoller.Status poller, @Nullable Leadership leadership) {
         boolean leaderless = poller.running() && leadership != null && !leadership.isLed();
         return leaderless ? new Finding(CheckedHealth.DOWN, "no leader", "No node is known to lead") : null;
     }
@@ -148,10 +147,10 @@ final class OutboxCheck {
      * While a part is paused or blocked, its events are late on purpose, and nothing shows whether other events are
      * late too. The delay is reported, but the node stays in service.
      */
-    private Finding delayed(ProtectionStatus protection, Seen seen) {
+    private Finding delayed(Protection.Status protection, Seen seen) {
         List<Pause> pauses = protection.pauses();
         for (Pause pause : pauses) {
-            if (pause.scope() == PauseScope.OUTBOX) {
+            if (pause.scope() == Pause.Scope.OUTBOX) {
                 return new Finding(properties.pausedStatus(), "paused", "By " + pause.by() + " since " + pause.since());
             }
         }

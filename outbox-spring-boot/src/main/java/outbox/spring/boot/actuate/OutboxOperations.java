@@ -6,12 +6,11 @@ import outbox.admin.AdminAction;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import outbox.admin.Backlog;
-import outbox.admin.EventCursor;
-import outbox.admin.EventPage;
+import outbox.admin.EventQuery;
 import outbox.admin.OutboxAdmin;
 import outbox.admin.OutboxStatistics;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.admin.PauseRequest;
-import outbox.admin.TypeCount;
 import outbox.spring.boot.OutboxInstance;
 
 import java.sql.SQLException;
@@ -117,10 +116,10 @@ final class OutboxOperations {
 
     Map<String, Object> events(String name, EventSearch search, @Nullable Integer limit, @Nullable String cursor) {
         return asked(require(name), admin -> {
-            EventPage page = admin.find(search.query(limit, cursor));
+            EventQuery.Page page = admin.find(search.query(limit, cursor));
             View view = new View();
             view.put("events", page.events().stream().map(EventView::of).toList());
-            EventCursor next = page.next();
+            EventQuery.Cursor next = page.next();
             return view.with("next", next == null ? null : next.text());
         });
     }

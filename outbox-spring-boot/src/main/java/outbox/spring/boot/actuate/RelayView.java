@@ -2,11 +2,9 @@ package outbox.spring.boot.actuate;
 
 import outbox.admin.Backlog;
 import outbox.admin.Pause;
-import outbox.dispatch.DispatcherStatus;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.dispatch.ProtectionStatus;
+import outbox.dispatch.Protection;
 import outbox.poller.OutboxPoller;
-import outbox.poller.PollerStatus;
 import outbox.spi.Leadership;
 import outbox.spring.boot.OutboxInstance;
 
@@ -39,7 +37,7 @@ final class RelayView {
             view.with("leader", leadership.isLeader());
         }
         if (dispatcher != null) {
-            ProtectionStatus protection = dispatcher.protectionStatus();
+            Protection.Status protection = dispatcher.protectionStatus();
             view.with("pauses", views(protection.pauses(), RelayView::pause))
                     .with("breakers", views(protection.breakers(), RelayView::breaker))
                     .with("limits", views(protection.limits(), RelayView::limit));
@@ -51,7 +49,7 @@ final class RelayView {
         return values.stream().map(view).toList();
     }
 
-    private static View relay(PollerStatus poller, DispatcherStatus dispatcher) {
+    private static View relay(OutboxPoller.Status poller, OutboxDispatcher.Status dispatcher) {
         return new View()
                 .with("running", poller.running())
                 .with("sinceLook", poller.sinceLook())
@@ -71,7 +69,7 @@ final class RelayView {
                 .with("reason", pause.reason());
     }
 
-    private static View limit(ProtectionStatus.Place limit) {
+    private static View limit(Protection.Status.Place limit) {
         return new View()
                 .with("name", limit.name())
                 .with("running", limit.running())
@@ -79,7 +77,7 @@ final class RelayView {
                 .with("overflowing", limit.overflowing());
     }
 
-    private static View breaker(ProtectionStatus.Breaker breaker) {
+    private static View breaker(Protection.Status.Breaker breaker) {
         return new View()
                 .with("name", breaker.name())
                 .with("state", breaker.state())

@@ -6,7 +6,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import outbox.inbox.IdempotentListener;
 import outbox.inbox.Inbox;
-import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
 import outbox.spring.boot.IncomingMessage;
 
@@ -86,7 +85,7 @@ final class IdempotentAdvice implements MethodInterceptor {
     }
 
     /** One run of the method. Used only by the thread that runs it. */
-    private static final class Run implements InboxAction<Exception> {
+    private static final class Run implements Inbox.Action<Exception> {
 
         private final MethodInvocation call;
         private boolean begun;

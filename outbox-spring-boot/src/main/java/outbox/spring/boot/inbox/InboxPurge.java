@@ -2,8 +2,8 @@ package outbox.spring.boot.inbox;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.JdbcInbox;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

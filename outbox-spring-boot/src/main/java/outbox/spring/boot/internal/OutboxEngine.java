@@ -5,24 +5,24 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
 import outbox.WriteInterceptor;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.admin.OutboxAdmin;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
 import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.jdbc.LayoutFeature;
 import outbox.jdbc.TableName;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
 import outbox.poller.OutboxPoller;
 import outbox.purge.OutboxPurge;
 import outbox.runtime.OutboxRuntime;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.Leadership;
-import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 import outbox.spring.ListenerSource;
 import outbox.spring.OutboxListeners;
@@ -188,7 +188,8 @@ final class OutboxEngine implements OutboxInstance {
                 .leadership(leadership)
                 .dispatcher(this::configure)
                 .poller(this::configure);
-        if (settings.properties().purge().enabled() && store instanceof AdminEventStore) {
+        if (settings.properties().purge().enabled()
+                && store.capability(EventAdministration.class).isPresent()) {
             parts.purge(this::configure);
         }
         return parts.build();

@@ -12,7 +12,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import outbox.OutboxWriter;
 import outbox.admin.OutboxAdmin;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 import outbox.spring.boot.OutboxInstance;
 
 import java.lang.System.Logger;

@@ -5,7 +5,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 import outbox.jdbc.Capability;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
 
 import java.time.Duration;
 import java.util.List;

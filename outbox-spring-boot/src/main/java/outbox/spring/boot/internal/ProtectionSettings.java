@@ -1,8 +1,8 @@
 package outbox.spring.boot.internal;
 
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.Limit;
 import outbox.dispatch.Protection;
+import outbox.dispatch.Protection.Limit;
 import outbox.spring.boot.internal.OutboxProperties.Bound;
 import outbox.spring.boot.internal.OutboxProperties.Breaker;
 import outbox.spring.boot.internal.OutboxProperties.Protect;

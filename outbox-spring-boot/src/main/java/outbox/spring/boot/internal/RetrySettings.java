@@ -1,9 +1,7 @@
 package outbox.spring.boot.internal;
 
 import org.jspecify.annotations.Nullable;
-import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
-import outbox.dispatch.RetryRule;
 import outbox.dispatch.RetryRules;
 import outbox.spring.boot.internal.OutboxProperties.Backoff;
 import outbox.spring.boot.internal.OutboxProperties.Retry;
@@ -29,12 +27,12 @@ final class RetrySettings {
     }
 
     static void addRules(PropertyCheck check, Retry retry, RetryRules.Builder rules) {
-        retry.neverOn().forEach(type -> rules.exception(type, RetryRule.never()));
+        retry.neverOn().forEach(type -> rules.exception(type, RetryRules.Rule.never()));
         retry.types().forEach((type, rule) -> rules.type(type, rule(check.entry("types", type), rule)));
         retry.listeners().forEach((name, rule) -> rules.listener(name, rule(check.entry("listeners", name), rule)));
     }
 
-    private static RetryRule rule(PropertyCheck check, Rule rule) {
+    private static RetryRules.Rule rule(PropertyCheck check, Rule rule) {
         Backoff backoff = rule.policy();
         Integer most = rule.maxAttempts();
         if (most != null) {
@@ -44,10 +42,10 @@ final class RetrySettings {
             if (most == null) {
                 throw check.refuse("policy", null, "set, or max-attempts, or both");
             }
-            return RetryRule.atMost(most);
+            return RetryRules.Rule.atMost(most);
         }
-        RetryRule waiting =
-                RetryRule.waiting(policy(check, backoff, rule.first(), rule.longest(), rule.jitter(), rule.waits()));
+        RetryRules.Rule waiting = RetryRules.Rule.waiting(
+                policy(check, backoff, rule.first(), rule.longest(), rule.jitter(), rule.waits()));
         return most == null ? waiting : waiting.andAtMost(most);
     }
 
@@ -64,13 +62,13 @@ final class RetrySettings {
             check.positive("jitter", jitter);
         }
         return switch (backoff) {
-            case FIXED -> RetryPolicies.fixed(first);
-            case LINEAR -> RetryPolicies.linear(first, notShorter(check, longest, first));
+            case FIXED -> RetryPolicy.fixed(first);
+            case LINEAR -> RetryPolicy.linear(first, notShorter(check, longest, first));
             case EXPONENTIAL ->
                 jitter == null
-                        ? RetryPolicies.exponential(first, notShorter(check, longest, first))
-                        : RetryPolicies.exponential(first, notShorter(check, longest, first), jitter);
-            case SERIES -> RetryPolicies.series(series(check, waits));
+                        ? RetryPolicy.exponential(first, notShorter(check, longest, first))
+                        : RetryPolicy.exponential(first, notShorter(check, longest, first), jitter);
+            case SERIES -> RetryPolicy.series(series(check, waits));
         };
     }
 

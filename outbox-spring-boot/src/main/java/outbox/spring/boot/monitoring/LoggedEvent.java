@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 import outbox.EventEnvelope;
 import outbox.dispatch.EventInterceptor;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.util.HashMap;
 import java.util.List;

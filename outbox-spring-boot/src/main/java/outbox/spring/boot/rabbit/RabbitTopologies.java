@@ -5,8 +5,8 @@ import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 import outbox.RetryLaterException;
+import outbox.internal.text.SafeLogger;
 import outbox.rabbitmq.RabbitTopology;
-import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;

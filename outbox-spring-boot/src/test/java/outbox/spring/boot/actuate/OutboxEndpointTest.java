@@ -9,7 +9,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import outbox.GiveUpException;
-import outbox.dispatch.ProtectionStatus;
+import outbox.dispatch.Protection;
 import outbox.spring.ListenerSource;
 import outbox.spring.boot.Applications;
 import outbox.spring.boot.OutboxInstance;
@@ -110,7 +110,7 @@ class OutboxEndpointTest {
                                             .dispatcher())
                                     .protectionStatus()
                                     .limits())
-                            .containsExactly(new ProtectionStatus.Place("type bad.event", 0, 0, false));
+                            .containsExactly(new Protection.Status.Place("type bad.event", 0, 0, false));
                 });
     }
 

@@ -2,7 +2,6 @@ package outbox.reconcile;
 
 import org.jspecify.annotations.Nullable;
 import outbox.Experimental;
-import outbox.spi.LeasingEventStore;
 
 import java.sql.Connection;
 import java.time.Instant;
@@ -10,15 +9,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A store that keeps the state of the jobs of a {@link Reconciler} for all nodes: their checkpoints, the node that
- * runs each job, and the history of runs. A run is identified by its id. A run that has lost its job to another run
- * can no longer change the job.
+ * The capability of a store that keeps the state of the jobs of a {@link Reconciler} for all nodes: their
+ * checkpoints, the node that runs each job, and the history of runs. A run is identified by its id. A run that has
+ * lost its job to another run can no longer change the job.
  *
  * <p>The store keeps this in separate tables, which may be missing. {@link #keepsReconciliation} returns whether
  * they exist. If they do not, the other methods throw an {@link outbox.OutboxException} that says what to create.
  */
 @Experimental
-public interface ReconcilingEventStore extends LeasingEventStore {
+public interface ReconcileLog {
 
     /**
      * The state with which a run begins.

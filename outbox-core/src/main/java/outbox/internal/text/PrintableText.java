@@ -1,4 +1,4 @@
-package outbox.spi;
+package outbox.internal.text;
 
 /**
  * Makes untrusted text safe to print. Ids, types, headers and errors of events come from anyone who can write to the

@@ -1,4 +1,4 @@
-package outbox.spi;
+package outbox.internal.text;
 
 import org.jspecify.annotations.Nullable;
 

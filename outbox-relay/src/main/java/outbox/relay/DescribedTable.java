@@ -2,12 +2,16 @@ package outbox.relay;
 
 import outbox.Experimental;
 import outbox.spi.Leadership;
-import outbox.spi.LeasingEventStore;
-import outbox.spi.NamedEventStore;
 
-/** A store on a table with a layout that the user describes. The methods return what a relay must know about it. */
+/**
+ * The capability of a store on a table with a layout that the user describes. The methods return what a relay must
+ * know about the table.
+ */
 @Experimental
-public interface DescribedEventStore extends LeasingEventStore, NamedEventStore {
+public interface DescribedTable {
+
+    /** The name of the table, with its schema if it was given one. */
+    String tableName();
 
     /**
      * Returns the number of attempts after which an event is dead. A table without a status column identifies dead

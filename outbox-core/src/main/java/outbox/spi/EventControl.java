@@ -13,13 +13,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A store that supports due times, deduplication keys, and changes to events whose delivery has not started.
+ * The capability of a store that supports due times, deduplication keys, and changes to events whose delivery has not
+ * started.
  *
- * <p>{@link #insertAll} does not lease events that are due later, and throws {@link outbox.DuplicateKeyException} if
- * a key is taken. If the table lacks a column that an event needs, the store rejects the event and names the column.
+ * <p>{@link LeasingEventStore#insertAll} of such a store does not lease events that are due later, and throws
+ * {@link outbox.DuplicateKeyException} if a key is taken. If the table lacks a column that an event needs, the store
+ * rejects the event and names the column.
  */
 @Experimental
-public interface ControlledEventStore extends LeasingEventStore {
+public interface EventControl {
 
     /**
      * The current state of an event and the claim that holds it.
@@ -34,8 +36,8 @@ public interface ControlledEventStore extends LeasingEventStore {
             @Nullable String dedupKey) {}
 
     /**
-     * Inserts events like {@link #insertAll}, but leaves out events whose key is taken. A taken key never makes the
-     * caller's transaction fail.
+     * Inserts events like {@link LeasingEventStore#insertAll}, but leaves out events whose key is taken. A taken key
+     * never makes the caller's transaction fail.
      *
      * @return for each event that was left out, its id and the id of the event that has the key
      */

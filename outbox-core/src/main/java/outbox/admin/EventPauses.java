@@ -1,16 +1,17 @@
 package outbox.admin;
 
-import outbox.spi.LeasingEventStore;
+import outbox.Experimental;
 
 import java.sql.Connection;
 import java.util.List;
 
 /**
- * A store that keeps pauses for all nodes in a side table, which may be missing. {@link #hasPauses} returns
- * whether the table exists. If it is missing, the other methods throw an {@link outbox.OutboxException} that names
- * what to create.
+ * The capability of a store that keeps pauses for all nodes in a side table, which may be missing. {@link #hasPauses}
+ * returns whether the table exists. If it is missing, the other methods throw an {@link outbox.OutboxException} that
+ * names what to create.
  */
-public interface PausingEventStore extends LeasingEventStore {
+@Experimental
+public interface EventPauses {
 
     /** Whether the table for pauses exists. Does not fail if it is missing. */
     boolean hasPauses(Connection conn);
@@ -22,5 +23,5 @@ public interface PausingEventStore extends LeasingEventStore {
     boolean pause(Connection conn, Pause pause);
 
     /** Ends a pause. Returns false if there was none. */
-    boolean resume(Connection conn, PauseScope scope, String name);
+    boolean resume(Connection conn, Pause.Scope scope, String name);
 }
