@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.AdminEventStore;
 import outbox.admin.AttemptEventStore;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.internal.ThrottledLog;
 import outbox.model.EventStatus;
@@ -17,7 +18,6 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -40,6 +40,7 @@ final class PurgeRun {
     private static final Duration DAY_IS_DROPPED = Duration.ofDays(2);
 
     private final StoreAccess access;
+    private final Scheduler scheduler;
     private final AdminEventStore store;
     private final Duration retention;
     private final @Nullable Duration deadRetention;
@@ -57,6 +58,7 @@ final class PurgeRun {
             int batchSize,
             MetricsExporter metrics) {
         this.access = access;
+        this.scheduler = access.scheduler();
         this.store = store;
         this.retention = retention;
         this.deadRetention = deadRetention;
@@ -141,13 +143,13 @@ final class PurgeRun {
         long total = 0;
         while (goesOn.getAsBoolean()) {
             int limit = currentSize.get();
-            long start = System.nanoTime();
+            long start = scheduler.nanoTime();
             int count = batch(status, age, limit, total);
             total += count;
             if (count < limit) {
                 break;
             }
-            LockSupport.parkNanos(Math.min(REST * (System.nanoTime() - start), MAX_REST.toNanos()));
+            scheduler.pause(Math.min(REST * (scheduler.nanoTime() - start), MAX_REST.toNanos()));
         }
         return total;
     }

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.internal.ClaimTokens;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Loop;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.ThrottledLog;
@@ -60,7 +61,7 @@ public final class Reconciler implements AutoCloseable {
             throw new IllegalArgumentException("At least one job is required");
         }
         StoreAccess access = new StoreAccess(connections, store);
-        String node = new ClaimTokens(builder.ownerId).owner();
+        String node = new ClaimTokens(builder.ownerId, Scheduler.system()).owner();
         this.book = store instanceof ReconcilingEventStore keeping
                 ? new StoredRunBook(access, keeping, node, builder.keepRuns)
                 : new MemoryRunBook(access, node, builder.keepRuns);
