@@ -53,6 +53,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -83,6 +84,7 @@ public final class MemoryEventStore
     private final @Nullable JoinedTx joined;
     private final WhenFull whenFull;
     private final String bounds;
+    private final Supplier<Instant> clock;
 
     /** Creates a store with the default bounds that joins the transactions of the context. */
     public MemoryEventStore(TxContext txContext) {
@@ -97,6 +99,7 @@ public final class MemoryEventStore
         admin = new MemoryAdmin(table);
         joined = builder.txContext == null ? null : new JoinedTx(builder.txContext, table);
         whenFull = builder.whenFull;
+        clock = builder.clock;
     }
 
     public static Builder builder() {
@@ -175,7 +178,7 @@ public final class MemoryEventStore
 
     @Override
     public Instant now(Connection conn) {
-        return SystemTime.now();
+        return clock.get();
     }
 
     @Override
@@ -246,12 +249,12 @@ public final class MemoryEventStore
             }
             if (holder != null) {
                 leftOut.put(event.eventId(), holder);
-            } else if (whenFull == WhenFull.DROP && !table.makeRoom(SystemTime.now())) {
+            } else if (whenFull == WhenFull.DROP && !table.makeRoom(clock.get())) {
                 table.undoTo(tx, before);
                 table.dropEvent(tx, event);
             }
         }
-        if (whenFull == WhenFull.REFUSE && !table.makeRoom(SystemTime.now())) {
+        if (whenFull == WhenFull.REFUSE && !table.makeRoom(clock.get())) {
             throw new MemoryFullException("There is no room in memory for " + show(events)
                     + ": the store is bounded by " + bounds + ". Roll back, or deliver faster.");
         }
@@ -267,7 +270,7 @@ public final class MemoryEventStore
 
     /** Returns the id of the event that holds the key, or null if the event was inserted. */
     private @Nullable String insert(MemoryTx tx, EventEnvelope event, @Nullable Claim birth) {
-        Instant now = SystemTime.now();
+        Instant now = clock.get();
         String key = event.dedupKey();
         Row place;
         Row holder;
@@ -308,7 +311,7 @@ public final class MemoryEventStore
 
     @Override
     public int markDone(Connection conn, String eventId) {
-        return markById(conn, eventId, state -> state.done(SystemTime.now()));
+        return markById(conn, eventId, state -> state.done(clock.get()));
     }
 
     @Override
@@ -318,7 +321,7 @@ public final class MemoryEventStore
 
     @Override
     public int markDead(Connection conn, String eventId, String error) {
-        return markById(conn, eventId, state -> state.dead(SystemTime.now(), ErrorText.clean(error)));
+        return markById(conn, eventId, state -> state.dead(clock.get(), ErrorText.clean(error)));
     }
 
     private int markById(Connection conn, String eventId, UnaryOperator<RowState> change) {
@@ -581,7 +584,7 @@ public final class MemoryEventStore
 
     private @Nullable RowState find(MemoryTx tx, EventRef event, boolean latest) {
         String key = event.dedupKey();
-        Instant now = SystemTime.now();
+        Instant now = clock.get();
         if (key != null && !latest) {
             return table.seenHolder(tx, key, now);
         }
@@ -724,7 +727,7 @@ public final class MemoryEventStore
 
     @Override
     public Backlog backlog(Connection conn) {
-        return in(conn, tx -> admin.backlog(tx, SystemTime.now()));
+        return in(conn, tx -> admin.backlog(tx, clock.get()));
     }
 
     @Override
@@ -787,7 +790,7 @@ public final class MemoryEventStore
             table.await(tx, row);
             RowState state = row.seenBy(tx);
             String key = state == null ? null : state.event().dedupKey();
-            Row holder = key == null ? null : table.holderOf(tx, key, SystemTime.now());
+            Row holder = key == null ? null : table.holderOf(tx, key, clock.get());
             free = holder == null || holder == row;
         } while (waits != table.waits());
         return free;
@@ -804,7 +807,7 @@ public final class MemoryEventStore
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
-        Instant now = SystemTime.now();
+        Instant now = clock.get();
         return in(conn, tx -> {
             List<Row> over = claims.next(
                     tx,
@@ -879,6 +882,7 @@ public final class MemoryEventStore
         private WhenFull whenFull = WhenFull.REFUSE;
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private Duration longestTx = MemoryTable.LONGEST_TX;
+        private Supplier<Instant> clock = SystemTime::now;
 
         private Builder() {}
 
@@ -925,6 +929,12 @@ public final class MemoryEventStore
 
         Builder longestTx(Duration longest) {
             this.longestTx = longest;
+            return this;
+        }
+
+        /** The clock that takes the place of the database's clock. */
+        Builder clock(Supplier<Instant> clock) {
+            this.clock = clock;
             return this;
         }
 
