@@ -56,31 +56,24 @@ final class ChangeOptions {
         }
         if (dryRun) {
             if (json) {
-                io.out().println(Json.pretty(plan.answer(false).map()));
+                io.print(plan.answer(false));
             }
             return Optional.of(ExitCode.OK);
         }
         if (plan.rows() == 0) {
             if (json) {
-                io.out().println(Json.pretty(plan.answer(false).map()));
+                io.print(plan.answer(false));
             }
-            io.err().println(plan.nothingToDo());
+            io.warn(plan.nothingToDo());
             return Optional.of(plan.isNamed() ? ExitCode.PROBLEM : ExitCode.OK);
         }
-        if (yes || !json && asked(io, plan)) {
+        if (yes || !json && io.confirms(plan.question())) {
             return Optional.empty();
         }
         if (json) {
-            io.out().println(Json.pretty(plan.answer(false).map()));
+            io.print(plan.answer(false));
         }
-        io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
+        io.warn("Nothing was changed. Confirm it on a terminal, or by --yes.");
         return Optional.of(ExitCode.NOT_CONFIRMED);
-    }
-
-    private static boolean asked(Io io, Plan plan) {
-        return io.terminal()
-                .ask(plan.question() + " Type yes to go on: ")
-                .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
-                .isPresent();
     }
 }

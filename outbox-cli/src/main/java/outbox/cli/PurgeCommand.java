@@ -11,7 +11,6 @@ import outbox.cli.doctor.Subject;
 import outbox.model.EventStatus;
 import outbox.spi.LeasingEventStore;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.sql.Connection;
@@ -23,7 +22,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 /**
@@ -35,18 +33,7 @@ import java.util.stream.Collectors;
         mixinStandardHelpOptions = true,
         description =
                 "Deletes delivered events past their retention, and dead ones only if a retention is given for them.")
-final class PurgeCommand implements Callable<Integer> {
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Mixin
-    private ChangeOptions change = new ChangeOptions();
-
-    @Option(names = "--table", required = true, description = "the table; always named")
-    private String table = "";
+final class PurgeCommand extends RecordedCommand {
 
     @Option(
             names = "--retention",
@@ -69,7 +56,7 @@ final class PurgeCommand implements Callable<Integer> {
     private int batchSize;
 
     PurgeCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
@@ -149,7 +136,7 @@ final class PurgeCommand implements Callable<Integer> {
         boolean isFirst = store.beginAudit(connection, entry);
         connection.commit();
         if (!isFirst) {
-            io.err().println("Request " + requestId + " was made before; nothing was changed.");
+            io.warn("Request " + requestId + " was made before; nothing was changed.");
             return ExitCode.OK;
         }
         long deleted = 0;
@@ -194,22 +181,19 @@ final class PurgeCommand implements Callable<Integer> {
 
     private void report(Plan plan, String requestId, long deleted, boolean isComplete) {
         if (change.isJson()) {
-            io.out()
-                    .println(Json.pretty(plan.answer(true)
-                            .with("requestId", requestId)
-                            .with("affected", deleted)
-                            .with("total", plan.rows())
-                            .with("complete", isComplete)
-                            .map()));
+            io.print(plan.answer(true)
+                    .with("requestId", requestId)
+                    .with("affected", deleted)
+                    .with("total", plan.rows())
+                    .with("complete", isComplete));
         } else if (!isComplete) {
-            io.out()
-                    .println(String.format(
-                            Locale.ROOT,
-                            "%,d of %,d done, not finished; go on by running the same command again.",
-                            deleted,
-                            plan.rows()));
+            io.print(String.format(
+                    Locale.ROOT,
+                    "%,d of %,d done, not finished; go on by running the same command again.",
+                    deleted,
+                    plan.rows()));
         } else {
-            io.out().println("Done: " + deleted + " events. Audit record " + requestId + ".");
+            io.print("Done: " + deleted + " events. Audit record " + requestId + ".");
         }
     }
 }

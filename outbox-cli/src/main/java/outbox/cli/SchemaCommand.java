@@ -18,10 +18,7 @@ import outbox.jdbc.TableLayout;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -36,21 +33,13 @@ import java.util.concurrent.Callable;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "(print | check | apply)",
         description = "Prints the DDL, checks what is there against it, or applies what is missing.")
-final class SchemaCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+final class SchemaCommand {
 
     static CommandLine commandLine(Io io) {
         return new CommandLine(new SchemaCommand())
                 .addSubcommand(new Print(io))
                 .addSubcommand(new Check(io))
                 .addSubcommand(new Apply(io));
-    }
-
-    @Override
-    public void run() {
-        throw new ParameterException(spec.commandLine(), "Name what to do: print, check or apply.");
     }
 
     /** The table, its kind and its features. */
@@ -154,11 +143,10 @@ final class SchemaCommand implements Runnable {
             AbstractJdbcEventStore eventStore = JdbcEventStores.get(name, table.table(name));
             List<Feature> features = table.features(kind);
             boolean partitioned = table.isPartitioned(name, kind);
-            io.out()
-                    .println(
-                            down
-                                    ? SchemaScript.down(eventStore, kind, features, partitioned)
-                                    : SchemaScript.of(eventStore, kind, features, partitioned));
+            io.print(
+                    down
+                            ? SchemaScript.down(eventStore, kind, features, partitioned)
+                            : SchemaScript.of(eventStore, kind, features, partitioned));
             return ExitCode.OK;
         }
     }
@@ -231,24 +219,22 @@ final class SchemaCommand implements Runnable {
             }
             AbstractJdbcEventStore store = db.store(subject.table());
             boolean mergesTables = subject.kind() == TableKind.EVENT && OutboxSchema.hasControlTable(db, store);
-            io.out().println(SchemaScript.of(store, subject.kind(), features, isPartitioned));
+            io.print(SchemaScript.of(store, subject.kind(), features, isPartitioned));
             if (mergesTables) {
-                io.out()
-                        .println("-- and moves the rows of " + subject.table()
-                                + "_control, a table of an earlier version,"
-                                + " to " + subject.table() + ". Stop all nodes of the earlier version first:\n"
-                                + String.join(";\n", OutboxSchema.controlTableStatements(store)) + ";");
+                io.print("-- and moves the rows of " + subject.table()
+                        + "_control, a table of an earlier version,"
+                        + " to " + subject.table() + ". Stop all nodes of the earlier version first:\n"
+                        + String.join(";\n", OutboxSchema.controlTableStatements(store)) + ";");
             }
             if (isPartitioned) {
-                io.out()
-                        .println("-- and a partition for today and each of the " + DAYS_AHEAD
-                                + " days after it; outbox relay makes the later ones");
+                io.print("-- and a partition for today and each of the " + DAYS_AHEAD
+                        + " days after it; outbox relay makes the later ones");
             }
             if (changesLimit) {
-                io.out().println(limitChange(db, subject));
+                io.print(limitChange(db, subject));
             }
-            if (!yes && !asked()) {
-                io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
+            if (!yes && !io.confirms("Create what is missing of it?")) {
+                io.warn("Nothing was changed. Confirm it on a terminal, or by --yes.");
                 return ExitCode.NOT_CONFIRMED;
             }
             if (isPartitioned && subject.store() instanceof LayoutEventStore layout) {
@@ -268,7 +254,7 @@ final class SchemaCommand implements Runnable {
                 AttemptLimits.change(db, TableLayout.module(subject.table()).withMaxAttempts(maxAttempts.number()));
             }
             io.out().println();
-            io.out().println("Done: " + subject.table() + " in " + db + " is complete.");
+            io.print("Done: " + subject.table() + " in " + db + " is complete.");
             return ExitCode.OK;
         }
 
@@ -297,13 +283,6 @@ final class SchemaCommand implements Runnable {
                             + " apply again, and copy its rows; or leave out --partitioned.");
                 }
             }
-        }
-
-        private boolean asked() {
-            return io.terminal()
-                    .ask("Create what is missing of it? Type yes to go on: ")
-                    .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
-                    .isPresent();
         }
     }
 }

@@ -41,6 +41,11 @@ final class TextTable {
         return cell instanceof Duration duration ? age(duration) : PrintableText.of(cell.toString(), maxWidth);
     }
 
+    /** Shortens a text that is longer than this. */
+    static @Nullable String cut(@Nullable String text, int most) {
+        return text == null || text.length() <= most ? text : text.substring(0, most) + "…";
+    }
+
     static String age(Duration duration) {
         long seconds = Math.max(0, duration.toSeconds());
         if (seconds < 120) {

@@ -12,15 +12,14 @@ import java.util.List;
 import java.util.Optional;
 
 /** Finds events that have been due for long while no node holds a claim: no relay runs, or it is paused. */
-final class RelayCheck implements Check {
+final class RelayCheck extends Check {
 
-    @Override
-    public String name() {
-        return "relay";
+    RelayCheck() {
+        super("relay", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         Instant now = examination.now();
         Instant late = now.minus(examination.limits().stalled());
         Optional<Instant> oldest = oldest(examination, now, late);
