@@ -13,7 +13,6 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -69,7 +68,7 @@ final class Admission implements Loop.Step {
             DeliveryQueues queues,
             int maxWaiting,
             Consumer<Delivery> withhold,
-            ThreadFactory threads) {
+            EngineThreads threads) {
         this.protection = protection;
         this.hasGates = !protection.isNone();
         this.registry = registry;
@@ -78,7 +77,7 @@ final class Admission implements Loop.Step {
         this.maxWaiting = maxWaiting;
         this.withhold = withhold;
         this.nanoTime = protection.nanoTime();
-        this.loop = new Loop("admission", threads, this);
+        this.loop = threads.loop("admission", "admission", this);
     }
 
     /** Sets the callback that runs when withheld events may be claimed again. The callback must not block. */

@@ -3,7 +3,6 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
 
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -11,7 +10,6 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The events that asynchronous listeners have in flight, limited per listener. If its listener is busy, a delivery
@@ -79,21 +77,12 @@ final class AsyncRuns {
             queues.resume(next);
         } else if (--load.inFlight == 0) {
             loads.remove(listener);
-            notifyAll();
         }
     }
 
-    /** Waits until nothing is in flight. Returns false if the given time is over first. */
-    synchronized boolean awaitNone(Duration patience) throws InterruptedException {
-        long end = System.nanoTime() + patience.toNanos();
-        while (!loads.isEmpty()) {
-            long left = end - System.nanoTime();
-            if (left <= 0) {
-                return false;
-            }
-            TimeUnit.NANOSECONDS.timedWait(this, left);
-        }
-        return true;
+    /** Whether nothing is in flight. */
+    synchronized boolean isIdle() {
+        return loads.isEmpty();
     }
 
     /** Removes and returns all deliveries that wait for a place. */

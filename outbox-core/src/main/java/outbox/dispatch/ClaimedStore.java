@@ -6,6 +6,7 @@ import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventPauses;
 import outbox.admin.Pause;
 import outbox.internal.ClaimTokens;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -46,26 +48,26 @@ final class ClaimedStore {
     private final @Nullable EventAdministration history;
     private final StoreAccess access;
     private final ClaimTokens tokens;
+    private final Scheduler scheduler;
     private final boolean deleteDone;
+    private final int keptAttempts; // length of the history of an event; 0 for no history
     private Duration lease; // guarded by this; never lengthened
-    private volatile int keptAttempts = DEFAULT_ATTEMPTS; // per event; set before the first write
 
-    ClaimedStore(
-            ConnectionProvider connections,
-            EventStore store,
-            @Nullable String ownerId,
-            Duration lease,
-            @Nullable Duration databaseTimeout,
-            boolean deleteDone) {
-        this.store = store;
+    ClaimedStore(DispatcherSettings settings) {
+        ConnectionProvider connections = Objects.requireNonNull(settings.connectionProvider, "connectionProvider");
+        this.store = Objects.requireNonNull(settings.eventStore, "eventStore");
         this.leasing = store.capability(LeasingEventStore.class).orElse(null);
         this.numbering = store.capability(EventOrder.class).orElse(null);
         this.pausing = store.capability(EventPauses.class).orElse(null);
         this.history = store.capability(EventAdministration.class).orElse(null);
-        this.access = new StoreAccess(connections, store, () -> StoreAccess.timeoutWithin(lease(), databaseTimeout));
-        this.tokens = new ClaimTokens(ownerId);
-        this.lease = lease;
-        this.deleteDone = deleteDone;
+        this.scheduler = settings.scheduler;
+        Duration databaseTimeout = settings.databaseTimeout;
+        this.access = new StoreAccess(
+                connections, store, scheduler, () -> StoreAccess.timeoutWithin(lease(), databaseTimeout));
+        this.tokens = new ClaimTokens(settings.ownerId, scheduler);
+        this.lease = settings.leaseDuration;
+        this.keptAttempts = settings.keepAttempts;
+        this.deleteDone = settings.deleteDone;
         if (deleteDone && leasing == null) {
             throw new IllegalArgumentException("deleteDone needs a store that can delete under a claim, but "
                     + store.getClass().getName() + " does not implement " + LeasingEventStore.class.getName());
@@ -105,11 +107,6 @@ final class ClaimedStore {
                         && longer.substring(longer.indexOf('.') + 1).equalsIgnoreCase(shorter);
     }
 
-    /** Sets how many attempts the history of an event contains at most; 0 for no history. */
-    void keepAttempts(int most) {
-        keptAttempts = most;
-    }
-
     synchronized Duration lease() {
         return lease;
     }
@@ -125,7 +122,7 @@ final class ClaimedStore {
      * lease was shortened since: to other nodes the claim may be over, so the caller must ask the database.
      */
     Duration remaining(Claim claim) {
-        Duration remaining = claim.remaining();
+        Duration remaining = Duration.ofNanos(claim.leaseEndNanos() - scheduler.nanoTime());
         return remaining.compareTo(lease()) > 0 ? Duration.ZERO : remaining;
     }
 
@@ -138,7 +135,12 @@ final class ClaimedStore {
      */
     @Nullable
     Claim birthClaim() {
-        return leasing == null ? null : Claim.startingNow(tokens.birthToken(), lease());
+        return leasing == null ? null : tokens.birth(lease());
+    }
+
+    /** Returns a claim whose renewed lease starts now. */
+    Claim renewed(String token) {
+        return tokens.startingNow(token, lease());
     }
 
     /**
@@ -255,6 +257,7 @@ final class ClaimedStore {
             return;
         }
         Instant now = access.earliest(connection); // the earliest estimate, so that no run starts in the future
+        long nowNanos = scheduler.nanoTime();
         List<Attempt> attempts = new ArrayList<>();
         List<String> deleted = new ArrayList<>();
         for (EndedRun run : group.runs()) {
@@ -262,7 +265,7 @@ final class ClaimedStore {
             if (deleteDone && run.isDone() && !group.keepKey().contains(eventId)) {
                 deleted.add(eventId);
             } else {
-                attempts.add(run.at(now, tokens.owner()));
+                attempts.add(run.at(now, nowNanos, tokens.owner()));
             }
         }
         attempts.removeIf(attempt -> !written.contains(attempt.eventId()));

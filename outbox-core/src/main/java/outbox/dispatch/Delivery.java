@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.internal.Scheduler;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 
@@ -45,6 +46,7 @@ final class Delivery {
     }
 
     private final QueuedEvent queued;
+    private final Scheduler scheduler;
     // null until a claim is known; the poller, the keeper and the worker replace it
     private final AtomicReference<@Nullable Claim> claim;
     private volatile boolean suspect; // the worker may set it when it claims
@@ -77,8 +79,9 @@ final class Delivery {
     private @Nullable Cancel cancelled; // guarded by this
     private long cancelNanos; // set together with cancelled; guarded by this
 
-    Delivery(QueuedEvent queued, @Nullable Claim claim, boolean suspect) {
+    Delivery(QueuedEvent queued, @Nullable Claim claim, boolean suspect, Scheduler scheduler) {
         this.queued = queued;
+        this.scheduler = scheduler;
         this.claim = new AtomicReference<>(claim);
         this.suspect = suspect;
         this.attempts = queued.attempts();
@@ -114,7 +117,7 @@ final class Delivery {
 
     /** Returns a new delivery of the same event under the same claim, which no worker has started. */
     Delivery unstarted() {
-        return new Delivery(queued, claim.get(), suspect);
+        return new Delivery(queued, claim.get(), suspect, scheduler);
     }
 
     /** Called when the keeper has renewed the lease. No effect if the claim was replaced in the meantime. */
@@ -334,7 +337,7 @@ final class Delivery {
             return false;
         }
         listenerThread = Thread.currentThread();
-        listenerStartNanos = System.nanoTime();
+        listenerStartNanos = scheduler.nanoTime();
         inListener = true;
         ran = true;
         return true;
@@ -377,11 +380,11 @@ final class Delivery {
     private void endRun() {
         if (inListener) {
             inListener = false;
-            listenerEndNanos = System.nanoTime();
+            listenerEndNanos = scheduler.nanoTime();
         }
     }
 
-    /** When the listener started, by {@link System#nanoTime}, and how long it ran. */
+    /** When the listener started, by the monotonic clock, and how long it ran. */
     record Run(long startNanos, Duration took) {}
 
     /** Returns the run of the listener, up to now if it still runs, or null if it never started. */
@@ -389,7 +392,7 @@ final class Delivery {
         if (!ran) {
             return null;
         }
-        long end = inListener ? System.nanoTime() : listenerEndNanos;
+        long end = inListener ? scheduler.nanoTime() : listenerEndNanos;
         return new Run(listenerStartNanos, Duration.ofNanos(end - listenerStartNanos));
     }
 
@@ -404,7 +407,7 @@ final class Delivery {
                 return false;
             }
             cancelled = why;
-            cancelNanos = System.nanoTime();
+            cancelNanos = scheduler.nanoTime();
             if (listenerThread != null) {
                 listenerThread.interrupt();
             }
@@ -426,11 +429,11 @@ final class Delivery {
 
     /** Returns how long ago the run was cancelled; zero if it was not. */
     synchronized Duration cancelledFor() {
-        return cancelled == null ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - cancelNanos);
+        return cancelled == null ? Duration.ZERO : Duration.ofNanos(scheduler.nanoTime() - cancelNanos);
     }
 
     /** Returns how long the listener has been running; zero if it does not run. */
     synchronized Duration listenerTime() {
-        return inListener ? Duration.ofNanos(System.nanoTime() - listenerStartNanos) : Duration.ZERO;
+        return inListener ? Duration.ofNanos(scheduler.nanoTime() - listenerStartNanos) : Duration.ZERO;
     }
 }

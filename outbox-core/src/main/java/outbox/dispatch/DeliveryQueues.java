@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.Scheduler;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -23,7 +24,7 @@ final class DeliveryQueues {
     private static final int TURNS = 4; // two for the hot queue, one for the cold queue, one for suspects
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition someReady = lock.newCondition();
+    private final Condition someReady;
     private final ReadyDeliveries hot = new ReadyDeliveries(); // guarded by lock
     private final ReadyDeliveries cold = new ReadyDeliveries(); // guarded by lock
     private final QueueRoom room; // guarded by lock
@@ -36,7 +37,7 @@ final class DeliveryQueues {
     private volatile Runnable onColdRoom = () -> {}; // set once, while the dispatcher is built
 
     DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes) {
-        this(hotCapacity, coldCapacity, maxBytes, false);
+        this(hotCapacity, coldCapacity, maxBytes, false, Scheduler.system());
     }
 
     /**
@@ -45,9 +46,10 @@ final class DeliveryQueues {
      * @param inOrder whether cold events, including suspects, start in their order of arrival; then there
      *     is one worker
      */
-    DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes, boolean inOrder) {
+    DeliveryQueues(int hotCapacity, int coldCapacity, long maxBytes, boolean inOrder, Scheduler scheduler) {
+        this.someReady = scheduler.newCondition(lock);
         this.room = new QueueRoom(hotCapacity, coldCapacity, maxBytes, inOrder);
-        this.line = new SuspectLine(inOrder);
+        this.line = new SuspectLine(inOrder, scheduler);
         this.inOrder = inOrder;
     }
 
@@ -208,13 +210,17 @@ final class DeliveryQueues {
         }
     }
 
-    /** Waits for a delivery. Returns null after {@link #wakeAll}. */
+    /**
+     * Returns the next delivery. If none is ready, waits once for a change. Returns null if none is ready after that,
+     * or after {@link #wakeAll}.
+     */
     @Nullable
+    @SuppressWarnings("WaitNotInLoop") // the caller asks again
     Delivery take() throws InterruptedException {
         lock.lockInterruptibly();
         try {
             Delivery next = nextInTurn(true);
-            while (next == null && wakeUps == 0) {
+            if (next == null && wakeUps == 0) {
                 if (line.waitsForQuiet()) {
                     someReady.awaitNanos(Math.max(1, line.nanosToQuietLimit()));
                 } else {
@@ -222,7 +228,7 @@ final class DeliveryQueues {
                 }
                 next = nextInTurn(true);
             }
-            if (next == null) {
+            if (next == null && wakeUps > 0) {
                 wakeUps--;
             }
             return next;
@@ -347,11 +353,11 @@ final class DeliveryQueues {
         }
     }
 
-    /** Makes this number of {@link #take} calls return null, now or when they are made. */
+    /** Makes at least this number of {@link #take} calls return null, now or when they are made. */
     void wakeAll(int takers) {
         lock.lock();
         try {
-            wakeUps += takers;
+            wakeUps = Math.max(wakeUps, takers);
             someReady.signalAll();
         } finally {
             lock.unlock();

@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.order.Ordering;
@@ -73,6 +74,7 @@ abstract sealed class DispatcherSettings permits OutboxDispatcher.Builder {
 
     int keepAttempts = ClaimedStore.DEFAULT_ATTEMPTS;
     boolean virtualThreads;
+    Scheduler scheduler = Scheduler.system();
     BiFunction<EventEnvelope, Throwable, String> errorText = ErrorText::of;
 
     private OutboxDispatcher.Builder self() {

@@ -24,8 +24,8 @@ record EndedRun(Mark mark, int number, Delivery.Run run) {
         return mark.status() == EventStatus.DONE;
     }
 
-    Attempt at(Instant now, String node) {
-        Duration ago = Duration.ofNanos(System.nanoTime() - run.startNanos());
+    Attempt at(Instant now, long nowNanos, String node) {
+        Duration ago = Duration.ofNanos(nowNanos - run.startNanos());
         return new Attempt(mark.eventId(), number, now.minus(ago), run.took(), node, isDone() ? null : mark.error());
     }
 }

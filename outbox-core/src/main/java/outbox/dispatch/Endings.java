@@ -29,12 +29,13 @@ final class Endings implements OutcomeWriter.Listener, OrderGate.Outlet {
     private static final Logger LOG = SafeLogger.of(Endings.class);
 
     private final DispatcherParts parts;
-    private final MarkTrouble markTrouble = new MarkTrouble();
+    private final MarkTrouble markTrouble;
     private volatile @Nullable String lastError; // error of the last failed attempt; the marker thread writes it
 
-    /** @param parts must be complete before the first delivery */
+    /** @param parts must have its scheduler, and must be complete before the first delivery */
     Endings(DispatcherParts parts) {
         this.parts = parts;
+        this.markTrouble = new MarkTrouble(parts.scheduler);
     }
 
     /**

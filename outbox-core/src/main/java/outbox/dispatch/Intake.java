@@ -32,7 +32,7 @@ final class Intake implements PollerNeeds {
     }
 
     boolean enqueueHot(QueuedEvent event, @Nullable Claim claim) {
-        boolean accepted = accept(new Delivery(event, claim, false));
+        boolean accepted = accept(delivery(event, claim, false));
         if (accepted) {
             parts.metrics.incrementHotEnqueued();
             recordDepths();
@@ -45,7 +45,7 @@ final class Intake implements PollerNeeds {
         if (handOver != null) {
             return enqueueCold(event, handOver);
         }
-        boolean accepted = accept(new Delivery(event, null, false));
+        boolean accepted = accept(delivery(event, null, false));
         if (accepted) {
             parts.metrics.incrementColdEnqueued();
             recordDepths();
@@ -56,8 +56,8 @@ final class Intake implements PollerNeeds {
     private boolean enqueueCold(QueuedEvent event, HandOver handOver) {
         handOver.attach(this);
         limitLease(handOver.lockTimeout());
-        Claim claim = handOver.take();
-        boolean accepted = accept(new Delivery(event, claim, handOver.suspect()));
+        Claim claim = handOver.take(parts.scheduler.nanoTime());
+        boolean accepted = accept(delivery(event, claim, handOver.suspect()));
         if (accepted) {
             handOver.count(parts.metrics);
             recordDepths();
@@ -70,8 +70,12 @@ final class Intake implements PollerNeeds {
     /** Releases an event that was inserted with a lease but not accepted. No I/O on the calling thread. */
     void release(QueuedEvent event, @Nullable Claim claim) {
         if (claim != null) {
-            parts.marker.release(Release.of(new Delivery(event, claim, false)));
+            parts.marker.release(Release.of(delivery(event, claim, false)));
         }
+    }
+
+    private Delivery delivery(QueuedEvent event, @Nullable Claim claim, boolean suspect) {
+        return new Delivery(event, claim, suspect, parts.scheduler);
     }
 
     private boolean accept(Delivery delivery) {

@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.LeadershipStart;
+import outbox.internal.Scheduler;
 import outbox.internal.ThrottledLog;
 import outbox.internal.text.SafeLogger;
 import outbox.spi.Leadership;
@@ -24,15 +25,17 @@ final class LeadershipFence implements Leadership, LeadershipStart {
 
     private final @Nullable Leadership leadership; // null if nodes share the table by claims
     private final Runnable onEnd;
+    private final Scheduler scheduler;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
     // number of times that this node was found not to be the leader
     private final AtomicLong number = new AtomicLong();
     // when this node was first seen as leader in this leadership; null before that
     private final AtomicReference<@Nullable Long> startNanos = new AtomicReference<>();
 
-    LeadershipFence(@Nullable Leadership leadership, Runnable onEnd) {
+    LeadershipFence(@Nullable Leadership leadership, Runnable onEnd, Scheduler scheduler) {
         this.leadership = leadership;
         this.onEnd = onEnd;
+        this.scheduler = scheduler;
     }
 
     boolean isUsed() {
@@ -96,14 +99,14 @@ final class LeadershipFence implements Leadership, LeadershipStart {
 
     private void noteStart() {
         if (startNanos.get() == null) {
-            startNanos.compareAndSet(null, System.nanoTime());
+            startNanos.compareAndSet(null, scheduler.nanoTime());
         }
     }
 
     @Override
     public long startNanos() {
         Long noted = startNanos.get();
-        return noted == null ? System.nanoTime() : noted;
+        return noted == null ? scheduler.nanoTime() : noted;
     }
 
     @Override

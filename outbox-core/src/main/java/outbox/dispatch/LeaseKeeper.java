@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import outbox.internal.Loop;
+import outbox.internal.Scheduler;
 import outbox.internal.SqlErrors;
 import outbox.internal.ThrottledLog;
 import outbox.internal.text.SafeLogger;
@@ -13,7 +14,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadFactory;
 
 /**
  * Renews the leases of all events that a dispatcher holds, queued or running, and checks the time limits of
@@ -51,6 +51,7 @@ final class LeaseKeeper {
     private final LeadershipFence term;
     private final Listener listener;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private final Scheduler scheduler;
     private final Loop loop;
     private int refusals; // in this cycle, while no portion was renewed; keeper thread only
     private boolean renewedSome; // in this cycle; keeper thread only
@@ -63,13 +64,14 @@ final class LeaseKeeper {
             Duration shortestLimit,
             LeadershipFence term,
             Listener listener,
-            ThreadFactory threads) {
+            EngineThreads threads) {
         this.store = store;
         this.held = held;
         this.shortestLimit = shortestLimit;
         this.term = term;
         this.listener = listener;
-        this.loop = new Loop("lease keeper", threads, Loop.Step.every(() -> tick().toNanos(), this::cycle));
+        this.scheduler = threads.scheduler();
+        this.loop = threads.loop("lease keeper", "keeper", Loop.Step.every(() -> tick().toNanos(), this::cycle));
     }
 
     void start() {
@@ -88,7 +90,7 @@ final class LeaseKeeper {
     /** Returns false if no lease could be renewed for half a lease. Then no more events should be claimed. */
     boolean isHealthy() {
         long since = failingSinceNanos;
-        return since == 0 || System.nanoTime() - since < store.lease().toNanos() / 2;
+        return since == 0 || scheduler.nanoTime() - since < store.lease().toNanos() / 2;
     }
 
     private void cycle() {
@@ -166,7 +168,7 @@ final class LeaseKeeper {
         if (failed < portions || portions == 0) {
             failingSinceNanos = 0;
         } else if (failingSinceNanos == 0) {
-            failingSinceNanos = System.nanoTime() | 1; // never 0
+            failingSinceNanos = scheduler.nanoTime() | 1; // never 0
         }
     }
 
@@ -206,7 +208,7 @@ final class LeaseKeeper {
      */
     private void renew(List<Due> due, boolean passLocked) {
         String token = due.get(0).claim().token();
-        Claim renewed = Claim.startingNow(token, store.lease());
+        Claim renewed = store.renewed(token);
         ClaimedStore.Written written = store.renew(
                 token, due.stream().map(one -> one.delivery().eventId()).toList(), passLocked);
         for (Due one : due) {

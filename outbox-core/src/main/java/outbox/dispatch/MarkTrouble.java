@@ -2,19 +2,25 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.ErrorLine;
+import outbox.internal.Scheduler;
 
 import java.time.Duration;
 
 /** How long writing outcomes has been failing, and why. Thread-safe. */
 final class MarkTrouble {
 
+    private final Scheduler scheduler;
     private @Nullable Long sinceNanos; // guarded by this
     private @Nullable String error; // error of the last write; guarded by this
+
+    MarkTrouble(Scheduler scheduler) {
+        this.scheduler = scheduler;
+    }
 
     synchronized void begin(Throwable why) {
         error = ErrorLine.of(why);
         if (sinceNanos == null) {
-            sinceNanos = System.nanoTime();
+            sinceNanos = scheduler.nanoTime();
         }
     }
 
@@ -30,6 +36,6 @@ final class MarkTrouble {
 
     /** Returns null if the last write succeeded. */
     synchronized @Nullable Duration lasts() {
-        return sinceNanos == null ? null : Duration.ofNanos(System.nanoTime() - sinceNanos);
+        return sinceNanos == null ? null : Duration.ofNanos(scheduler.nanoTime() - sinceNanos);
     }
 }

@@ -3,6 +3,7 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.OrderLane.Waiting;
 import outbox.internal.Loop;
+import outbox.internal.Scheduler;
 import outbox.internal.ThrottledLog;
 import outbox.internal.text.SafeLogger;
 import outbox.order.Ordering;
@@ -18,12 +19,12 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
@@ -82,11 +83,12 @@ final class OrderGate implements Loop.Step {
     private final Ordering ordering;
     private final Outlet outlet;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
+    private final Scheduler scheduler;
     private final Loop loop;
     private final Map<OrderLane.Key, OrderLane> lanes = new HashMap<>();
     private final List<Waiting> arrivals = new ArrayList<>(); // events to query next
     // events in a lane whose blocker this dispatcher does not hold
-    private final Set<Waiting> strays = new HashSet<>();
+    private final Set<Waiting> strays = new LinkedHashSet<>();
     private final Set<Long> finishedWhileAsking = new HashSet<>();
     private boolean asking;
     private boolean closed;
@@ -94,11 +96,12 @@ final class OrderGate implements Loop.Step {
     private long failedUntilNanos; // end of that pause; loop thread only
     private boolean failed; // whether the last query failed; loop thread only
 
-    OrderGate(ClaimedStore store, Ordering ordering, Outlet outlet, ThreadFactory threads) {
+    OrderGate(ClaimedStore store, Ordering ordering, Outlet outlet, EngineThreads threads) {
         this.store = store;
         this.ordering = ordering;
         this.outlet = outlet;
-        this.loop = new Loop("order gate", threads, this);
+        this.scheduler = threads.scheduler();
+        this.loop = threads.loop("order gate", "order", this);
     }
 
     void start() {
@@ -113,7 +116,7 @@ final class OrderGate implements Loop.Step {
     void add(Delivery delivery) {
         synchronized (this) {
             if (!closed) {
-                arrivals.add(new Waiting(delivery));
+                arrivals.add(new Waiting(delivery, scheduler.nanoTime()));
                 if (arrivals.size() == 1) {
                     loop.signal();
                 }
@@ -286,18 +289,18 @@ final class OrderGate implements Loop.Step {
         pause = FIRST_PAUSE;
         decide(asked, positions);
         if (asked.size() > 1) {
-            LockSupport.parkNanos(LINGER.toNanos());
+            scheduler.pause(LINGER.toNanos());
         }
     }
 
     @Override
     public long pauseNanos() {
         if (failed) {
-            return failedUntilNanos - System.nanoTime();
+            return failedUntilNanos - scheduler.nanoTime();
         }
         synchronized (this) {
             long left = arrivals.isEmpty() ? LONGEST_PAUSE.toNanos() : 0;
-            long now = System.nanoTime();
+            long now = scheduler.nanoTime();
             for (Waiting one : strays) {
                 left = Math.min(left, one.askNanos() - now);
             }
@@ -324,7 +327,7 @@ final class OrderGate implements Loop.Step {
 
     /** Moves strays that are due to the arrivals. */
     private void collectDueStrays() {
-        long now = System.nanoTime();
+        long now = scheduler.nanoTime();
         for (Iterator<Waiting> i = strays.iterator(); i.hasNext(); ) {
             Waiting one = i.next();
             OrderLane lane = lanes.get(OrderLane.Key.of(one.delivery()));
@@ -342,7 +345,7 @@ final class OrderGate implements Loop.Step {
     private void decide(List<Waiting> asked, Map<String, Position> positions) {
         List<Waiting> released = new ArrayList<>();
         List<Waiting> lost = new ArrayList<>();
-        Map<Waiting, Long> parked = new HashMap<>();
+        Map<Waiting, Long> parked = new LinkedHashMap<>();
         synchronized (this) {
             for (Waiting one : asked) {
                 Position position = positions.get(one.delivery().eventId());
@@ -384,12 +387,12 @@ final class OrderGate implements Loop.Step {
         boolean placed = true;
         if (blocker == 0 || finishedWhileAsking.contains(blocker)) {
             pass(lane, delivery);
-        } else if (lane.waiting() >= MAX_LANE || !lane.has(blocker) && one.hasWaited(PATIENCE)) {
+        } else if (lane.waiting() >= MAX_LANE || !lane.has(blocker) && one.hasWaited(PATIENCE, scheduler.nanoTime())) {
             placed = false;
         } else {
             lane.add(one.behind(blocker));
             if (!lane.has(blocker)) {
-                one.askLater(FIRST_PAUSE, LONGEST_PAUSE);
+                one.askLater(FIRST_PAUSE, LONGEST_PAUSE, scheduler.nanoTime());
                 strays.add(one);
             }
         }
@@ -400,7 +403,7 @@ final class OrderGate implements Loop.Step {
     /** Queries the same events again after a pause, because the query failed. */
     private void askLater(List<Waiting> asked) {
         failed = true;
-        failedUntilNanos = System.nanoTime() + pause.toNanos();
+        failedUntilNanos = scheduler.nanoTime() + pause.toNanos();
         pause = OrderLane.shorter(pause.multipliedBy(2), PATIENCE);
         synchronized (this) {
             asking = false;

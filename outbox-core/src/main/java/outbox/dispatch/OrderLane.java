@@ -28,13 +28,14 @@ final class OrderLane {
     static final class Waiting {
 
         private final Delivery delivery;
-        private final long sinceNanos = System.nanoTime();
+        private final long sinceNanos;
         private long blocker; // sequence number of the event that it waits for
         private int asked;
         private long askNanos;
 
-        Waiting(Delivery delivery) {
+        Waiting(Delivery delivery, long nowNanos) {
             this.delivery = delivery;
+            this.sinceNanos = nowNanos;
         }
 
         Delivery delivery() {
@@ -50,14 +51,14 @@ final class OrderLane {
             return this;
         }
 
-        boolean hasWaited(Duration patience) {
-            return System.nanoTime() - sinceNanos > patience.toNanos();
+        boolean hasWaited(Duration patience, long nowNanos) {
+            return nowNanos - sinceNanos > patience.toNanos();
         }
 
         /** Sets the time of the next query. The pause doubles each time. */
-        void askLater(Duration first, Duration longest) {
+        void askLater(Duration first, Duration longest, long nowNanos) {
             Duration pause = shorter(first.multipliedBy(1L << Math.min(asked++, 20)), longest);
-            askNanos = System.nanoTime() + pause.toNanos();
+            askNanos = nowNanos + pause.toNanos();
         }
 
         long askNanos() {

@@ -141,7 +141,7 @@ public final class OutboxDispatcher implements AutoCloseable {
         }
         parts.intake.close();
         if (parts.pool.isWorkerThread(Thread.currentThread())) { // a worker cannot wait for itself
-            Threads.named("closing", "closer").newThread(parts.shutdown::run).start();
+            parts.scheduler.execute(Threads.named("closing", "closer"), parts.shutdown::run);
         } else {
             parts.shutdown.run();
         }

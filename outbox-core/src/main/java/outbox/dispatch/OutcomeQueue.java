@@ -1,12 +1,12 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.Scheduler;
 
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The outcomes that wait for the marker: outcomes to write next, and postponed outcomes, each with its own pause.
@@ -26,7 +26,8 @@ final class OutcomeQueue {
     private final ConcurrentLinkedQueue<Outcome> next = new ConcurrentLinkedQueue<>();
     // size of next, because ConcurrentLinkedQueue.size() counts all nodes
     private final AtomicInteger size = new AtomicInteger();
-    private final Postponed<Outcome> postponed = new Postponed<>();
+    private final Scheduler scheduler;
+    private final Postponed<Outcome> postponed;
     private final int lingers;
     // an outcome is awaited; the adding thread sets it, the marker thread clears it
     private volatile boolean hurried;
@@ -34,7 +35,9 @@ final class OutcomeQueue {
     private boolean busy; // whether the last group had several outcomes; marker thread only
 
     /** @param awaited whether events wait for the outcomes of other events, as with ordered delivery */
-    OutcomeQueue(boolean awaited) {
+    OutcomeQueue(boolean awaited, Scheduler scheduler) {
+        this.scheduler = scheduler;
+        this.postponed = new Postponed<>(scheduler);
         this.lingers = awaited ? 1 : LINGERS;
     }
 
@@ -96,7 +99,7 @@ final class OutcomeQueue {
 
     /** Moves the waiting outcomes to the group. Under load it waits a little for more. */
     void gather(List<Outcome> group) {
-        if (busy && size.get() > 0) {
+        if (busy && size.get() > 0 && !closing) {
             linger();
         }
         hurried = false;
@@ -116,10 +119,7 @@ final class OutcomeQueue {
         int before;
         do {
             before = size.get();
-            long end = System.nanoTime() + LINGER.toNanos();
-            for (long left = LINGER.toNanos(); left > 0 && !closing; left = end - System.nanoTime()) {
-                LockSupport.parkNanos(left); // may end early
-            }
+            scheduler.pause(LINGER.toNanos());
         } while (++times < lingers && isSmallAndGrows(before) && !hurried && !closing);
     }
 

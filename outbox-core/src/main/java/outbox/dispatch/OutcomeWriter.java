@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import outbox.internal.Loop;
+import outbox.internal.Scheduler;
 import outbox.internal.SqlErrors;
 import outbox.internal.ThrottledLog;
 import outbox.internal.text.SafeLogger;
@@ -13,8 +14,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Writes the outcomes of one dispatcher. Workers pass outcomes to it and continue. One thread, the marker thread,
@@ -76,6 +75,7 @@ final class OutcomeWriter implements Loop.Step {
     private final ClaimedStore store;
     private final Listener listener;
     private final LeadershipFence term;
+    private final Scheduler scheduler;
     private final Loop loop;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
     private final ThrottledLog refused = new ThrottledLog(LOG);
@@ -89,12 +89,13 @@ final class OutcomeWriter implements Loop.Step {
     private long writes; // number of groups written so far; used by the running thread only
 
     /** @param awaited whether events wait for the outcomes of other events, as with ordered delivery */
-    OutcomeWriter(ClaimedStore store, Listener listener, LeadershipFence term, ThreadFactory threads, boolean awaited) {
+    OutcomeWriter(ClaimedStore store, Listener listener, LeadershipFence term, EngineThreads threads, boolean awaited) {
         this.store = store;
         this.listener = listener;
         this.term = term;
-        this.loop = new Loop("marker", threads, this);
-        this.outcomes = new OutcomeQueue(awaited);
+        this.scheduler = threads.scheduler();
+        this.loop = threads.loop("marker", "marker", this);
+        this.outcomes = new OutcomeQueue(awaited, scheduler);
     }
 
     void start() {
@@ -117,7 +118,7 @@ final class OutcomeWriter implements Loop.Step {
     private synchronized void add(Outcome outcome) {
         boolean first = outcomes.add(outcome);
         if (closing && !loop.isStarted()) { // it arrives after the close
-            deadlineNanos = System.nanoTime() + LATE_PATIENCE.toNanos();
+            deadlineNanos = scheduler.nanoTime() + LATE_PATIENCE.toNanos();
             loop.start();
         } else if (first) {
             loop.signal();
@@ -134,7 +135,7 @@ final class OutcomeWriter implements Loop.Step {
      * outcome was not written.
      */
     boolean close(Duration patience) throws InterruptedException {
-        deadlineNanos = System.nanoTime() + patience.toNanos();
+        deadlineNanos = scheduler.nanoTime() + patience.toNanos();
         closing = true;
         outcomes.close();
         loop.wake();
@@ -180,7 +181,7 @@ final class OutcomeWriter implements Loop.Step {
     }
 
     private boolean isOverdue() {
-        return closing && System.nanoTime() - deadlineNanos > 0;
+        return closing && scheduler.nanoTime() - deadlineNanos > 0;
     }
 
     /** Writes the group and repeats failed writes until the time to close is over. */
@@ -193,7 +194,7 @@ final class OutcomeWriter implements Loop.Step {
                 return;
             }
             if (isInDoubt(tried)) {
-                LockSupport.parkNanos(FIRST_PAUSE.toNanos());
+                scheduler.pause(FIRST_PAUSE.toNanos());
                 continue;
             }
             try {
@@ -386,7 +387,7 @@ final class OutcomeWriter implements Loop.Step {
     }
 
     private void pauseLonger() {
-        LockSupport.parkNanos(closing ? FIRST_PAUSE.toNanos() : pause.toNanos());
+        scheduler.pause(closing ? FIRST_PAUSE.toNanos() : pause.toNanos());
         lengthenPause();
     }
 

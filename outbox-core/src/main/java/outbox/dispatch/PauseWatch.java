@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import outbox.admin.Pause;
+import outbox.internal.Scheduler;
 import outbox.internal.ThrottledLog;
 import outbox.internal.text.SafeLogger;
 
@@ -24,19 +25,21 @@ final class PauseWatch {
 
     private final ClaimedStore store;
     private final Admission admission;
+    private final Scheduler scheduler;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
     private long nextNanos; // the building thread writes it first, then only the keeper thread uses it
     // whether one read succeeded; the building thread writes it first, then only the keeper thread uses it
     private boolean known;
 
-    PauseWatch(ClaimedStore store, Admission admission) {
+    PauseWatch(ClaimedStore store, Admission admission, Scheduler scheduler) {
         this.store = store;
         this.admission = admission;
+        this.scheduler = scheduler;
         admission.paused(Paused.UNKNOWN);
     }
 
     void readIfDue() {
-        if (nextNanos - System.nanoTime() <= 0) {
+        if (nextNanos - scheduler.nanoTime() <= 0) {
             read();
         }
     }
@@ -55,6 +58,6 @@ final class PauseWatch {
                             + (known ? "" : ". Nothing is delivered before it is known"),
                     e);
         }
-        nextNanos = System.nanoTime() + pause.toNanos();
+        nextNanos = scheduler.nanoTime() + pause.toNanos();
     }
 }

@@ -1,5 +1,7 @@
 package outbox.dispatch;
 
+import outbox.internal.Scheduler;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -12,16 +14,22 @@ final class Postponed<T> {
 
     private record Entry<T>(T what, long dueNanos) {}
 
+    private final Scheduler scheduler;
+
     private final PriorityQueue<Entry<T>> entries =
             new PriorityQueue<>((one, other) -> Long.signum(one.dueNanos() - other.dueNanos())); // guarded by this
 
+    Postponed(Scheduler scheduler) {
+        this.scheduler = scheduler;
+    }
+
     synchronized void add(T what, Duration pause) {
-        entries.add(new Entry<>(what, System.nanoTime() + pause.toNanos()));
+        entries.add(new Entry<>(what, scheduler.nanoTime() + pause.toNanos()));
     }
 
     /** Moves up to {@code most} entries whose pause is over, or entries with any pause, to the given list. */
     synchronized void moveTo(List<T> taken, int most, boolean all) {
-        long now = System.nanoTime();
+        long now = scheduler.nanoTime();
         for (Entry<T> first = entries.peek();
                 first != null && taken.size() < most && (all || now - first.dueNanos() >= 0);
                 first = entries.peek()) {
@@ -33,7 +41,7 @@ final class Postponed<T> {
     /** Returns the time until the next pause is over: at least zero and at most the given time. */
     synchronized Duration untilNext(Duration most) {
         Entry<T> first = entries.peek();
-        Duration left = first == null ? most : Duration.ofNanos(Math.max(0, first.dueNanos() - System.nanoTime()));
+        Duration left = first == null ? most : Duration.ofNanos(Math.max(0, first.dueNanos() - scheduler.nanoTime()));
         return left.compareTo(most) < 0 ? left : most;
     }
 

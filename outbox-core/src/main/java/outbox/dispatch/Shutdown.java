@@ -59,7 +59,6 @@ final class Shutdown {
                                 + "; their events will be delivered again after their lease");
             }
         } finally {
-            parts.pool.endThreads();
             parts.keeper.stop(); // stops last, because it renews the leases until here
             if (interrupted) {
                 Thread.currentThread().interrupt();
@@ -78,8 +77,8 @@ final class Shutdown {
     }
 
     private boolean drain() throws InterruptedException {
-        long end = System.nanoTime() + drainTimeout.toNanos();
-        return parts.pool.drain(drainTimeout) && parts.asyncRuns.awaitNone(Duration.ofNanos(end - System.nanoTime()));
+        parts.pool.drain();
+        return awaitRuns(drainTimeout);
     }
 
     private boolean stop(Duration patience) throws InterruptedException {
@@ -87,8 +86,12 @@ final class Shutdown {
         parts.inFlight.all().stream()
                 .filter(delivery -> delivery.state() == Delivery.State.RUNNING)
                 .forEach(delivery -> delivery.cancel(Delivery.Cancel.CLOSE));
-        boolean workersEnded = parts.pool.awaitEnd(patience);
-        return parts.asyncRuns.awaitNone(patience) && workersEnded;
+        return awaitRuns(patience);
+    }
+
+    /** Waits until no worker runs and no asynchronous run is in flight. */
+    private boolean awaitRuns(Duration patience) throws InterruptedException {
+        return parts.scheduler.await(() -> parts.pool.hasEnded() && parts.asyncRuns.isIdle(), patience);
     }
 
     /** A step of the close that may block. */

@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.Scheduler;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -27,6 +28,7 @@ final class SuspectLine {
     static final Duration QUIET_LIMIT = Duration.ofSeconds(5);
 
     private final boolean inOrder;
+    private final Scheduler scheduler;
     private final PriorityQueue<Delivery> alone = new PriorityQueue<>(
             Comparator.comparingInt(Delivery::attempts).reversed().thenComparingLong(Delivery::arrival));
     private final ArrayDeque<Delivery> others = new ArrayDeque<>();
@@ -35,15 +37,17 @@ final class SuspectLine {
     private @Nullable Delivery current; // the suspect that has its turn
     private boolean shut; // only the current suspect, or the one that waits to run alone, may start
     private long shutNanos; // when shut was set
-    private long openUntilNanos = System.nanoTime(); // until then, suspects do not shut out other waiting events
+    private long openUntilNanos; // until then, suspects do not shut out other waiting events
 
     /**
      * Creates an empty line.
      *
      * @param inOrder whether all suspects have their turns in order of arrival
      */
-    SuspectLine(boolean inOrder) {
+    SuspectLine(boolean inOrder, Scheduler scheduler) {
         this.inOrder = inOrder;
+        this.scheduler = scheduler;
+        this.openUntilNanos = scheduler.nanoTime();
     }
 
     void add(Delivery suspect, long arrival) {
@@ -108,7 +112,7 @@ final class SuspectLine {
     }
 
     private boolean mayBeAlone(int atWork, boolean othersWait) {
-        long now = System.nanoTime();
+        long now = scheduler.nanoTime();
         if (!shut) {
             if (othersWait && now - openUntilNanos < 0) {
                 return false;
@@ -129,7 +133,7 @@ final class SuspectLine {
      * time is over.
      */
     long nanosToQuietLimit() {
-        return shutNanos + QUIET_LIMIT.toNanos() - System.nanoTime();
+        return shutNanos + QUIET_LIMIT.toNanos() - scheduler.nanoTime();
     }
 
     private void remove(Delivery delivery) {
@@ -151,7 +155,7 @@ final class SuspectLine {
     private void open() {
         if (shut) {
             shut = false;
-            long now = System.nanoTime();
+            long now = scheduler.nanoTime();
             openUntilNanos = now + (now - shutNanos);
         }
     }

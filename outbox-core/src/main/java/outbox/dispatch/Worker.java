@@ -7,7 +7,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
 /** Takes deliveries and runs them, one at a time, until its pool is drained or the worker is replaced. */
-final class Worker implements Runnable {
+final class Worker {
 
     /** Runs the deliveries that a worker has taken. */
     interface Deliverer {
@@ -20,7 +20,7 @@ final class Worker implements Runnable {
     private final WorkerPool pool;
     private final DeliveryQueues queues;
     private final Deliverer deliverer;
-    private volatile @Nullable Thread thread; // this worker writes it once
+    private @Nullable Thread thread; // set during a turn; only this thread itself asks for it
     private volatile boolean replaced; // the keeper thread sets it when the current run is stuck
 
     Worker(WorkerPool pool, DeliveryQueues queues, Deliverer deliverer) {
@@ -29,15 +29,21 @@ final class Worker implements Runnable {
         this.deliverer = deliverer;
     }
 
-    @Override
-    public void run() {
-        thread = Thread.currentThread();
+    /** Runs one delivery, or waits once for one. Returns false if the worker has ended. */
+    boolean turn() {
+        boolean goesOn = false;
         try {
-            while (!replaced && !(pool.isDraining() && queues.isEmpty()) && !pool.isStopped()) {
+            if (!replaced && !(pool.isDraining() && queues.isEmpty()) && !pool.isStopped()) {
+                thread = Thread.currentThread();
                 runNext();
+                thread = null;
+                goesOn = true;
             }
+            return goesOn;
         } finally {
-            pool.ended(this);
+            if (!goesOn) {
+                pool.ended(this);
+            }
         }
     }
 

@@ -1,20 +1,16 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.Scheduler;
 import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -28,18 +24,19 @@ final class WorkerPool implements Executor {
 
     private final int workerCount;
     private final DeliveryQueues queues;
+    private final Scheduler scheduler;
+    private final ThreadFactory threads;
     private volatile Worker.@Nullable Deliverer deliverer; // set by start
-    private final ExecutorService threads;
     private final Set<Worker> workers = ConcurrentHashMap.newKeySet(); // includes replaced workers until they end
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition someEnded = lock.newCondition();
     private volatile boolean draining;
     private volatile boolean stopped;
 
-    WorkerPool(ThreadFactory factory, int workerCount, DeliveryQueues queues) {
+    WorkerPool(ThreadFactory threads, int workerCount, DeliveryQueues queues, Scheduler scheduler) {
+        this.threads = threads;
         this.workerCount = workerCount;
         this.queues = queues;
-        this.threads = Executors.newCachedThreadPool(factory);
+        this.scheduler = scheduler;
     }
 
     void start(Worker.Deliverer run) {
@@ -52,7 +49,7 @@ final class WorkerPool implements Executor {
     private void startWorker() {
         Worker worker = new Worker(this, queues, Objects.requireNonNull(deliverer));
         workers.add(worker);
-        threads.execute(worker);
+        scheduler.start(threads, worker::turn);
     }
 
     int workerCount() {
@@ -104,7 +101,6 @@ final class WorkerPool implements Executor {
             if (!stopped && !draining && liveWorkers() < workerCount) {
                 startWorker();
             }
-            someEnded.signalAll();
         } finally {
             lock.unlock();
         }
@@ -118,11 +114,10 @@ final class WorkerPool implements Executor {
         return stopped;
     }
 
-    /** Lets workers finish the queued events. Returns false if they did not finish within the given time. */
-    boolean drain(Duration patience) throws InterruptedException {
+    /** Lets workers finish the queued events. */
+    void drain() {
         draining = true;
         queues.wakeAll(workers.size());
-        return awaitEnd(patience);
     }
 
     /** Prevents workers from taking more events. */
@@ -134,32 +129,13 @@ final class WorkerPool implements Executor {
     /** Runs a short task on a separate thread. */
     @Override
     public void execute(Runnable task) {
-        threads.execute(task);
+        scheduler.execute(threads, task);
     }
 
-    /** Starts no more threads. Running threads end by themselves. */
-    void endThreads() {
-        threads.shutdown();
-    }
-
-    /** Waits until no worker runs. Returns false if the given time is over first. */
-    boolean awaitEnd(Duration patience) throws InterruptedException {
-        long left = patience.toNanos();
-        lock.lock();
-        try {
-            while (liveWorkers() > 0) {
-                if (left <= 0) {
-                    return false;
-                }
-                // Wake the workers again from time to time: one may have started to wait after the last wake-up.
-                long waited = Math.min(left, TimeUnit.MILLISECONDS.toNanos(100));
-                left -= waited - Math.max(0, someEnded.awaitNanos(waited));
-                queues.wakeAll(workers.size());
-            }
-            return true;
-        } finally {
-            lock.unlock();
-        }
+    /** Whether no worker runs. Also wakes them, because one may have started to wait after the last wake-up. */
+    boolean hasEnded() {
+        queues.wakeAll(workers.size());
+        return liveWorkers() == 0;
     }
 
     /** Whether the given thread is one of the workers. */

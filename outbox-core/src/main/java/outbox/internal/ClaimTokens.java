@@ -16,9 +16,11 @@ public final class ClaimTokens {
 
     private final String owner;
     private final String prefix;
+    private final Scheduler scheduler;
     private final AtomicLong counter = new AtomicLong();
 
-    public ClaimTokens(@Nullable String ownerId) {
+    public ClaimTokens(@Nullable String ownerId, Scheduler scheduler) {
+        this.scheduler = scheduler;
         owner = ownerId != null ? ownerId : thisProcess();
         if (owner.isBlank()
                 || owner.length() > MAX_OWNER_LENGTH
@@ -41,14 +43,19 @@ public final class ClaimTokens {
     }
 
     public Claim next(Duration lease) {
-        return Claim.startingNow(prefix + Long.toString(counter.incrementAndGet(), 36), lease);
+        return startingNow(prefix + Long.toString(counter.incrementAndGet(), 36), lease);
     }
 
     /**
-     * Returns a token that stays the same for the lifetime of this instance. An event can be inserted under it only
-     * once, so it still identifies a single claim of that event.
+     * Returns a claim whose token stays the same for the lifetime of this instance. An event can be inserted under it
+     * only once, so it still identifies a single claim of that event.
      */
-    public String birthToken() {
-        return prefix + "0";
+    public Claim birth(Duration lease) {
+        return startingNow(prefix + "0", lease);
+    }
+
+    /** Returns a claim with this token whose lease starts now. */
+    public Claim startingNow(String token, Duration lease) {
+        return new Claim(token, scheduler.nanoTime() + lease.toNanos());
     }
 }

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * The clock of the database. It is read from time to time and advanced with the monotonic clock of this machine.
@@ -41,6 +42,7 @@ public final class DatabaseClock {
     private final @Nullable LeasingEventStore leasing; // null for a store that uses the clock of its caller
     private final boolean settable;
     private final LongSupplier nanoClock;
+    private final Supplier<Instant> wallClock;
     private @Nullable Bounds known; // guarded by this
     private Instant latestTold = Instant.MIN; // guarded by this
     private Instant earliestTold = Instant.MIN; // guarded by this
@@ -48,21 +50,26 @@ public final class DatabaseClock {
     private long jumpNanos; // when the jump was detected; guarded by this
 
     public DatabaseClock(EventStore store) {
-        this(store, System::nanoTime);
+        this(store, Scheduler.system());
     }
 
-    DatabaseClock(EventStore store, LongSupplier nanoClock) {
+    DatabaseClock(EventStore store, Scheduler scheduler) {
+        this(store, scheduler::nanoTime, scheduler::wallTime);
+    }
+
+    DatabaseClock(EventStore store, LongSupplier nanoClock, Supplier<Instant> wallClock) {
         this.leasing = store.capability(LeasingEventStore.class).orElse(null);
         this.settable = leasing != null && leasing.isClockSettable();
         this.nanoClock = nanoClock;
+        this.wallClock = wallClock;
     }
 
     public Instant latest(Connection connection) {
-        return bringUpToDate(connection) ? latest() : SystemTime.now();
+        return bringUpToDate(connection) ? latest() : wallClock.get();
     }
 
     public Instant earliest(Connection connection) {
-        return bringUpToDate(connection) ? earliest() : SystemTime.now();
+        return bringUpToDate(connection) ? earliest() : wallClock.get();
     }
 
     /**
@@ -75,14 +82,14 @@ public final class DatabaseClock {
 
     /** Reads the clock of the database. */
     Instant ask(Connection connection) {
-        return leasing == null ? SystemTime.now() : read(leasing, connection);
+        return leasing == null ? wallClock.get() : read(leasing, connection);
     }
 
     /** Returns the lower bound of the current time without a database call; null if a call would be necessary. */
     @Nullable
     Instant earliestKnown() {
         if (leasing == null) {
-            return SystemTime.now();
+            return wallClock.get();
         }
         return needsReading() ? null : earliest();
     }
@@ -103,7 +110,7 @@ public final class DatabaseClock {
     }
 
     private synchronized boolean needsReading() {
-        return settable || known == null || known.isStale(nanoClock.getAsLong());
+        return settable || known == null || known.isStale(nanoClock.getAsLong(), wallClock.get());
     }
 
     private synchronized boolean isKnown() {
@@ -118,7 +125,7 @@ public final class DatabaseClock {
         long asked = nanoClock.getAsLong();
         Instant answer = store.now(connection);
         long heard = nanoClock.getAsLong();
-        accept(new Bounds(answer, answer.plusNanos(heard - asked), heard, SystemTime.now()));
+        accept(new Bounds(answer, answer.plusNanos(heard - asked), heard, wallClock.get()));
         return answer;
     }
 
@@ -199,9 +206,9 @@ public final class DatabaseClock {
          * Whether the reading is too old. Also true if the wall clock and the monotonic clock of this machine
          * disagree: the machine, and with it the monotonic clock, may have been suspended.
          */
-        boolean isStale(long now) {
+        boolean isStale(long now, Instant wallNow) {
             long age = now - nanos;
-            Duration wallAge = Duration.between(wallTime, SystemTime.now());
+            Duration wallAge = Duration.between(wallTime, wallNow);
             return age > (isWide() ? MAX_AGE_IF_SLOW : MAX_AGE).toNanos()
                     || wallAge.minusNanos(age).abs().compareTo(MAX_DISAGREEMENT) > 0;
         }

@@ -52,13 +52,13 @@ public final class HandOver {
     }
 
     /**
-     * Takes the claim. Returns null if there is none, if it was taken before, or if its lease has ended: a claim is for
-     * one delivery, and an ended one must not replace a newer claim of the same event.
+     * Takes the claim. Returns null if there is none, if it was taken before, or if its lease has ended at the given
+     * time: a claim is for one delivery, and an ended one must not replace a newer claim of the same event.
      */
-    public synchronized @Nullable Claim take() {
+    public synchronized @Nullable Claim take(long nowNanos) {
         Claim taken = claim;
         claim = null;
-        return taken == null || taken.remaining().toNanos() <= 0 ? null : taken;
+        return taken == null || taken.leaseEndNanos() - nowNanos <= 0 ? null : taken;
     }
 
     /** Restores the claim after the event was not accepted, so that the claim can be taken again. */

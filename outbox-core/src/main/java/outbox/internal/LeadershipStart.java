@@ -4,7 +4,7 @@ package outbox.internal;
 public interface LeadershipStart {
 
     /**
-     * Returns a time on the scale of {@link System#nanoTime()}. Everything that this node did as the leader happened
+     * Returns a time of the monotonic clock of the engine. Everything that this node did as the leader happened
      * after it.
      */
     long startNanos();

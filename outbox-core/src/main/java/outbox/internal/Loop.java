@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
@@ -43,26 +42,18 @@ public final class Loop {
          */
         long pauseNanos();
 
-        /**
-         * Creates a step with a pause between the rounds. The length of the pause is determined after each round.
-         */
+        /** Creates a step from a round and the length of the pause after it. For a loop that is not signalled. */
         static Step every(LongSupplier pauseNanos, Runnable round) {
             return new Step() {
 
-                private long endNanos; // end of the pause; used only by the thread of the loop
-
                 @Override
                 public void run() {
-                    try {
-                        round.run();
-                    } finally {
-                        endNanos = System.nanoTime() + pauseNanos.getAsLong();
-                    }
+                    round.run();
                 }
 
                 @Override
                 public long pauseNanos() {
-                    return endNanos - System.nanoTime();
+                    return pauseNanos.getAsLong();
                 }
             };
         }
@@ -71,27 +62,41 @@ public final class Loop {
     private static final Logger LOG = SafeLogger.of(Loop.class);
     private static final long PAUSE_AFTER_FAILURE = TimeUnit.MILLISECONDS.toNanos(50);
 
+    private static final long NO_SIGNAL = -1; // signals do not change the pause
+
     private final String name;
+    private final Scheduler scheduler;
     private final ThreadFactory threads;
     private final Step step;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition changed = lock.newCondition();
-    private @Nullable Thread thread; // null while no thread runs; guarded by lock
+    private final Condition changed;
+    private boolean alive; // whether a thread runs; guarded by lock
+    private volatile @Nullable Thread inTurn; // the thread, while it takes a turn; written by that thread
     private boolean wanted; // set by start, cleared by stop; guarded by lock
     private boolean woken; // start the next round immediately; guarded by lock
     private long signals; // number of calls of signal; guarded by lock
     private volatile boolean closed; // written under lock, read by any thread
+    private boolean pausing; // whether the pause after a round is not over; loop thread only
+    private long endNanos; // end of that pause; loop thread only
+    private long asked; // number of signals when the end was determined; loop thread only
+
+    /** Creates a loop with threads of the JVM, which is not started. */
+    public Loop(String name, ThreadFactory threads, Step step) {
+        this(name, Scheduler.system(), threads, step);
+    }
 
     /**
      * Creates a loop that is not started.
      *
      * @param name what the loop does, for messages, for example "poller"
      */
-    public Loop(String name, ThreadFactory threads, Step step) {
+    public Loop(String name, Scheduler scheduler, ThreadFactory threads, Step step) {
         this.name = name;
+        this.scheduler = scheduler;
         this.threads = threads;
         this.step = step;
+        this.changed = scheduler.newCondition(lock);
     }
 
     /**
@@ -106,11 +111,11 @@ public final class Loop {
                 throw new IllegalStateException(
                         "The " + name + " is closed and cannot be started again; build a new one");
             }
-            if (thread == null) {
-                Thread started = threads.newThread(this::run);
-                started.start(); // if this throws, the loop is not started
-                thread = started;
+            if (!alive) {
+                scheduler.start(threads, this::turn); // if this throws, the loop is not started
+                alive = true;
             }
+            woken |= !wanted;
             wanted = true; // the new thread reads it under the lock
         } finally {
             lock.unlock();
@@ -191,16 +196,8 @@ public final class Loop {
      * the loop.
      */
     public boolean awaitEnd(Duration patience) throws InterruptedException {
-        lock.lockInterruptibly();
-        try {
-            long left = patience.toNanos();
-            while (thread != null && thread != Thread.currentThread() && left > 0) {
-                left = changed.awaitNanos(left);
-            }
-            return thread == null;
-        } finally {
-            lock.unlock();
-        }
+        scheduler.await(() -> !isAlive() || isOwnThread(), patience);
+        return !isAlive();
     }
 
     /** Whether the loop was started and neither stopped nor closed since. */
@@ -217,41 +214,51 @@ public final class Loop {
         return closed;
     }
 
-    private boolean isOwnThread() {
+    private boolean isAlive() {
         lock.lock();
         try {
-            return thread == Thread.currentThread();
+            return alive;
         } finally {
             lock.unlock();
         }
     }
 
-    /** Also survives an OutOfMemoryError in the loop's own code: a dead thread would look like a running loop. */
-    private void run() {
-        while (true) {
-            try {
-                if (!beginRound()) {
-                    return;
-                }
-                runRound();
-            } catch (Throwable e) {
-                LockSupport.parkNanos(PAUSE_AFTER_FAILURE); // needs no memory
+    private boolean isOwnThread() {
+        return inTurn == Thread.currentThread();
+    }
+
+    /**
+     * Runs one round, or waits once for the end of the pause. Returns false if the thread must end. Also survives an
+     * OutOfMemoryError in the loop's own code: a dead thread would look like a running loop.
+     */
+    private boolean turn() {
+        try {
+            if (!beginTurn()) {
+                return false;
             }
+            if (pausing) {
+                pause();
+            } else {
+                runRound();
+            }
+            inTurn = null;
+        } catch (Throwable e) {
+            scheduler.pause(PAUSE_AFTER_FAILURE);
         }
+        return true;
     }
 
     /**
      * Returns false if no further round is wanted. In that case the thread is also recorded as ended under the same
      * lock, so that a later start creates a new one.
      */
-    private boolean beginRound() {
+    private boolean beginTurn() {
         lock.lock();
         try {
-            woken = false;
-            if (!wanted) {
-                thread = null;
-                changed.signalAll();
-            }
+            alive = wanted;
+            inTurn = wanted ? Thread.currentThread() : null;
+            pausing &= wanted && !woken;
+            woken &= pausing;
             return wanted;
         } finally {
             lock.unlock();
@@ -261,10 +268,12 @@ public final class Loop {
     private void runRound() {
         try {
             step.run();
-            pause();
+            determineEnd();
         } catch (Throwable e) {
             log(e);
-            isSignalledWithin(PAUSE_AFTER_FAILURE, -1);
+            endNanos = scheduler.nanoTime() + PAUSE_AFTER_FAILURE;
+            asked = NO_SIGNAL;
+            pausing = true;
         }
     }
 
@@ -276,12 +285,33 @@ public final class Loop {
         }
     }
 
+    /** Determines the end of the pause. */
+    private void determineEnd() {
+        asked = signals();
+        long left = step.pauseNanos(); // without the lock: the step may acquire other locks
+        endNanos = scheduler.nanoTime() + left;
+        pausing = left > 0;
+    }
+
+    /** Waits once, unless the pause is over. Only stop and close end a loop, so interrupts are ignored. */
+    @SuppressWarnings("WaitNotInLoop") // the next turn checks everything again
     private void pause() {
-        boolean ask = true;
-        while (ask) {
-            long before = signals();
-            long left = step.pauseNanos(); // without the lock: the step may acquire other locks
-            ask = left > 0 && isSignalledWithin(left, before);
+        boolean ask = false;
+        lock.lock();
+        try {
+            long left = endNanos - scheduler.nanoTime();
+            pausing = left > 0;
+            ask = pausing && asked != NO_SIGNAL && signals != asked;
+            if (pausing && !ask && wanted && !woken) {
+                changed.awaitNanos(left);
+            }
+        } catch (InterruptedException e) {
+            // the flag is cleared, and the next turn waits again
+        } finally {
+            lock.unlock();
+        }
+        if (ask) {
+            determineEnd();
         }
     }
 
@@ -291,35 +321,6 @@ public final class Loop {
             return signals;
         } finally {
             lock.unlock();
-        }
-    }
-
-    /**
-     * Waits until the number of signals differs from {@code before}. Returns false if the time has passed, if the
-     * loop was woken, or if it was stopped. A negative {@code before} ignores signals.
-     */
-    private boolean isSignalledWithin(long nanos, long before) {
-        long end = System.nanoTime() + nanos;
-        lock.lock();
-        try {
-            for (long left = nanos; left > 0 && wanted && !woken; left = end - System.nanoTime()) {
-                if (before >= 0 && signals != before) {
-                    return true;
-                }
-                awaitChange(left);
-            }
-            return false;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    @SuppressWarnings("WaitNotInLoop") // the caller contains the loop
-    private void awaitChange(long nanos) {
-        try {
-            changed.awaitNanos(nanos);
-        } catch (InterruptedException e) {
-            // Ignored: only stop and close end a loop.
         }
     }
 }

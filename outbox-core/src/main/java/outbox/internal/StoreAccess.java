@@ -11,9 +11,7 @@ import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
@@ -35,10 +33,11 @@ public final class StoreAccess {
     private final ConnectionProvider connections;
     private final @Nullable LeasingEventStore leasing; // null if the store does not support claims
     private final DatabaseClock clock;
+    private final Scheduler scheduler;
     private final Supplier<Duration> timeout;
 
     public StoreAccess(ConnectionProvider connections, EventStore store) {
-        this(connections, store, () -> PATIENCE);
+        this(connections, store, Scheduler.system(), () -> PATIENCE);
     }
 
     /**
@@ -47,11 +46,18 @@ public final class StoreAccess {
      * @param timeout how long to wait for a response of the database before the connection is aborted; called for
      * each transaction
      */
-    public StoreAccess(ConnectionProvider connections, EventStore store, Supplier<Duration> timeout) {
+    public StoreAccess(
+            ConnectionProvider connections, EventStore store, Scheduler scheduler, Supplier<Duration> timeout) {
         this.timeout = timeout;
+        this.scheduler = scheduler;
         this.connections = connections;
         this.leasing = store.capability(LeasingEventStore.class).orElse(null);
-        this.clock = new DatabaseClock(store);
+        this.clock = new DatabaseClock(store, scheduler);
+    }
+
+    /** Returns the scheduler of the threads that use this object. */
+    public Scheduler scheduler() {
+        return scheduler;
     }
 
     /** Work that uses a connection. */
@@ -146,13 +152,10 @@ public final class StoreAccess {
         }
     }
 
-    /**
-     * Waits with jitter, so that conflicting transactions do not collide again. An interrupt only shortens the wait
-     * and stays set.
-     */
-    private static void pauseBeforeRetry(int conflicts) {
+    /** Waits with jitter, so that conflicting transactions do not collide again. */
+    private void pauseBeforeRetry(int conflicts) {
         long limit = TimeUnit.MILLISECONDS.toNanos(10L << conflicts);
-        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(limit / 2, limit));
+        scheduler.pause(scheduler.random(limit / 2, limit));
     }
 
     /** A connection from the pool and the settings to restore. */

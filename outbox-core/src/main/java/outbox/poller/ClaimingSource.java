@@ -5,6 +5,7 @@ import outbox.OutboxException;
 import outbox.internal.ClaimTokens;
 import outbox.internal.Expiry;
 import outbox.internal.RowRules;
+import outbox.internal.Scheduler;
 import outbox.internal.SqlErrors;
 import outbox.internal.StoreAccess;
 import outbox.internal.text.SafeLogger;
@@ -47,6 +48,7 @@ final class ClaimingSource implements EventSource {
     private final Duration skipRecent;
     private final Duration lockTimeout;
     private final ClaimTokens tokens;
+    private final Scheduler scheduler;
     private final KnownNeeds needs;
     private final ContentLoader loader;
     private List<Found> claimed = List.of(); // events of the last claim; guarded by the poller's lock
@@ -54,7 +56,7 @@ final class ClaimingSource implements EventSource {
     private List<ClaimedEvent> unread = List.of();
     // the handler may release events that the store cannot withhold; guarded by the poller's lock
     private boolean mayRepeat;
-    private long nextExpiryNanos = System.nanoTime(); // guarded by the poller's lock
+    private long nextExpiryNanos; // guarded by the poller's lock
     // when this node became the leader; null without leader election; guarded by the poller's lock
     private @Nullable Long leadsNanos;
     // whether a new leader waits for rows that others have locked; guarded by the poller's lock
@@ -66,14 +68,16 @@ final class ClaimingSource implements EventSource {
             EventStore store,
             Duration skipRecent,
             Duration lockTimeout,
-            @Nullable String ownerId,
+            ClaimTokens tokens,
             KnownNeeds needs) {
         this.access = access;
         this.store = store.capability(LeasingEventStore.class).orElseThrow();
         this.control = store.capability(EventControl.class).orElse(null);
         this.skipRecent = skipRecent;
         this.lockTimeout = lockTimeout;
-        this.tokens = new ClaimTokens(ownerId);
+        this.tokens = tokens;
+        this.scheduler = access.scheduler();
+        this.nextExpiryNanos = scheduler.nanoTime();
         this.needs = needs;
         this.loader = new ContentLoader(access, this.store, () -> needs.get().byteRoom());
     }
@@ -102,7 +106,7 @@ final class ClaimingSource implements EventSource {
                 return new Batch(List.of(), now, Duration.ZERO, LOCK_PAUSE, List.of(), List.of());
             }
             Claim claim = tokens.next(lockTimeout);
-            boolean late = System.nanoTime() - nextExpiryNanos >= 0;
+            boolean late = scheduler.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
             List<String> unreachable =
@@ -111,7 +115,7 @@ final class ClaimingSource implements EventSource {
                     && expired.size() < MAX_EXPIRED
                     && untaken.size() < MAX_EXPIRED
                     && unreachable.size() < MAX_EXPIRED) { // otherwise there may be more
-                nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
+                nextExpiryNanos = scheduler.nanoTime() + EXPIRY_INTERVAL.toNanos();
             }
             Instant lockExpiry = suspects ? expiry : NO_LEASE_HAS_ENDED;
             List<ClaimedEvent> taken =
@@ -201,9 +205,9 @@ final class ClaimingSource implements EventSource {
         if (leadsNanos == null) {
             return byTime;
         }
-        long asked = System.nanoTime();
+        long asked = scheduler.nanoTime();
         Instant start = access.expiry(connection, Duration.ofNanos(asked - leadsNanos))
-                .minusNanos(System.nanoTime() - asked); // the clock may have been read at the end of the call
+                .minusNanos(scheduler.nanoTime() - asked); // the clock may have been read at the end of the call
         leadsSince = leadsSince == null || start.isBefore(leadsSince) ? start : leadsSince;
         return leadsSince.isBefore(byTime) ? byTime : leadsSince;
     }
@@ -218,7 +222,7 @@ final class ClaimingSource implements EventSource {
         if (leadsNanos == null || ordering().isOn()) {
             return false;
         }
-        if (System.nanoTime() - leadsNanos < SETTLING.toNanos()) {
+        if (scheduler.nanoTime() - leadsNanos < SETTLING.toNanos()) {
             locked = !store.lockDue(connection, request);
         } else if (locked) {
             locked = false;

@@ -79,7 +79,7 @@ interface EventSource {
     Batch next(int limit, boolean suspects);
 
     /**
-     * Tells the source that this node is the leader since the given value of {@link System#nanoTime()}. Claims of
+     * Tells the source that this node is the leader since the given value of the monotonic clock. Claims of
      * the previous leader are no longer valid.
      */
     void leads(long sinceNanos);

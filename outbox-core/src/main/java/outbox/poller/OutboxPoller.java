@@ -1,9 +1,11 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.ClaimTokens;
 import outbox.internal.ErrorLine;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Loop;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.ThrottledLog;
@@ -20,7 +22,6 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
@@ -57,7 +58,8 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
     private final @Nullable Duration lockTimeout;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
     private final Loop loop;
-    private final long startNanos = System.nanoTime();
+    private final Scheduler scheduler;
+    private final long startNanos;
     // when the next event becomes due, in nanoseconds since startNanos; cycles reset it, and any thread may lower it
     private final AtomicLong dueNanos = new AtomicLong(NEVER);
     private final ReentrantLock polling = new ReentrantLock(); // held during a cycle
@@ -124,15 +126,16 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
     private OutboxPoller(Builder builder, @Nullable Duration lockTimeout) {
         this.lockTimeout = lockTimeout;
         this.intervalMs = builder.intervalMs;
-        this.loop = new Loop("poller", Threads.named(Threads.nextName(), "poller"), new Cycles());
+        this.scheduler = builder.scheduler;
+        this.startNanos = scheduler.nanoTime();
+        this.loop = new Loop("poller", scheduler, Threads.named(Threads.nextName(), "poller"), new Cycles());
         this.metrics = GuardedMetrics.of(builder.metrics);
         EventStore store = Objects.requireNonNull(builder.eventStore, "eventStore");
         this.access = access(builder, store, lockTimeout);
         OutboxPollerHandler handler = Objects.requireNonNull(builder.handler, "handler");
         KnownNeeds needs = new KnownNeeds(this);
         EventSource source = source(access, store, builder, lockTimeout, needs);
-        this.cycle =
-                new PollCycle(source, handler, needs, builder.batchSize, builder.backlogBatchSize, builder.metrics);
+        this.cycle = new PollCycle(source, handler, needs, builder);
         PollerNeeds known = handler.needs();
         if (known != null) {
             needs.declare(known);
@@ -146,7 +149,10 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
         }
         Duration timeout = StoreAccess.timeoutWithin(lease, builder.databaseTimeout);
         return new StoreAccess(
-                Objects.requireNonNull(builder.connectionProvider, "connectionProvider"), store, () -> timeout);
+                Objects.requireNonNull(builder.connectionProvider, "connectionProvider"),
+                store,
+                builder.scheduler,
+                () -> timeout);
     }
 
     private static EventSource source(
@@ -155,7 +161,8 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
             return new PlainSource(access, store, builder.skipRecent, null);
         }
         if (store.capability(LeasingEventStore.class).isPresent()) {
-            return new ClaimingSource(access, store, builder.skipRecent, lockTimeout, builder.ownerId, needs);
+            ClaimTokens tokens = new ClaimTokens(builder.ownerId, builder.scheduler);
+            return new ClaimingSource(access, store, builder.skipRecent, lockTimeout, tokens, needs);
         }
         String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
         return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));
@@ -207,7 +214,7 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
     }
 
     private long sinceStart() {
-        return System.nanoTime() - startNanos;
+        return scheduler.nanoTime() - startNanos;
     }
 
     /** Returns the state of this poller, without I/O. */
@@ -298,8 +305,7 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
                     : Math.min(intervalMs, pauseMs * 2);
             long spread = pauseMs / 5;
             long most = isStandby(result) ? 0 : spread; // a standby must check the leadership within the interval
-            return TimeUnit.MILLISECONDS.toNanos(
-                    pauseMs + ThreadLocalRandom.current().nextLong(-spread, most + 1));
+            return TimeUnit.MILLISECONDS.toNanos(pauseMs + scheduler.random(-spread, most + 1));
         }
 
         private static boolean isStandby(PollCycle.Result result) {
@@ -324,13 +330,14 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
         private @Nullable EventStore eventStore;
         private @Nullable OutboxPollerHandler handler;
         private Duration skipRecent = Duration.ZERO;
-        private int batchSize = 50;
-        private int backlogBatchSize = 1000;
+        int batchSize = 50;
+        int backlogBatchSize = 1000;
         private long intervalMs = 5000;
-        private MetricsExporter metrics = MetricsExporter.NOOP;
+        MetricsExporter metrics = MetricsExporter.NOOP;
         private @Nullable String ownerId;
         private Duration lockTimeout = DEFAULT_LOCK_TIMEOUT;
         private @Nullable Duration databaseTimeout;
+        Scheduler scheduler = Scheduler.system();
 
         private Builder() {}
 

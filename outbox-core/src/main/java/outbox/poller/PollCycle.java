@@ -8,6 +8,7 @@ import outbox.internal.GuardedMetrics;
 import outbox.internal.HandOver;
 import outbox.internal.LeadershipStart;
 import outbox.internal.RowRules;
+import outbox.internal.Scheduler;
 import outbox.internal.text.SafeLogger;
 import outbox.poller.EventSource.Batch;
 import outbox.poller.EventSource.Found;
@@ -20,7 +21,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * One poll cycle: takes as many events as there is room for, decodes them and hands them to the handler. Events that
@@ -44,6 +44,7 @@ final class PollCycle {
     private final int batchSize;
     private final int backlogBatchSize;
     private final MetricsExporter metrics;
+    private final Scheduler scheduler;
     // expected payload size of an event; guarded by the poller's lock
     private long expectedBytes = EventEnvelope.MAX_PAYLOAD_BYTES;
     private int largestClaim = Integer.MAX_VALUE; // lowered after a failed claim; guarded by the poller's lock
@@ -53,19 +54,14 @@ final class PollCycle {
     // whether the last claim that included suspects found any; guarded by the poller's lock
     private boolean suspectsAround;
 
-    PollCycle(
-            EventSource source,
-            OutboxPollerHandler handler,
-            KnownNeeds needs,
-            int batchSize,
-            int backlogBatchSize,
-            MetricsExporter metrics) {
+    PollCycle(EventSource source, OutboxPollerHandler handler, KnownNeeds needs, OutboxPoller.Builder settings) {
         this.source = source;
         this.handler = handler;
         this.needs = needs;
-        this.batchSize = batchSize;
-        this.backlogBatchSize = backlogBatchSize;
-        this.metrics = GuardedMetrics.of(metrics);
+        this.batchSize = settings.batchSize;
+        this.backlogBatchSize = settings.backlogBatchSize;
+        this.metrics = GuardedMetrics.of(settings.metrics);
+        this.scheduler = settings.scheduler;
     }
 
     /** The result of a cycle. It determines when the next cycle starts. */
@@ -126,7 +122,7 @@ final class PollCycle {
         leads = false; // in case lead() throws
         leads = leadership.lead();
         if (leads && !before) {
-            source.leads(leadership instanceof LeadershipStart start ? start.startNanos() : System.nanoTime());
+            source.leads(leadership instanceof LeadershipStart start ? start.startNanos() : scheduler.nanoTime());
         }
         return leads;
     }
@@ -174,18 +170,9 @@ final class PollCycle {
      * Waits until the events are due, so that none starts early. The wait is at most as long as the last reading of
      * the database's clock took.
      */
-    private static void awaitDue(Duration left) {
-        if (left.isNegative()) {
-            return; // a duration in the distant past does not fit into nanoseconds
-        }
-        long end = System.nanoTime() + left.toNanos();
-        boolean interrupted = false;
-        for (long nanos = left.toNanos(); nanos > 0; nanos = end - System.nanoTime()) {
-            LockSupport.parkNanos(nanos);
-            interrupted |= Thread.interrupted(); // otherwise parkNanos would return at once
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+    private void awaitDue(Duration left) {
+        if (!left.isNegative()) { // a duration in the distant past does not fit into nanoseconds
+            scheduler.pause(left.toNanos());
         }
     }
 
@@ -306,7 +293,8 @@ final class PollCycle {
         if (taken) {
             handOver.count(metrics);
         } else {
-            handOver.take(); // take the claim back, so that only this cycle can use it; the event is released later
+            // take the claim back, so that only this cycle can use it; the event is released later
+            handOver.take(scheduler.nanoTime());
         }
         return taken;
     }

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.admin.EventAdministration;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Loop;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.ThrottledLog;
@@ -16,7 +17,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Deletes delivered events after their retention. Deletes dead events only if a retention is set for them. Never
@@ -36,15 +36,21 @@ public final class OutboxPurge implements AutoCloseable {
     private final MetricsExporter metrics;
     private final Duration interval;
     private final ThrottledLog trouble = new ThrottledLog(LOG);
-    private final Loop loop = new Loop(
-            "purge", Threads.named(Threads.nextName(), "purge"), Loop.Step.every(this::pauseNanos, this::round));
+    private final Scheduler scheduler;
+    private final Loop loop;
 
     private OutboxPurge(Builder builder) {
         ConnectionProvider connections = required("connectionProvider", builder.connectionProvider);
         EventStore store = required("eventStore", builder.eventStore);
         this.metrics = GuardedMetrics.of(builder.metrics);
+        this.scheduler = builder.scheduler;
+        this.loop = new Loop(
+                "purge",
+                scheduler,
+                Threads.named(Threads.nextName(), "purge"),
+                Loop.Step.every(this::pauseNanos, this::round));
         this.run = new PurgeRun(
-                new StoreAccess(connections, store),
+                new StoreAccess(connections, store, scheduler, StoreAccess::patience),
                 store,
                 builder.retention,
                 builder.deadRetention,
@@ -114,7 +120,7 @@ public final class OutboxPurge implements AutoCloseable {
     /** Varies the interval by up to 10 % in both directions, so that nodes do not purge at the same time. */
     private long pauseNanos() {
         long nanos = interval.toNanos();
-        return nanos + ThreadLocalRandom.current().nextLong(-nanos / 10, nanos / 10 + 1);
+        return nanos + scheduler.random(-nanos / 10, nanos / 10 + 1);
     }
 
     /** Collects the settings of a purge. Every setter rejects invalid values. Not thread-safe. */
@@ -130,6 +136,7 @@ public final class OutboxPurge implements AutoCloseable {
         private int batchSize = 100;
         private Duration interval = Duration.ofMinutes(10);
         private MetricsExporter metrics = MetricsExporter.NOOP;
+        Scheduler scheduler = Scheduler.system();
 
         private Builder() {}
 

@@ -3,6 +3,7 @@ package outbox.purge;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.EventAdministration;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.internal.ThrottledLog;
 import outbox.internal.text.SafeLogger;
@@ -16,7 +17,6 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -39,6 +39,7 @@ final class PurgeRun {
     private static final Duration DAY_IS_DROPPED = Duration.ofDays(2);
 
     private final StoreAccess access;
+    private final Scheduler scheduler;
     private final EventAdministration store;
     private final @Nullable EventControl keys; // null if the store has no keys
     private final Duration retention;
@@ -57,6 +58,7 @@ final class PurgeRun {
             int batchSize,
             MetricsExporter metrics) {
         this.access = access;
+        this.scheduler = access.scheduler();
         this.store = EventAdministration.of(store);
         this.keys = store.capability(EventControl.class).orElse(null);
         this.retention = retention;
@@ -140,13 +142,13 @@ final class PurgeRun {
         long total = 0;
         while (goesOn.getAsBoolean()) {
             int limit = currentSize.get();
-            long start = System.nanoTime();
+            long start = scheduler.nanoTime();
             int count = batch(status, age, limit, total);
             total += count;
             if (count < limit) {
                 break;
             }
-            LockSupport.parkNanos(Math.min(REST * (System.nanoTime() - start), MAX_REST.toNanos()));
+            scheduler.pause(Math.min(REST * (scheduler.nanoTime() - start), MAX_REST.toNanos()));
         }
         return total;
     }

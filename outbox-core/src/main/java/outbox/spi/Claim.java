@@ -7,8 +7,9 @@ import java.time.Duration;
  * every update of a claimed event checks it. A holder that has lost its claim therefore changes nothing.
  *
  * @param token unique for this claim; never used again by another claim
- * @param leaseEndNanos the end of the lease on the scale of {@link System#nanoTime()}. It is computed from a time
- * before the database was called, so this node regards the lease as expired before the database does
+ * @param leaseEndNanos the end of the lease by the monotonic clock of the holder, {@link System#nanoTime()}. It is
+ * computed from a time before the database was called, so this node regards the lease as expired before the database
+ * does
  */
 public record Claim(String token, long leaseEndNanos) {
 
@@ -24,10 +25,5 @@ public record Claim(String token, long leaseEndNanos) {
     /** Creates a claim whose lease starts now. */
     public static Claim startingNow(String token, Duration lease) {
         return new Claim(token, System.nanoTime() + lease.toNanos());
-    }
-
-    /** Returns the remaining time of the lease; zero or negative after it has expired. */
-    public Duration remaining() {
-        return Duration.ofNanos(leaseEndNanos - System.nanoTime());
     }
 }

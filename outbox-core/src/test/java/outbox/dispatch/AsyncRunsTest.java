@@ -4,8 +4,8 @@ import org.junit.jupiter.api.Test;
 import outbox.AsyncEventListener;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.Scheduler;
 
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -17,13 +17,13 @@ class AsyncRunsTest {
     private final AsyncEventListener listener = event -> CompletableFuture.completedFuture("ok");
 
     @Test
-    void a_listener_with_nothing_to_do_is_forgotten() throws InterruptedException {
+    void a_listener_with_nothing_to_do_is_forgotten() {
         for (int i = 0; i < 1000; i++) {
             AsyncEventListener fresh = new Fresh(i);
             assertThat(runs.enter(fresh, 1, delivery())).isTrue();
-            assertThat(runs.awaitNone(Duration.ZERO)).isFalse();
+            assertThat(runs.isIdle()).isFalse();
             runs.leave(fresh);
-            assertThat(runs.awaitNone(Duration.ZERO)).isTrue();
+            assertThat(runs.isIdle()).isTrue();
         }
     }
 
@@ -34,7 +34,7 @@ class AsyncRunsTest {
     }
 
     @Test
-    void a_place_goes_to_the_delivery_that_has_waited_longest() throws InterruptedException {
+    void a_place_goes_to_the_delivery_that_has_waited_longest() {
         Delivery first = delivery();
         Delivery second = delivery();
         runs.enter(listener, 1, delivery());
@@ -56,7 +56,7 @@ class AsyncRunsTest {
     }
 
     @Test
-    void what_waits_can_be_taken_out_and_its_room_is_free() throws InterruptedException {
+    void what_waits_can_be_taken_out_and_its_room_is_free() {
         Delivery granted = delivery();
         Delivery waiting = delivery();
         runs.enter(listener, 1, delivery());
@@ -66,11 +66,11 @@ class AsyncRunsTest {
 
         assertThat(runs.drain()).containsExactly(waiting);
         assertThat(queues.drain()).containsExactly(granted);
-        assertThat(runs.awaitNone(Duration.ZERO)).isFalse();
+        assertThat(runs.isIdle()).isFalse();
         runs.cancel(granted);
         runs.cancel(waiting); // has no run to cancel
 
-        assertThat(runs.awaitNone(Duration.ZERO)).isTrue();
+        assertThat(runs.isIdle()).isTrue();
         assertThat(queues.isEmpty()).isTrue();
     }
 
@@ -82,6 +82,7 @@ class AsyncRunsTest {
     }
 
     private static Delivery delivery() {
-        return new Delivery(new QueuedEvent(EventEnvelope.ofJson("t", "{}"), Source.HOT, 0), null, false);
+        return new Delivery(
+                new QueuedEvent(EventEnvelope.ofJson("t", "{}"), Source.HOT, 0), null, false, Scheduler.system());
     }
 }

@@ -3,6 +3,7 @@ package outbox.dispatch;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.Scheduler;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +32,8 @@ class DeliveryQueuesTest {
         for (Source source : Source.values()) {
             Thread giver = new Thread(() -> {
                 for (int given = 0; given < 300_000; ) {
-                    if (queues.offer(new Delivery(new QueuedEvent(EVENT, source, 0), null, false))) {
+                    if (queues.offer(
+                            new Delivery(new QueuedEvent(EVENT, source, 0), null, false, Scheduler.system()))) {
                         given++;
                     } else {
                         LockSupport.parkNanos(1); // there may be fewer processors than threads

@@ -6,6 +6,7 @@ import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.fake.CapturedLog;
+import outbox.internal.Scheduler;
 import outbox.model.EventStatus;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.Mark;
@@ -164,7 +165,7 @@ class FailureLogTest {
     }
 
     private static Delivery delivery(EventEnvelope event) {
-        return new Delivery(new QueuedEvent(event, Source.COLD, 0), null, false);
+        return new Delivery(new QueuedEvent(event, Source.COLD, 0), null, false, Scheduler.system());
     }
 
     private static Mark retry(Delivery delivery, String error) {

@@ -6,6 +6,7 @@ import outbox.dispatch.QueuedEvent.Source;
 import outbox.fake.Eventually;
 import outbox.fake.FakeConnections;
 import outbox.fake.ScriptedStore;
+import outbox.internal.Scheduler;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
@@ -63,10 +64,12 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
                 (self, method, arguments) -> method.getName().equals("positions") ? answer(arguments[1]) : null,
                 EventOrder.class);
         gate = new OrderGate(
-                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), null, false),
+                new ClaimedStore(OutboxDispatcher.builder()
+                        .connectionProvider(new FakeConnections())
+                        .eventStore(store)),
                 ordering,
                 this,
-                task -> new Thread(task, "gate"));
+                new EngineThreads("test", Scheduler.system()));
         gate.start();
     }
 
@@ -173,7 +176,10 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
                 .payloadJson("{}")
                 .build();
         Delivery delivery = new Delivery(
-                new QueuedEvent(event, Source.HOT, 0), Claim.startingNow("token", Duration.ofMinutes(5)), false);
+                new QueuedEvent(event, Source.HOT, 0),
+                Claim.startingNow("token", Duration.ofMinutes(5)),
+                false,
+                Scheduler.system());
         assertThat(queues.reserve(delivery)).isTrue();
         gate.add(delivery);
         return delivery;

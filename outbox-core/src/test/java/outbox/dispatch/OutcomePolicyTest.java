@@ -6,6 +6,7 @@ import outbox.EventListener;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.Scheduler;
 import outbox.model.EventStatus;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.Mark;
@@ -126,12 +127,17 @@ class OutcomePolicyTest {
                 .aggregateType("Order")
                 .payloadJson("{}")
                 .build();
-        Delivery delivery = new Delivery(new QueuedEvent(event, Source.COLD, attempt - 1), null, false);
+        Delivery delivery =
+                new Delivery(new QueuedEvent(event, Source.COLD, attempt - 1), null, false, Scheduler.system());
         return policy.outcome(delivery, new IOException("down"), null).status() == EventStatus.DEAD;
     }
 
     private static Delivery tried(int attempts) {
-        return new Delivery(new QueuedEvent(EventEnvelope.ofJson("T", "{}"), Source.COLD, attempts), null, false);
+        return new Delivery(
+                new QueuedEvent(EventEnvelope.ofJson("T", "{}"), Source.COLD, attempts),
+                null,
+                false,
+                Scheduler.system());
     }
 
     private static RetryLaterException later(Duration delay, boolean counted) {

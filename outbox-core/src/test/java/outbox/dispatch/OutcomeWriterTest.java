@@ -9,6 +9,7 @@ import outbox.fake.BrokenLog;
 import outbox.fake.CapturedLog;
 import outbox.fake.FakeConnections;
 import outbox.fake.ScriptedStore;
+import outbox.internal.Scheduler;
 import outbox.spi.Claim;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
@@ -228,10 +229,12 @@ class OutcomeWriterTest {
             default -> null;
         });
         OutcomeWriter marker = new OutcomeWriter(
-                new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), null, false),
+                new ClaimedStore(OutboxDispatcher.builder()
+                        .connectionProvider(new FakeConnections())
+                        .eventStore(store)),
                 new Told(),
-                new LeadershipFence(null, () -> {}),
-                task -> new Thread(task, "marker"),
+                new LeadershipFence(null, () -> {}, Scheduler.system()),
+                new EngineThreads("test", Scheduler.system()),
                 false);
         marker.start();
         return marker;
@@ -243,7 +246,8 @@ class OutcomeWriterTest {
         Delivery delivery = new Delivery(
                 new QueuedEvent(event, QueuedEvent.Source.HOT, 0),
                 Claim.startingNow("token", Duration.ofMinutes(5)),
-                false);
+                false,
+                Scheduler.system());
         delivery.start(null);
         return delivery;
     }

@@ -3,6 +3,7 @@ package outbox.dispatch;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.Scheduler;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -374,6 +375,6 @@ class QueueRoomTest {
     private static Delivery delivery(Source source, int bytes) {
         EventEnvelope event =
                 EventEnvelope.builder("T").payloadJson("x".repeat(bytes)).build();
-        return new Delivery(new QueuedEvent(event, source, 0), null, false);
+        return new Delivery(new QueuedEvent(event, source, 0), null, false, Scheduler.system());
     }
 }

@@ -3,6 +3,7 @@ package outbox.dispatch;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.Scheduler;
 import outbox.model.OutboxEvent;
 
 import java.time.Instant;
@@ -21,7 +22,7 @@ class ReadyDeliveriesTest {
                 .payloadJson("{}")
                 .priority(priority)
                 .build();
-        ready.add(new Delivery(new QueuedEvent(event, Source.COLD, 0), null, false));
+        ready.add(new Delivery(new QueuedEvent(event, Source.COLD, 0), null, false, Scheduler.system()));
     }
 
     private List<String> takeAll() {
@@ -83,7 +84,7 @@ class ReadyDeliveriesTest {
                 4711,
                 null));
         add("nine", 9);
-        ready.add(new Delivery(new QueuedEvent(event, Source.COLD, 0), null, false));
+        ready.add(new Delivery(new QueuedEvent(event, Source.COLD, 0), null, false, Scheduler.system()));
         add("plain", 0);
 
         assertThat(takeAll()).containsExactly("nine", "foreign", "plain");

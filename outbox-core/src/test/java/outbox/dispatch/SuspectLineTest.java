@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.Scheduler;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -128,7 +129,7 @@ class SuspectLineTest {
 
     @Test
     void with_one_worker_cold_events_start_as_they_came() throws Exception {
-        DeliveryQueues inOrder = new DeliveryQueues(1_000, 1_000, 1 << 20, true);
+        DeliveryQueues inOrder = new DeliveryQueues(1_000, 1_000, 1 << 20, true, Scheduler.system());
         List<Delivery> offered = List.of(plain(), suspect(0), suspect(2), plain(), suspect(1), plain());
         offered.forEach(inOrder::offer);
 
@@ -145,7 +146,7 @@ class SuspectLineTest {
 
     @Test
     void with_one_worker_nothing_overtakes_a_suspect_that_waits_for_its_turn() throws Exception {
-        DeliveryQueues inOrder = new DeliveryQueues(1_000, 1_000, 1 << 20, true);
+        DeliveryQueues inOrder = new DeliveryQueues(1_000, 1_000, 1 << 20, true, Scheduler.system());
         Delivery first = suspect(0);
         Delivery second = suspect(0);
         List.of(first, second, plain()).forEach(inOrder::offer);
@@ -198,13 +199,17 @@ class SuspectLineTest {
     }
 
     private static Delivery suspect(int attempts, String payload) {
-        Delivery suspect =
-                new Delivery(new QueuedEvent(EventEnvelope.ofJson("T", payload), Source.COLD, attempts), null, true);
+        Delivery suspect = new Delivery(
+                new QueuedEvent(EventEnvelope.ofJson("T", payload), Source.COLD, attempts),
+                null,
+                true,
+                Scheduler.system());
         suspect.setRunsAlone(attempts > 0);
         return suspect;
     }
 
     private static Delivery plain() {
-        return new Delivery(new QueuedEvent(EventEnvelope.ofJson("T", "{}"), Source.COLD, 0), null, false);
+        return new Delivery(
+                new QueuedEvent(EventEnvelope.ofJson("T", "{}"), Source.COLD, 0), null, false, Scheduler.system());
     }
 }

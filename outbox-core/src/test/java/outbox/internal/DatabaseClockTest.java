@@ -27,7 +27,7 @@ class DatabaseClockTest {
 
     private final CapturedLog log = CapturedLog.of(DatabaseClock.class);
     private final Connection connection;
-    private final DatabaseClock clock = new DatabaseClock(scripted(), this::nanos);
+    private final DatabaseClock clock = new DatabaseClock(scripted(), this::nanos, SystemTime::now);
     private long nanos; // monotonic clock of the machine
     private Duration offset = Duration.ZERO; // offset of the database clock
     private Duration before = Duration.ZERO; // time from the request to the reading

@@ -14,17 +14,17 @@ class HandOverTest {
         Claim claim = Claim.startingNow("token", Duration.ofMinutes(1));
         HandOver handOver = new HandOver(claim, false, null, needs -> {});
 
-        assertThat(handOver.take()).isEqualTo(claim);
-        assertThat(handOver.take()).isNull();
+        assertThat(handOver.take(System.nanoTime())).isEqualTo(claim);
+        assertThat(handOver.take(System.nanoTime())).isNull();
         handOver.putBack(claim);
 
-        assertThat(handOver.take()).isEqualTo(claim);
+        assertThat(handOver.take(System.nanoTime())).isEqualTo(claim);
     }
 
     @Test
     void a_claim_whose_lease_has_ended_is_not_taken() {
         HandOver handOver = new HandOver(new Claim("token", System.nanoTime() - 1), false, null, needs -> {});
 
-        assertThat(handOver.take()).isNull();
+        assertThat(handOver.take(System.nanoTime())).isNull();
     }
 }

@@ -209,7 +209,7 @@ class PollCycleTest {
     @Test
     void a_time_that_no_span_can_count_gives_the_longest_lag_and_a_dead_event() {
         CountedMetrics counted = new CountedMetrics();
-        PollCycle cycle = new PollCycle(source, handler, needs(), DEFAULT, BACKLOG, counted.exporter());
+        PollCycle cycle = new PollCycle(source, handler, needs(), settings(DEFAULT, BACKLOG, counted.exporter()));
         source.waiting = 3;
         source.times = List.of(Instant.MIN, Instant.now(), Instant.MAX);
 
@@ -318,7 +318,7 @@ class PollCycleTest {
     @Test
     void what_died_in_the_table_or_cannot_be_decoded_is_counted() {
         CountedMetrics counted = new CountedMetrics();
-        PollCycle cycle = new PollCycle(source, handler, needs(), DEFAULT, BACKLOG, counted.exporter());
+        PollCycle cycle = new PollCycle(source, handler, needs(), settings(DEFAULT, BACKLOG, counted.exporter()));
         source.expired = List.of("late-1", "late-2");
 
         cycle.run();
@@ -350,7 +350,15 @@ class PollCycleTest {
     }
 
     private PollCycle cycle(int batchSize, int backlogBatchSize) {
-        return new PollCycle(source, handler, needs(), batchSize, backlogBatchSize, MetricsExporter.NOOP);
+        return new PollCycle(source, handler, needs(), settings(batchSize, backlogBatchSize, MetricsExporter.NOOP));
+    }
+
+    private static OutboxPoller.Builder settings(int batchSize, int backlogBatchSize, MetricsExporter metrics) {
+        OutboxPoller.Builder settings = OutboxPoller.builder();
+        settings.batchSize = batchSize;
+        settings.backlogBatchSize = backlogBatchSize;
+        settings.metrics = metrics;
+        return settings;
     }
 
     /** A source with this number of events, which records the requested limits. */

@@ -3,15 +3,22 @@ package outbox.rules;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.AccessTarget;
 import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.lang.ArchRule;
 import org.junit.jupiter.api.Test;
 import outbox.internal.SystemTime;
+import outbox.spi.Claim;
 
 import java.io.ObjectInputStream;
+import java.security.SecureRandom;
 import java.time.Clock;
+import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 
 import static com.tngtech.archunit.base.DescribedPredicate.describe;
@@ -22,21 +29,20 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 public abstract class EngineRules {
 
     /** Classes that use an unbounded executor or queue; a comment in each class explains why. */
-    private static final Set<String> BOUNDED_ELSEWHERE = Set.of(
-            "outbox.dispatch.WorkerPool", // a cached pool of at most twice workerCount threads: see replace
-            "outbox.dispatch.OutcomeQueue"); // a linked queue: isFull limits the accepted outcomes
+    private static final Set<String> BOUNDED_ELSEWHERE =
+            Set.of("outbox.dispatch.OutcomeQueue"); // a linked queue: isFull limits the accepted outcomes
 
-    /** Classes of the engine that wait or start a thread without a {@code Loop}, with the reason. See ADR 70. */
-    private static final Set<String> WAIT_WITHOUT_LOOP = Set.of(
-            "outbox.dispatch.AsyncRuns", // close waits for asynchronous runs
-            "outbox.dispatch.DeliveryQueues", // workers wait for an event
-            "outbox.dispatch.OrderGate", // waits briefly after a query for several events
-            "outbox.dispatch.OutboxDispatcher", // if a listener calls close, a new thread runs it
-            "outbox.dispatch.OutcomeQueue", // waits under load, so that more outcomes share a commit
-            "outbox.dispatch.OutcomeWriter", // pauses between attempts to write the same group
-            "outbox.dispatch.WorkerPool", // threads of the workers; close waits for them
-            "outbox.poller.PollCycle", // waits until the database time is certain
-            "outbox.purge.PurgeRun"); // pauses between batches
+    /** Classes that read the clock of the JVM, or its random numbers, without a {@code Scheduler}. See ADR 73. */
+    private static final Set<String> WITHOUT_SCHEDULER = Set.of(
+            "outbox.internal.SystemScheduler", // the only scheduler outside of tests
+            "outbox.internal.Threads", // the factories of its threads
+            "outbox.internal.ThrottledLog", // limits lines of the log
+            // an application builds these before there is an engine, and can replace each or its clock
+            "outbox.dispatch.CircuitBreaker$Builder",
+            "outbox.dispatch.Protection$Builder",
+            "outbox.dispatch.DefaultInFlightTracker",
+            "outbox.dispatch.ExponentialBackoffRetryPolicy",
+            "outbox.dispatch.RetryPolicies");
 
     @Test
     void only_the_jdk_is_needed() {
@@ -109,25 +115,32 @@ public abstract class EngineRules {
     }
 
     @Test
-    void dispatch_and_poller_wait_and_start_threads_in_loops_only() {
-        DescribedPredicate<AccessTarget.CodeUnitCallTarget> waits = describe(
-                "a wait or the start of a thread",
-                target -> target.getOwner().isAssignableTo(Thread.class)
-                                && target.getName().matches("<init>|start|join|sleep")
-                        || target.getOwner().isEquivalentTo(LockSupport.class)
-                        || target.getOwner().isEquivalentTo(TimeUnit.class)
-                                && target.getName().matches("timedWait|timedJoin|sleep")
-                        || target.getName().equals("wait") && target.getOwner().isEquivalentTo(Object.class)
-                        || target.getName().matches("await|awaitNanos|awaitUninterruptibly|tryAcquire|acquire")
-                                && target.getOwner().getPackageName().startsWith("java.util.concurrent")
-                        || target.getOwner().isEquivalentTo(Executors.class));
+    void an_engine_has_its_clock_waits_threads_and_random_numbers_from_its_scheduler() {
+        DescribedPredicate<JavaAccess<?>> bypass = describe("a clock, a wait, a thread or a random number", access -> {
+            JavaClass owner = access.getTarget().getOwner();
+            String name = access.getTarget().getName();
+            boolean concurrent = owner.getPackageName().startsWith("java.util.concurrent");
+            return owner.isEquivalentTo(System.class) && name.equals("nanoTime")
+                    || owner.isEquivalentTo(Claim.class) && name.equals("startingNow")
+                    || owner.isAssignableTo(Thread.class) && name.matches("<init>|start|join|sleep")
+                    || owner.isEquivalentTo(LockSupport.class)
+                    || owner.isEquivalentTo(Executors.class)
+                    || owner.isEquivalentTo(TimeUnit.class) && name.matches("timedWait|timedJoin|sleep")
+                    || owner.isAssignableTo(Random.class)
+                            && !owner.isEquivalentTo(SecureRandom.class) // names that must be unique
+                    || name.equals("wait") && owner.isEquivalentTo(Object.class)
+                    || concurrent && name.matches("newCondition|tryAcquire|acquire")
+                    || concurrent && name.startsWith("await") && !owner.isAssignableTo(Condition.class)
+                    || owner.isAssignableTo(Future.class) && name.matches("get|join")
+                    || owner.isAssignableTo(BlockingQueue.class) && name.matches("take|put|poll|offer");
+        });
 
         check(noClasses()
                 .that()
-                .resideInAnyPackage("outbox.dispatch..", "outbox.poller..", "outbox.purge..")
-                .and(describe("are not excepted", type -> !WAIT_WITHOUT_LOOP.contains(type.getName())))
+                .resideInAnyPackage("outbox.dispatch..", "outbox.poller..", "outbox.purge..", "outbox.internal..")
+                .and(describe("are not excepted", type -> !WITHOUT_SCHEDULER.contains(type.getName())))
                 .should()
-                .callCodeUnitWhere(target(waits)));
+                .accessTargetWhere(bypass));
     }
 
     @Test

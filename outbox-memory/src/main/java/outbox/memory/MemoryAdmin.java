@@ -11,7 +11,6 @@ import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxStatistics.TypeCount;
-import outbox.internal.SystemTime;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.ClaimRequest.Withheld;
@@ -89,7 +88,7 @@ final class MemoryAdmin implements EventAdministration {
         return work.in(conn, tx -> {
             Optional<Instant> due = pending(tx).map(RowState::availableAt).min(Instant::compareTo);
             return Backlog.of(
-                    SystemTime.now(),
+                    work.now(),
                     pending(tx).count(),
                     pending(tx).filter(state -> state.lockedBy() != null).count(),
                     oldestPending(tx).orElse(null),
@@ -242,7 +241,7 @@ final class MemoryAdmin implements EventAdministration {
             table.await(tx, row);
             RowState state = row.seenBy(tx);
             String key = state == null ? null : state.event().dedupKey();
-            Row holder = key == null ? null : table.holderOf(tx, key, SystemTime.now());
+            Row holder = key == null ? null : table.holderOf(tx, key, work.now());
             free = holder == null || holder == row;
         } while (waits != table.waits());
         return free;
@@ -259,7 +258,7 @@ final class MemoryAdmin implements EventAdministration {
         if (!terminal.isTerminal()) {
             throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
-        Instant now = SystemTime.now();
+        Instant now = work.now();
         return work.in(conn, tx -> {
             List<Row> over = claims.next(
                     tx,

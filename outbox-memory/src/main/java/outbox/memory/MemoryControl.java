@@ -3,7 +3,6 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
-import outbox.internal.SystemTime;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
@@ -65,7 +64,7 @@ final class MemoryControl implements EventControl {
 
     private @Nullable RowState find(MemoryTx tx, EventRef event, boolean latest) {
         String key = event.dedupKey();
-        Instant now = SystemTime.now();
+        Instant now = work.now();
         if (key != null && !latest) {
             return table.seenHolder(tx, key, now);
         }

@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -66,7 +67,7 @@ public final class MemoryEventStore implements LeasingEventStore {
         String bounds = builder.maxEvents + " events and " + builder.maxBytes + " bytes";
         table = new MemoryTable(
                 builder.maxEvents, builder.maxBytes, builder.longestTx, new MemoryLosses(builder.metrics, bounds));
-        work = new MemoryWork(table, builder.txContext);
+        work = new MemoryWork(table, builder.txContext, builder.clock);
         claims = new MemoryClaims(table);
         inserts = new MemoryInserts(table, work, builder.whenFull, bounds);
         parts = List.of(
@@ -103,7 +104,7 @@ public final class MemoryEventStore implements LeasingEventStore {
 
     @Override
     public Instant now(Connection conn) {
-        return SystemTime.now();
+        return work.now();
     }
 
     @Override
@@ -142,7 +143,7 @@ public final class MemoryEventStore implements LeasingEventStore {
 
     @Override
     public int markDone(Connection conn, String eventId) {
-        return markById(conn, eventId, state -> state.done(SystemTime.now()));
+        return markById(conn, eventId, state -> state.done(work.now()));
     }
 
     @Override
@@ -152,7 +153,7 @@ public final class MemoryEventStore implements LeasingEventStore {
 
     @Override
     public int markDead(Connection conn, String eventId, String error) {
-        return markById(conn, eventId, state -> state.dead(SystemTime.now(), ErrorText.clean(error)));
+        return markById(conn, eventId, state -> state.dead(work.now(), ErrorText.clean(error)));
     }
 
     private int markById(Connection conn, String eventId, UnaryOperator<RowState> change) {
@@ -370,6 +371,7 @@ public final class MemoryEventStore implements LeasingEventStore {
         private WhenFull whenFull = WhenFull.REFUSE;
         private MetricsExporter metrics = MetricsExporter.NOOP;
         private Duration longestTx = MemoryTable.LONGEST_TX;
+        private Supplier<Instant> clock = SystemTime::now;
 
         private Builder() {}
 
@@ -416,6 +418,12 @@ public final class MemoryEventStore implements LeasingEventStore {
 
         Builder longestTx(Duration longest) {
             this.longestTx = longest;
+            return this;
+        }
+
+        /** The clock that takes the place of the database's clock. */
+        Builder clock(Supplier<Instant> clock) {
+            this.clock = clock;
             return this;
         }
 

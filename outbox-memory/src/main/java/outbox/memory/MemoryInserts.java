@@ -6,7 +6,6 @@ import outbox.EventEnvelope;
 import outbox.InvalidEventException;
 import outbox.OutboxException;
 import outbox.internal.EventRules;
-import outbox.internal.SystemTime;
 import outbox.spi.Claim;
 
 import java.sql.Connection;
@@ -66,12 +65,12 @@ final class MemoryInserts {
             }
             if (holder != null) {
                 leftOut.put(event.eventId(), holder);
-            } else if (whenFull == WhenFull.DROP && !table.makeRoom(SystemTime.now())) {
+            } else if (whenFull == WhenFull.DROP && !table.makeRoom(work.now())) {
                 table.undoTo(tx, before);
                 table.dropEvent(tx, event);
             }
         }
-        if (whenFull == WhenFull.REFUSE && !table.makeRoom(SystemTime.now())) {
+        if (whenFull == WhenFull.REFUSE && !table.makeRoom(work.now())) {
             throw new MemoryFullException("There is no room in memory for " + show(events)
                     + ": the store is bounded by " + bounds + ". Roll back, or deliver faster.");
         }
@@ -87,7 +86,7 @@ final class MemoryInserts {
 
     /** Returns the id of the event that holds the key, or null if the event was inserted. */
     private @Nullable String insert(MemoryTx tx, EventEnvelope event, @Nullable Claim birth) {
-        Instant now = SystemTime.now();
+        Instant now = work.now();
         String key = event.dedupKey();
         Row place;
         Row holder;

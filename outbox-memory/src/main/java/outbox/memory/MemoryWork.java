@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * Runs the work of a store in the right transaction: that of a {@link MemoryConnection}, the business transaction that
@@ -23,10 +24,16 @@ final class MemoryWork {
 
     private final MemoryTable table;
     private final @Nullable JoinedTx joined;
+    private final Supplier<Instant> clock;
 
-    MemoryWork(MemoryTable table, @Nullable TxContext txContext) {
+    MemoryWork(MemoryTable table, @Nullable TxContext txContext, Supplier<Instant> clock) {
         this.table = table;
         this.joined = txContext == null ? null : new JoinedTx(txContext, table);
+        this.clock = clock;
+    }
+
+    Instant now() {
+        return clock.get();
     }
 
     /** Rejects the commit if the changes in memory of this business transaction were undone already. */

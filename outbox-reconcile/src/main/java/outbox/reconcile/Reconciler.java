@@ -5,6 +5,7 @@ import outbox.admin.EventAdministration;
 import outbox.internal.ClaimTokens;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Loop;
+import outbox.internal.Scheduler;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.ThrottledLog;
@@ -61,7 +62,7 @@ public final class Reconciler implements AutoCloseable {
             throw new IllegalArgumentException("At least one job is required");
         }
         StoreAccess access = new StoreAccess(connections, store);
-        String node = new ClaimTokens(builder.ownerId).owner();
+        String node = new ClaimTokens(builder.ownerId, Scheduler.system()).owner();
         ReconcileLog log = store.capability(ReconcileLog.class).orElse(null);
         EventAdministration administration =
                 store.capability(EventAdministration.class).orElse(null);

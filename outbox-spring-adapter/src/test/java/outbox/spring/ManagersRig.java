@@ -169,7 +169,7 @@ final class ManagersRig implements AutoCloseable {
 
         @Override
         public void onCommit(EventEnvelope event, @Nullable Claim claim) {
-            if (claim == null || claim.remaining().compareTo(Duration.ZERO) > 0) {
+            if (claim == null || claim.leaseEndNanos() - System.nanoTime() > 0) {
                 told.add(claim == null ? event.eventType() + "?" : event.eventType());
             }
             hook.onCommit(event, claim);
