@@ -1,5 +1,5 @@
 /** The engine and its API: writers, dispatcher, poller, purge and administration. */
-@SuppressWarnings("module") // the modules that may use outbox.internal are compiled after this one
+@SuppressWarnings("module") // the modules that may use internal packages are compiled after this one
 module outbox.core {
     requires transitive java.sql;
     requires static org.jspecify;
@@ -21,4 +21,15 @@ module outbox.core {
             outbox.memory,
             outbox.reconcile,
             outbox.relay;
+    exports outbox.internal.text to
+            outbox.http,
+            outbox.jdbc,
+            outbox.memory,
+            outbox.micrometer,
+            outbox.opentelemetry,
+            outbox.rabbitmq,
+            outbox.reconcile,
+            outbox.relay,
+            outbox.spring,
+            outbox.spring.boot;
 }

@@ -6,8 +6,8 @@ import java.time.Duration;
 
 /**
  * The result of a delivery, for listeners that return it instead of throwing. An {@link OutcomeEventListener}
- * returns it, the stage of an {@link AsyncEventListener} may complete with it, and {@link BatchOutcome#with} takes
- * it. Immutable.
+ * returns it, the stage of an {@link AsyncEventListener} may complete with it, and
+ * {@link BatchEventListener.Outcome#with} takes it. Immutable.
  */
 public final class DeliveryOutcome {
 

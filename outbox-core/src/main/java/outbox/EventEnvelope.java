@@ -208,7 +208,7 @@ public final class EventEnvelope {
         return new EventEnvelope(builder);
     }
 
-    /** Whether the event uses a feature that needs a {@link outbox.spi.ControlledEventStore}. */
+    /** Whether the event uses a feature that needs {@link outbox.spi.EventControl}. */
     boolean isControlled() {
         return isTimed() || dedupKey != null || priority != 0 || expiresAt != null;
     }

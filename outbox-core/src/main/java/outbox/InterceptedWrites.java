@@ -2,7 +2,7 @@ package outbox;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.ThrottledLog;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -4,13 +4,13 @@ import org.jspecify.annotations.Nullable;
 import outbox.internal.DatabaseClock;
 import outbox.internal.EventRules;
 import outbox.internal.GuardedMetrics;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.Claim;
-import outbox.spi.ControlledEventStore;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl;
+import outbox.spi.EventControl.Pending;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 import outbox.spi.TxContext.Visibility;
 
@@ -45,6 +45,8 @@ public final class OutboxWriter {
 
     private final TxContext txContext;
     private final EventStore eventStore;
+    private final @Nullable LeasingEventStore leasing; // null if the store does not support claims
+    private final @Nullable EventControl control; // null if the store does not support keys and due times
     private final @Nullable AfterCommitHook afterCommitHook;
     private final @Nullable GatheredWrites gathered; // null if every call inserts immediately
     private final boolean refusesDuplicates;
@@ -62,6 +64,8 @@ public final class OutboxWriter {
     public OutboxWriter(TxContext txContext, EventStore eventStore, @Nullable AfterCommitHook afterCommitHook) {
         this.txContext = Objects.requireNonNull(txContext, "txContext");
         this.eventStore = Objects.requireNonNull(eventStore, "eventStore");
+        this.leasing = eventStore.capability(LeasingEventStore.class).orElse(null);
+        this.control = eventStore.capability(EventControl.class).orElse(null);
         this.afterCommitHook = isNoop(afterCommitHook) ? null : afterCommitHook;
         if (afterCommitHook != null) {
             afterCommitHook.requireStore(eventStore);
@@ -86,6 +90,8 @@ public final class OutboxWriter {
             MetricsExporter metrics) {
         this.txContext = other.txContext;
         this.eventStore = other.eventStore;
+        this.leasing = other.leasing;
+        this.control = other.control;
         this.afterCommitHook = other.afterCommitHook;
         this.gathered = gathered;
         this.refusesDuplicates = refusesDuplicates;
@@ -262,12 +268,12 @@ public final class OutboxWriter {
 
     /** Changes an event if it is unchanged since it was found. */
     private interface Step {
-        boolean on(ControlledEventStore store, Connection connection, Pending found);
+        boolean on(EventControl store, Connection connection, Pending found);
     }
 
     private Change change(EventRef event, Step step) {
         Connection connection = writableConnection();
-        ControlledEventStore store = controlled("The change of an event");
+        EventControl store = control("The change of an event");
         flush();
         Change change = change(store, connection, event, step, false);
         if (change == Change.MADE) {
@@ -280,8 +286,7 @@ public final class OutboxWriter {
      * Changes an event. Reads it without a lock first, because a lock on an event that is being delivered would
      * block its mark until the caller commits.
      */
-    private Change change(
-            ControlledEventStore store, Connection connection, EventRef event, Step step, boolean latest) {
+    private Change change(EventControl store, Connection connection, EventRef event, Step step, boolean latest) {
         Optional<Pending> found = store.find(connection, event, latest);
         if (found.isEmpty()) {
             return Change.NOT_FOUND;
@@ -298,12 +303,12 @@ public final class OutboxWriter {
         return latest ? Change.TOO_LATE : change(store, connection, event, step, true);
     }
 
-    private ControlledEventStore controlled(String what) {
-        if (eventStore instanceof ControlledEventStore store) {
-            return store;
+    private EventControl control(String what) {
+        if (control != null) {
+            return control;
         }
         throw new IllegalArgumentException(what + " needs a store with delivery control, but "
-                + eventStore.getClass().getName() + " does not implement " + ControlledEventStore.class.getName());
+                + eventStore.getClass().getName() + " does not implement " + EventControl.class.getName());
     }
 
     private void flush() {
@@ -316,7 +321,7 @@ public final class OutboxWriter {
     private List<EventEnvelope> timed(Connection connection, List<EventEnvelope> events) {
         for (EventEnvelope event : events) {
             if (event.isControlled()) {
-                controlled("Event " + event.eventId());
+                control("Event " + event.eventId());
             }
         }
         if (!any(events, EventEnvelope::isTimed)) {
@@ -333,14 +338,15 @@ public final class OutboxWriter {
         if (!events.isEmpty()) {
             insert(connection, events, false);
         }
-        if (eventStore instanceof LeasingEventStore leasing) {
+        if (leasing != null) {
             leasing.checkCommit(connection);
         }
     }
 
     private void checkBeforeCommit(Connection connection) {
-        if (eventStore instanceof LeasingEventStore leasing) {
-            txContext.beforeCommit(() -> leasing.checkCommit(connection));
+        LeasingEventStore checking = leasing;
+        if (checking != null) {
+            txContext.beforeCommit(() -> checking.checkCommit(connection));
         }
     }
 
@@ -352,7 +358,7 @@ public final class OutboxWriter {
      */
     private Map<String, String> insert(Connection connection, List<EventEnvelope> events, boolean keyed) {
         boolean told = txContext.visibility() != Visibility.NONE;
-        if (!(eventStore instanceof LeasingEventStore leasing)) {
+        if (leasing == null) {
             events.forEach(event -> eventStore.insertNew(connection, event));
             if (told) {
                 tellHookAfterCommit(connection, events, null, true);
@@ -365,7 +371,7 @@ public final class OutboxWriter {
         if (!keyed || refusesDuplicates) {
             lasting = leasing.insertAll(connection, events, birth);
         } else {
-            leftOut = controlled("A dedupKey").insertUnlessTaken(connection, events, birth);
+            leftOut = control("A dedupKey").insertUnlessTaken(connection, events, birth);
         }
         List<EventEnvelope> inserted = without(leftOut, events);
         written.forget(connection, inserted);
@@ -386,7 +392,7 @@ public final class OutboxWriter {
 
     /** Removes the events that the store has dropped. They are neither counted nor delivered. */
     private List<EventEnvelope> kept(Connection connection, List<EventEnvelope> events) {
-        if (!(eventStore instanceof LeasingEventStore leasing)) {
+        if (leasing == null) {
             return events;
         }
         Set<String> dropped = leasing.dropped(connection, events);
@@ -453,9 +459,10 @@ public final class OutboxWriter {
         }
         WrittenEvents.Tx tx = written.add(connection, events, birth);
         int write = tx.lastWrite();
-        if (!lasting && eventStore instanceof LeasingEventStore leasing) {
+        LeasingEventStore looking = leasing;
+        if (!lasting && looking != null) {
             tx.doubt(events);
-            txContext.beforeCommit(() -> tx.look(leasing));
+            txContext.beforeCommit(() -> tx.look(looking));
         }
         txContext.afterCommit(() -> {
             written.ended(tx);
@@ -533,5 +540,21 @@ public final class OutboxWriter {
                             + "; the event is stored and a poller will deliver it",
                     e);
         }
+    }
+
+    /** The result of an attempt to change a pending event. */
+    public enum Change {
+        /**
+         * The event was changed in the caller's transaction. If the transaction commits, the previous version is
+         * never delivered.
+         */
+        MADE,
+        /** Nothing was changed: the event is being delivered, was delivered, or is dead. */
+        TOO_LATE,
+        /**
+         * Nothing was changed: the event does not exist. It was cancelled or never written, or it was delivered and its
+         * key is free again or its row was deleted.
+         */
+        NOT_FOUND
     }
 }

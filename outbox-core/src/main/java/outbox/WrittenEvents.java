@@ -2,7 +2,7 @@ package outbox;
 
 import org.jspecify.annotations.Nullable;
 import outbox.spi.Claim;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl.Pending;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.TxContext;
 

@@ -103,7 +103,7 @@ class ControlledEnvelopeTest {
         }) {
             assertThatThrownBy(() -> writer.write(event))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContainingAll(event.eventId(), "ControlledEventStore");
+                    .hasMessageContainingAll(event.eventId(), "EventControl");
         }
         assertThatThrownBy(() -> writer.cancel(EventRef.id("a"))).isInstanceOf(IllegalArgumentException.class);
     }

@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import outbox.testing.MariaDbServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.SQLException;

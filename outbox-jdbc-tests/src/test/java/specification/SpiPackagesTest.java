@@ -22,7 +22,7 @@ import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.OutboxPollerHandler;
 import outbox.spi.TxContext;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 
 import java.time.Duration;
 import java.util.List;

@@ -3,11 +3,10 @@ package outbox.benchmarks;
 import outbox.AsyncEventListener;
 import outbox.EventEnvelope;
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryPolicies;
-import outbox.dispatch.RetryRule;
+import outbox.dispatch.Protection.Limit;
+import outbox.dispatch.RetryPolicy;
 import outbox.dispatch.RetryRules;
 import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.Capability;
@@ -79,9 +78,9 @@ final class Invoices {
                         .limitEachTenant(Limit.concurrency(100))
                         .build())
                 .retryRules(RetryRules.builder()
-                        .exception(IllegalArgumentException.class, RetryRule.never())
-                        .listener(LISTENER, RetryRule.waiting(RetryPolicies.fixed(Duration.ofSeconds(2))))
-                        .type("InvoicePaid", RetryRule.atMost(3))
+                        .exception(IllegalArgumentException.class, RetryRules.Rule.never())
+                        .listener(LISTENER, RetryRules.Rule.waiting(RetryPolicy.fixed(Duration.ofSeconds(2))))
+                        .type("InvoicePaid", RetryRules.Rule.atMost(3))
                         .build());
     }
 }

@@ -1,6 +1,6 @@
 package outbox.benchmarks;
 
-import outbox.testing.MariaDbServer;
+import outbox.testing.server.MariaDbServer;
 
 import java.sql.SQLException;
 import java.time.Duration;

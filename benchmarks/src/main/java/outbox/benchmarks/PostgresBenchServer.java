@@ -1,6 +1,6 @@
 package outbox.benchmarks;
 
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.DriverManager;

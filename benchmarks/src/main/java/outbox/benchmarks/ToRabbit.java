@@ -25,7 +25,7 @@ import outbox.rabbitmq.RabbitMessage;
 import outbox.rabbitmq.RabbitQueue;
 import outbox.rabbitmq.RabbitTopology;
 import outbox.rabbitmq.RabbitTransport;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,50 +2,33 @@ package outbox.cli;
 
 import outbox.admin.AuditEntry;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.util.List;
-import java.util.concurrent.Callable;
 
 /** Shows who changed what, and why. */
 @Command(
         name = "audit",
         mixinStandardHelpOptions = true,
         description = "Lists the audit records of a table, the newest first: who changed which events, when and why.")
-final class AuditCommand implements Callable<Integer> {
+final class AuditCommand extends ReadCommand {
 
     private static final int SHOWN = 80;
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-    private String table = "";
 
     @Option(names = "--limit", defaultValue = "50", description = "records, 1 to 1000; default ${DEFAULT-VALUE}")
     private int limit;
 
-    @Option(names = "--json", description = "for programs")
-    private boolean json;
-
     AuditCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
     public Integer call() throws Exception {
         List<AuditEntry> entries = database.target(io, table).admin().audits(limit);
         if (json) {
-            io.out()
-                    .println(Json.pretty(new Answer()
-                            .with("table", table)
-                            .with(
-                                    "entries",
-                                    entries.stream().map(AuditCommand::answer).toList())
-                            .map()));
+            io.print(new Answer()
+                    .with("table", table)
+                    .with("entries", entries.stream().map(AuditCommand::answer).toList()));
             return ExitCode.OK;
         }
         TextTable rows =
@@ -58,14 +41,14 @@ final class AuditCommand implements Callable<Integer> {
                     entry.affected() + " of " + entry.matched(),
                     entry.finishedAt() == null ? "no" : entry.finishedAt(),
                     entry.requestId(),
-                    cut(entry.reason()),
-                    cut(entry.selection()));
+                    TextTable.cut(entry.reason(), SHOWN),
+                    TextTable.cut(entry.selection(), SHOWN));
         }
         rows.print(io.out());
         return ExitCode.OK;
     }
 
-    private static Object answer(AuditEntry entry) {
+    private static Answer answer(AuditEntry entry) {
         return new Answer()
                 .with("requestId", entry.requestId())
                 .with("action", entry.action())
@@ -75,11 +58,6 @@ final class AuditCommand implements Callable<Integer> {
                 .with("matched", entry.matched())
                 .with("affected", entry.affected())
                 .with("startedAt", entry.startedAt())
-                .with("finishedAt", entry.finishedAt())
-                .map();
-    }
-
-    private static String cut(String text) {
-        return text.length() <= SHOWN ? text : text.substring(0, SHOWN) + "…";
+                .with("finishedAt", entry.finishedAt());
     }
 }

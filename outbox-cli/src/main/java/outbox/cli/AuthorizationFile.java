@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import outbox.http.HttpTransport;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;

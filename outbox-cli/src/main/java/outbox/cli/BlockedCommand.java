@@ -6,16 +6,14 @@ import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
+import outbox.spi.EventOrder.BlockedAggregate;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
 
 /** Shows the aggregates whose later events wait for an event that is dead or fails. */
 @Command(
@@ -26,26 +24,15 @@ import java.util.concurrent.Callable;
                     + " wait.",
             "Needs a table that keeps an order. What to do: outbox replay, or outbox skip."
         })
-final class BlockedCommand implements Callable<Integer> {
+final class BlockedCommand extends ReadCommand {
 
     private static final int SHOWN_ERROR = 60;
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-    private String table = "";
 
     @Option(names = "--limit", defaultValue = "50", description = "aggregates, 1 to 1000; default ${DEFAULT-VALUE}")
     private int limit;
 
-    @Option(names = "--json", description = "for programs")
-    private boolean json;
-
     BlockedCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     /** One aggregate and the event at its head. */
@@ -79,15 +66,13 @@ final class BlockedCommand implements Callable<Integer> {
         }
         addFailing(target.admin(), blocked);
         if (json) {
-            io.out()
-                    .println(Json.pretty(new Answer()
-                            .with("table", table)
-                            .with(
-                                    "aggregates",
-                                    blocked.stream().map(BlockedCommand::answer).toList())
-                            .map()));
+            io.print(new Answer()
+                    .with("table", table)
+                    .with(
+                            "aggregates",
+                            blocked.stream().map(BlockedCommand::answer).toList()));
         } else if (blocked.isEmpty()) {
-            io.err().println("No aggregate of " + table + " is blocked.");
+            io.warn("No aggregate of " + table + " is blocked.");
         } else {
             print(blocked);
         }
@@ -136,7 +121,7 @@ final class BlockedCommand implements Callable<Integer> {
                 .build();
     }
 
-    private static Object answer(Blocked one) {
+    private static Answer answer(Blocked one) {
         return new Answer()
                 .with("aggregateType", one.aggregateType())
                 .with("aggregateId", one.aggregateId())
@@ -146,8 +131,7 @@ final class BlockedCommand implements Callable<Integer> {
                 .with("since", one.since())
                 .with("waiting", one.waiting())
                 .with("alsoDead", one.alsoDead())
-                .with("lastError", one.error())
-                .map();
+                .with("lastError", one.error());
     }
 
     private void print(List<Blocked> blocked) {
@@ -163,12 +147,8 @@ final class BlockedCommand implements Callable<Integer> {
                     one.since(),
                     one.waiting(),
                     one.alsoDead(),
-                    cut(one.error()));
+                    TextTable.cut(one.error(), SHOWN_ERROR));
         }
         rows.print(io.out());
-    }
-
-    private static @Nullable String cut(@Nullable String error) {
-        return error == null || error.length() <= SHOWN_ERROR ? error : error.substring(0, SHOWN_ERROR) + "…";
     }
 }

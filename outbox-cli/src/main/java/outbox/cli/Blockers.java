@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -13,28 +13,16 @@ import picocli.CommandLine.Spec;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 /**
  * Changes events: those named by id, or those that match a filter. A filter needs a cap. The command follows the
  * runbook: it shows the plan, asks for confirmation, makes the change once, and records it in outbox_audit. If it is
  * interrupted, it reports how many events it changed and prints the command that continues.
  */
-abstract class ChangeCommand implements Callable<Integer> {
-
-    final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
+abstract class ChangeCommand extends RecordedCommand {
 
     @Mixin
     private FilterOptions filter = new FilterOptions();
-
-    @Mixin
-    private ChangeOptions change = new ChangeOptions();
-
-    @Option(names = "--table", required = true, description = "the table; always named")
-    private String table = "";
 
     @Option(names = "--cap", paramLabel = "N", description = "how many events at most; needed with a filter")
     private @Nullable Integer cap;
@@ -48,15 +36,19 @@ abstract class ChangeCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
-    ChangeCommand(Io io) {
-        this.io = io;
+    private final String verb;
+
+    /** @param verb the name of the change in messages */
+    ChangeCommand(Io io, String verb) {
+        super(io);
+        this.verb = verb;
     }
 
     /** The ids of the named events; empty if a filter selects the events. */
     abstract List<String> eventIds();
 
     /** Refuses a bulk change if an option that it needs is missing. */
-    abstract void checkBulk();
+    void checkBulk() {}
 
     /** Whether the command itself selects the events, so that no filter is needed. */
     boolean isNarrow() {
@@ -69,11 +61,9 @@ abstract class ChangeCommand implements Callable<Integer> {
     }
 
     /** Sets the fields of the request that are specific to this command. */
-    abstract void complete(AdminRequest.Builder request);
+    void complete(AdminRequest.Builder request) {}
 
     abstract AdminResult run(Target target, AdminRequest request);
-
-    abstract String verb();
 
     abstract String sql(ChangeSql sql, AdminRequest request);
 
@@ -93,12 +83,7 @@ abstract class ChangeCommand implements Callable<Integer> {
         AdminResult found = run(target, look);
         String sql = sql(new ChangeSql(target.subject()), look);
         Plan plan = new Plan(
-                verb(),
-                table,
-                sql,
-                found.affected(),
-                found.matched(),
-                !eventIds().isEmpty());
+                verb, table, sql, found.affected(), found.matched(), !eventIds().isEmpty());
         boolean wasMade = target.admin().audit(look.requestId()).isPresent();
         if (isContinuing && !wasMade) {
             throw new SettingsException(
@@ -119,7 +104,7 @@ abstract class ChangeCommand implements Callable<Integer> {
             if (e.affected() == 0 && !isContinuing) {
                 throw e;
             }
-            io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
+            io.warn(io.secrets().hide(String.valueOf(e.getMessage())));
             long total = plan.rows() + (isContinuing ? e.affected() : 0);
             report(
                     plan,
@@ -167,27 +152,19 @@ abstract class ChangeCommand implements Callable<Integer> {
                 : ShellWords.continuing(
                         spec.root().commandLine().getParseResult().originalArgs(), done.requestId(), io.secrets());
         if (change.isJson()) {
-            io.out()
-                    .println(Json.pretty(plan.answer(true)
-                            .with("requestId", done.requestId())
-                            .with("affected", done.affected())
-                            .with("total", total)
-                            .with("complete", done.complete())
-                            .with("repeated", done.repeated())
-                            .with("continueWith", goOn)
-                            .map()));
+            io.print(plan.answer(true)
+                    .with("requestId", done.requestId())
+                    .with("affected", done.affected())
+                    .with("total", total)
+                    .with("complete", done.complete())
+                    .with("repeated", done.repeated())
+                    .with("continueWith", goOn));
         } else if (goOn != null) {
-            io.out()
-                    .println(String.format(
-                            Locale.ROOT,
-                            "%,d of %,d done, not finished; go on with: %s",
-                            done.affected(),
-                            total,
-                            goOn));
+            io.print(String.format(
+                    Locale.ROOT, "%,d of %,d done, not finished; go on with: %s", done.affected(), total, goOn));
         } else {
-            io.out()
-                    .println((done.repeated() ? "Done before" : "Done") + ": " + done.affected()
-                            + " events. Audit record " + done.requestId() + ".");
+            io.print((done.repeated() ? "Done before" : "Done") + ": " + done.affected() + " events. Audit record "
+                    + done.requestId() + ".");
         }
     }
 }

@@ -1,28 +1,11 @@
 package outbox.cli;
 
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 import java.util.Optional;
 
-/** The actor and the reason of a change, and whether it is confirmed. */
-final class ChangeOptions {
-
-    @Option(
-            names = "--reason",
-            required = true,
-            paramLabel = "TEXT",
-            description = "why; it is kept in the audit record")
-    private String reason = "";
-
-    @Option(names = "--actor", paramLabel = "NAME", description = "who; default: the user of this process")
-    private String actor = System.getProperty("user.name", "unknown");
-
-    @Option(
-            names = "--request-id",
-            paramLabel = "ID",
-            description = "makes a repetition harmless: asked again with its id, a request changes nothing")
-    private @Nullable String requestId;
+/** Who requests a change, and why, and whether it is confirmed. */
+final class ChangeOptions extends RequestOptions {
 
     @Option(names = "--yes", description = "do it without asking")
     private boolean yes;
@@ -32,18 +15,6 @@ final class ChangeOptions {
 
     @Option(names = "--json", description = "for programs; needs --yes or --dry-run")
     private boolean json;
-
-    String reason() {
-        return reason;
-    }
-
-    String actor() {
-        return actor;
-    }
-
-    Optional<String> requestId() {
-        return Optional.ofNullable(requestId);
-    }
 
     boolean isJson() {
         return json;
@@ -56,31 +27,24 @@ final class ChangeOptions {
         }
         if (dryRun) {
             if (json) {
-                io.out().println(Json.pretty(plan.answer(false).map()));
+                io.print(plan.answer(false));
             }
             return Optional.of(ExitCode.OK);
         }
         if (plan.rows() == 0) {
             if (json) {
-                io.out().println(Json.pretty(plan.answer(false).map()));
+                io.print(plan.answer(false));
             }
-            io.err().println(plan.nothingToDo());
+            io.warn(plan.nothingToDo());
             return Optional.of(plan.isNamed() ? ExitCode.PROBLEM : ExitCode.OK);
         }
-        if (yes || !json && asked(io, plan)) {
+        if (yes || !json && io.confirms(plan.question())) {
             return Optional.empty();
         }
         if (json) {
-            io.out().println(Json.pretty(plan.answer(false).map()));
+            io.print(plan.answer(false));
         }
-        io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
+        io.warn("Nothing was changed. Confirm it on a terminal, or by --yes.");
         return Optional.of(ExitCode.NOT_CONFIRMED);
-    }
-
-    private static boolean asked(Io io, Plan plan) {
-        return io.terminal()
-                .ask(plan.question() + " Type yes to go on: ")
-                .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
-                .isPresent();
     }
 }

@@ -3,8 +3,8 @@ package outbox.cli;
 import outbox.admin.EventFilter;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
+import outbox.internal.text.PrintableText;
 import outbox.model.EventStatus;
-import outbox.spi.PrintableText;
 
 import java.time.Instant;
 import java.time.ZoneOffset;

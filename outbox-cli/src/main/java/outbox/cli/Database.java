@@ -1,10 +1,10 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.PrintableText;
 import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.JdbcEventStores;
 import outbox.jdbc.TableName;
-import outbox.spi.PrintableText;
 
 import java.io.PrintWriter;
 import java.sql.Connection;

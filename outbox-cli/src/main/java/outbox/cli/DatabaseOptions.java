@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 import picocli.CommandLine.Option;
 
 import java.nio.file.Path;
@@ -164,10 +164,8 @@ final class DatabaseOptions {
     Target target(Io io, String table) throws SQLException {
         Target target = Target.of(database(io), table, maxAttempts(io));
         if (target.assumesMaxAttempts()) {
-            io.err()
-                    .println(PrintableText.of(
-                            MaxAttempts.unknown(target.subject().table()) + ". Here it is taken as "
-                                    + target.subject().maxAttempts() + "."));
+            io.warn(PrintableText.of(MaxAttempts.unknown(target.subject().table()) + ". Here it is taken as "
+                    + target.subject().maxAttempts() + "."));
         }
         return target;
     }

@@ -1,20 +1,17 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.PrintableText;
 import outbox.rabbitmq.DeadLetter;
 import outbox.rabbitmq.DeadLetterDetails;
 import outbox.rabbitmq.DeadLetterFilter;
 import outbox.rabbitmq.DeadLetterReplay;
 import outbox.rabbitmq.DeadLetters;
-import outbox.spi.PrintableText;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.util.HashSet;
 import java.util.List;
@@ -31,21 +28,13 @@ import java.util.stream.Collectors;
         synopsisSubcommandLabel = "(list | show | replay)",
         description =
                 "Lists the messages of a dead-letter queue of RabbitMQ, shows one, or takes them back to their queues.")
-final class DlqCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+final class DlqCommand {
 
     static CommandLine commandLine(Io io) {
         return new CommandLine(new DlqCommand())
                 .addSubcommand(new ListLetters(io))
                 .addSubcommand(new ShowLetter(io))
                 .addSubcommand(new ReplayLetters(io));
-    }
-
-    @Override
-    public void run() {
-        throw new ParameterException(spec.commandLine(), "Name what to do: list, show or replay.");
     }
 
     private static Answer answer(DeadLetter letter) {
@@ -87,15 +76,9 @@ final class DlqCommand implements Runnable {
 
         DeadLetterFilter.Builder filter() {
             DeadLetterFilter.Builder filter = DeadLetterFilter.builder();
-            if (type != null) {
-                filter.eventType(type);
-            }
-            if (fromQueue != null) {
-                filter.queue(fromQueue);
-            }
-            if (error != null) {
-                filter.reason(error);
-            }
+            Optional.ofNullable(type).ifPresent(filter::eventType);
+            Optional.ofNullable(fromQueue).ifPresent(filter::queue);
+            Optional.ofNullable(error).ifPresent(filter::reason);
             return filter;
         }
 
@@ -137,15 +120,9 @@ final class DlqCommand implements Runnable {
             List<DeadLetter> found =
                     broker.deadLetters(io).list(letters.filter().build(), limit);
             if (json) {
-                io.out()
-                        .println(Json.pretty(new Answer()
-                                .with("queue", broker.queue())
-                                .with(
-                                        "messages",
-                                        found.stream()
-                                                .map(letter -> answer(letter).map())
-                                                .toList())
-                                .map()));
+                io.print(new Answer()
+                        .with("queue", broker.queue())
+                        .with("messages", found.stream().map(DlqCommand::answer).toList()));
             } else {
                 print(io, found);
             }
@@ -181,9 +158,8 @@ final class DlqCommand implements Runnable {
         public Integer call() {
             Optional<DeadLetterDetails> found = broker.deadLetters(io).find(eventId);
             if (found.isEmpty()) {
-                io.err()
-                        .println("There is no message of event " + PrintableText.of(eventId) + " in queue "
-                                + broker.queue() + ".");
+                io.warn("There is no message of event " + PrintableText.of(eventId) + " in queue " + broker.queue()
+                        + ".");
                 return ExitCode.PROBLEM;
             }
             Answer answer = answer(found.get().letter());
@@ -192,11 +168,11 @@ final class DlqCommand implements Runnable {
                 answer.with("body", found.get().body());
             }
             if (json) {
-                io.out().println(Json.pretty(answer.map()));
+                io.print(answer);
             } else {
                 answer.map().forEach((name, value) -> {
                     if (value != null) {
-                        io.out().println(PrintableText.of(String.format("%-14s %s", name, value)));
+                        io.print(PrintableText.of(String.format("%-14s %s", name, value)));
                     }
                 });
             }
@@ -260,15 +236,14 @@ final class DlqCommand implements Runnable {
             if (!json) {
                 print(io, meant);
                 io.out().println();
-                io.out().println(PrintableText.of("Messages: " + meant.size() + ", back to " + targets(meant)));
+                io.print(PrintableText.of("Messages: " + meant.size() + ", back to " + targets(meant)));
             }
-            missing.forEach(
-                    id -> io.err().println(PrintableText.of("There is no message of event " + id + " that is meant.")));
+            missing.forEach(id -> io.warn(PrintableText.of("There is no message of event " + id + " that is meant.")));
             if (dryRun || meant.isEmpty()) {
                 return notDone(meant, missing.isEmpty() ? ExitCode.OK : ExitCode.PROBLEM);
             }
             if (!yes && (json || !asked(meant.size()))) {
-                io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
+                io.warn("Nothing was changed. Confirm it on a terminal, or by --yes.");
                 return notDone(meant, ExitCode.NOT_CONFIRMED);
             }
             DeadLetterReplay done = queue.replay(filter, most, actor, reason);
@@ -310,18 +285,15 @@ final class DlqCommand implements Runnable {
         private boolean asked(int count) {
             String question =
                     "Replay " + count + (count == 1 ? " message of " : " messages of ") + broker.queue() + "?";
-            return io.terminal()
-                    .ask(question + " Type yes to go on: ")
-                    .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
-                    .isPresent();
+            return io.confirms(question);
         }
 
         private int notDone(List<DeadLetter> meant, int code) {
             if (json) {
-                io.out().println(Json.pretty(plan(meant, false).map()));
+                io.print(plan(meant, false));
             }
             if (meant.isEmpty()) {
-                io.err().println("Nothing to do: no such message is there.");
+                io.warn("Nothing to do: no such message is there.");
             }
             return code;
         }
@@ -337,15 +309,13 @@ final class DlqCommand implements Runnable {
 
         private void report(List<DeadLetter> meant, DeadLetterReplay done) {
             if (json) {
-                io.out()
-                        .println(Json.pretty(plan(meant, true)
-                                .with("replayed", done.replayed())
-                                .with("complete", done.complete())
-                                .with("failures", done.failures())
-                                .map()));
+                io.print(plan(meant, true)
+                        .with("replayed", done.replayed())
+                        .with("complete", done.complete())
+                        .with("failures", done.failures()));
             } else {
-                io.out().println("Done: " + done.replayed() + " messages.");
-                done.failures().forEach(failure -> io.err().println(PrintableText.of(failure)));
+                io.print("Done: " + done.replayed() + " messages.");
+                done.failures().forEach(failure -> io.warn(PrintableText.of(failure)));
             }
         }
     }

@@ -7,15 +7,13 @@ import outbox.cli.doctor.Limits;
 import outbox.cli.doctor.Report;
 import outbox.cli.doctor.Subject;
 import outbox.cli.doctor.TableKind;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.sql.Connection;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
 
 /** Looks for problems that break an outbox without an error. */
 @Command(
@@ -25,15 +23,7 @@ import java.util.concurrent.Callable;
             "Finds what silently breaks an outbox, and tells what to do about it. Reads only.",
             "Says nothing on standard output if all is well."
         })
-final class DoctorCommand implements Callable<Integer> {
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-    private String table = "";
+final class DoctorCommand extends ReadCommand {
 
     @Option(
             names = "--types",
@@ -74,11 +64,8 @@ final class DoctorCommand implements Callable<Integer> {
             description = "checks to leave out, because what they find is meant to be so")
     private Set<String> without = Set.of();
 
-    @Option(names = "--json", description = "for programs")
-    private boolean json;
-
     DoctorCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
@@ -101,17 +88,15 @@ final class DoctorCommand implements Callable<Integer> {
             Report report = new Doctor(limits, io.clock(), database.repeated()).examine(connection, subject);
             print(io, json, table, report);
             if (report.findings().isEmpty()) {
-                io.err()
-                        .println("No problem found in " + table + " by "
-                                + (Doctor.checks().size() - without.size()) + " checks.");
+                io.warn("No problem found in " + table + " by "
+                        + (Doctor.checks().size() - without.size()) + " checks.");
             }
             if (database.hidesUrl()
                     && report.findings().stream()
                             .flatMap(f -> f.commands().stream())
                             .anyMatch(DoctorCommand::isCall)) {
-                io.err()
-                        .println("The commands need the URL, which is not repeated here because it has parameters: set"
-                                + " OUTBOX_JDBC_URL.");
+                io.warn("The commands need the URL, which is not repeated here because it has parameters: set"
+                        + " OUTBOX_JDBC_URL.");
             }
             return report.findings().isEmpty() ? ExitCode.OK : ExitCode.PROBLEM;
         }
@@ -132,30 +117,27 @@ final class DoctorCommand implements Callable<Integer> {
 
     static void print(Io io, boolean json, String table, Report report) {
         if (json) {
-            io.out()
-                    .println(Json.pretty(new Answer()
-                            .with("table", table)
-                            .with(
-                                    "findings",
-                                    report.findings().stream()
-                                            .map(finding -> new Answer()
-                                                    .with("check", finding.check())
-                                                    .with("problem", finding.problem())
-                                                    .with("fix", finding.fix())
-                                                    .with("commands", finding.commands())
-                                                    .map())
-                                            .toList())
-                            .with("notes", report.notes())
-                            .with("notChecked", report.notChecked())
-                            .map()));
+            io.print(new Answer()
+                    .with("table", table)
+                    .with(
+                            "findings",
+                            report.findings().stream()
+                                    .map(finding -> new Answer()
+                                            .with("check", finding.check())
+                                            .with("problem", finding.problem())
+                                            .with("fix", finding.fix())
+                                            .with("commands", finding.commands()))
+                                    .toList())
+                    .with("notes", report.notes())
+                    .with("notChecked", report.notChecked()));
             return;
         }
         for (Finding finding : report.findings()) {
-            io.out().println(PrintableText.of(finding.check() + ": " + finding.problem()));
-            io.out().println(PrintableText.of("    fix: " + finding.fix()));
-            finding.commands().forEach(command -> io.out().println(PrintableText.of("    run: " + command)));
+            io.print(PrintableText.of(finding.check() + ": " + finding.problem()));
+            io.print(PrintableText.of("    fix: " + finding.fix()));
+            finding.commands().forEach(command -> io.print(PrintableText.of("    run: " + command)));
         }
-        report.notes().forEach(line -> io.err().println(PrintableText.of("note: " + line)));
-        report.notChecked().forEach(line -> io.err().println(PrintableText.of("not checked: " + line)));
+        report.notes().forEach(line -> io.warn(PrintableText.of("note: " + line)));
+        report.notChecked().forEach(line -> io.warn(PrintableText.of("not checked: " + line)));
     }
 }

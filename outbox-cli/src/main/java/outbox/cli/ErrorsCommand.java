@@ -3,8 +3,8 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
-import outbox.admin.ErrorGroup;
 import outbox.admin.EventFilter;
+import outbox.admin.OutboxAdmin.ErrorGroup;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -12,7 +12,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.util.List;
-import java.util.concurrent.Callable;
 
 /** Groups dead events by their errors: many dead events usually have one cause. */
 @Command(
@@ -22,27 +21,16 @@ import java.util.concurrent.Callable;
             "Groups dead events by their errors, without identifiers, numbers and quoted values.",
             "With replay or discard: changes all events of one group."
         })
-final class ErrorsCommand implements Callable<Integer> {
+final class ErrorsCommand extends ReadCommand {
 
     private static final int SHOWN_ERROR = 80;
     private static final int SHOWN_TYPES = 3;
 
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
     @Mixin
     private FilterOptions filter = new FilterOptions();
 
-    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-    private String table = "";
-
-    @Option(names = "--json", description = "for programs")
-    private boolean json;
-
     private ErrorsCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     static CommandLine commandLine(Io io) {
@@ -56,22 +44,18 @@ final class ErrorsCommand implements Callable<Integer> {
         EventFilter chosen = filter.filter();
         List<ErrorGroup> groups = database.target(io, table).admin().errors(chosen);
         if (json) {
-            io.out()
-                    .println(Json.pretty(new Answer()
-                            .with("table", table)
-                            .with(
-                                    "groups",
-                                    groups.stream().map(ErrorsCommand::answer).toList())
-                            .map()));
+            io.print(new Answer()
+                    .with("table", table)
+                    .with("groups", groups.stream().map(ErrorsCommand::answer).toList()));
         } else if (groups.isEmpty()) {
-            io.err().println("No event of " + table + " is dead.");
+            io.warn("No event of " + table + " is dead.");
         } else {
             print(groups);
         }
         return ExitCode.OK;
     }
 
-    private static Object answer(ErrorGroup group) {
+    private static Answer answer(ErrorGroup group) {
         return new Answer()
                 .with("fingerprint", group.fingerprint())
                 .with("count", group.count())
@@ -79,8 +63,7 @@ final class ErrorsCommand implements Callable<Integer> {
                 .with("oldest", group.oldest())
                 .with("newest", group.newest())
                 .with("exampleId", group.exampleId())
-                .with("error", group.error())
-                .map();
+                .with("error", group.error());
     }
 
     private void print(List<ErrorGroup> groups) {
@@ -93,12 +76,11 @@ final class ErrorsCommand implements Callable<Integer> {
                     group.oldest(),
                     group.newest(),
                     group.exampleId(),
-                    cut(group.error()));
+                    TextTable.cut(group.error(), SHOWN_ERROR));
         }
         rows.print(io.out());
-        io.err()
-                .println("Repair a cause, then: outbox errors replay FINGERPRINT --table " + table
-                        + " --cap N --rate N --reason TEXT");
+        io.warn("Repair a cause, then: outbox errors replay FINGERPRINT --table " + table
+                + " --cap N --rate N --reason TEXT");
     }
 
     private static String types(List<String> types) {
@@ -106,28 +88,14 @@ final class ErrorsCommand implements Callable<Integer> {
         return types.size() <= SHOWN_TYPES ? first : first + " and " + (types.size() - SHOWN_TYPES) + " more";
     }
 
-    private static String cut(String error) {
-        return error.length() <= SHOWN_ERROR ? error : error.substring(0, SHOWN_ERROR) + "…";
-    }
-
-    /** Replays the events of a group. */
-    @Command(
-            name = "replay",
-            mixinStandardHelpOptions = true,
-            description = {
-                "Makes the dead events of one group of errors pending again.",
-                "Consumers must be idempotent by event id: a replay may deliver once more what was delivered."
-            })
-    static final class Replay extends ChangeCommand {
+    /** Changes the events of a group. */
+    private abstract static class GroupCommand extends ChangeCommand {
 
         @Parameters(index = "0", paramLabel = "FINGERPRINT", description = "the group, as outbox errors shows it")
-        private String fingerprint = "";
+        String fingerprint = "";
 
-        @Option(names = "--rate", paramLabel = "N", description = "events per second; always needed")
-        private @Nullable Integer rate;
-
-        Replay(Io io) {
-            super(io);
+        GroupCommand(Io io, String verb) {
+            super(io, verb);
         }
 
         @Override
@@ -141,6 +109,29 @@ final class ErrorsCommand implements Callable<Integer> {
         }
 
         @Override
+        void complete(AdminRequest.Builder request) {
+            request.errorFingerprint(fingerprint);
+        }
+    }
+
+    /** Replays the events of a group. */
+    @Command(
+            name = "replay",
+            mixinStandardHelpOptions = true,
+            description = {
+                "Makes the dead events of one group of errors pending again.",
+                "Consumers must be idempotent by event id: a replay may deliver once more what was delivered."
+            })
+    static final class Replay extends GroupCommand {
+
+        @Option(names = "--rate", paramLabel = "N", description = "events per second; always needed")
+        private @Nullable Integer rate;
+
+        Replay(Io io) {
+            super(io, "Replay");
+        }
+
+        @Override
         void checkBulk() {
             if (rate == null) {
                 throw new SettingsException("A group needs --rate N: how many events become due per second.");
@@ -149,7 +140,7 @@ final class ErrorsCommand implements Callable<Integer> {
 
         @Override
         void complete(AdminRequest.Builder request) {
-            request.errorFingerprint(fingerprint);
+            super.complete(request);
             if (rate != null) {
                 request.eventsPerSecond(rate);
             }
@@ -158,11 +149,6 @@ final class ErrorsCommand implements Callable<Integer> {
         @Override
         AdminResult run(Target target, AdminRequest request) {
             return target.admin().replay(request);
-        }
-
-        @Override
-        String verb() {
-            return "Replay";
         }
 
         @Override
@@ -176,41 +162,15 @@ final class ErrorsCommand implements Callable<Integer> {
             name = "discard",
             mixinStandardHelpOptions = true,
             description = "Deletes the dead events of one group of errors for good.")
-    static final class Discard extends ChangeCommand {
-
-        @Parameters(index = "0", paramLabel = "FINGERPRINT", description = "the group, as outbox errors shows it")
-        private String fingerprint = "";
+    static final class Discard extends GroupCommand {
 
         Discard(Io io) {
-            super(io);
-        }
-
-        @Override
-        List<String> eventIds() {
-            return List.of();
-        }
-
-        @Override
-        boolean isNarrow() {
-            return true;
-        }
-
-        @Override
-        void checkBulk() {}
-
-        @Override
-        void complete(AdminRequest.Builder request) {
-            request.errorFingerprint(fingerprint);
+            super(io, "Discard");
         }
 
         @Override
         AdminResult run(Target target, AdminRequest request) {
             return target.admin().discard(request);
-        }
-
-        @Override
-        String verb() {
-            return "Discard";
         }
 
         @Override

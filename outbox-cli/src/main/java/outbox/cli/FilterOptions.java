@@ -2,13 +2,14 @@ package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
 import outbox.admin.EventFilter;
+import outbox.internal.text.PrintableText;
 import outbox.model.EventStatus;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Option;
 
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.Arrays;
+import java.util.Optional;
 
 /** Selects events. An event must match all given conditions. */
 final class FilterOptions {
@@ -76,30 +77,14 @@ final class FilterOptions {
         if (statuses.length > 0) {
             filter.status(statuses[0], Arrays.copyOfRange(statuses, 1, statuses.length));
         }
-        if (type != null) {
-            filter.eventType(type);
-        }
-        if (aggregateType != null) {
-            filter.aggregateType(aggregateType);
-        }
-        if (aggregateId != null) {
-            filter.aggregateId(aggregateId);
-        }
-        if (tenant != null) {
-            filter.tenantId(tenant);
-        }
-        if (key != null) {
-            filter.dedupKey(key);
-        }
-        if (error != null) {
-            filter.errorContains(error);
-        }
-        if (from != null) {
-            filter.createdFrom(time("--from", from));
-        }
-        if (before != null) {
-            filter.createdBefore(time("--before", before));
-        }
+        Optional.ofNullable(type).ifPresent(filter::eventType);
+        Optional.ofNullable(aggregateType).ifPresent(filter::aggregateType);
+        Optional.ofNullable(aggregateId).ifPresent(filter::aggregateId);
+        Optional.ofNullable(tenant).ifPresent(filter::tenantId);
+        Optional.ofNullable(key).ifPresent(filter::dedupKey);
+        Optional.ofNullable(error).ifPresent(filter::errorContains);
+        Optional.ofNullable(from).map(text -> time("--from", text)).ifPresent(filter::createdFrom);
+        Optional.ofNullable(before).map(text -> time("--before", text)).ifPresent(filter::createdBefore);
         return filter;
     }
 

@@ -2,7 +2,7 @@ package outbox.cli;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.io.IOException;
 import java.io.OutputStream;

@@ -35,4 +35,24 @@ record Io(
                 Clock.systemUTC(),
                 new Secrets());
     }
+
+    void print(String text) {
+        out.println(text);
+    }
+
+    /** Prints the result of a command as JSON. */
+    void print(Answer answer) {
+        out.println(Json.pretty(answer.map()));
+    }
+
+    void warn(String text) {
+        err.println(text);
+    }
+
+    /** Asks for confirmation. Returns false if there is no terminal. */
+    boolean confirms(String question) {
+        return terminal.ask(question + " Type yes to go on: ")
+                .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
+                .isPresent();
+    }
 }

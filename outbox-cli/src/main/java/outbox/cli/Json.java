@@ -3,7 +3,7 @@ package outbox.cli;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import org.jspecify.annotations.Nullable;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.io.IOException;
 import java.io.StringWriter;
@@ -13,7 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Writes maps, collections, strings, numbers and booleans as JSON. Other values, such as times, are written as
+ * Writes answers, maps, collections, strings, numbers and booleans as JSON. Other values, such as times, are written as
  * strings. Characters that are not printable are escaped; the data is not changed.
  */
 final class Json {
@@ -57,6 +57,8 @@ final class Json {
     private static void write(JsonGenerator json, @Nullable Object value) throws IOException {
         if (value == null) {
             json.writeNull();
+        } else if (value instanceof Answer answer) {
+            write(json, answer.map());
         } else if (value instanceof Map<?, ?> map) {
             json.writeStartObject();
             for (Map.Entry<?, ?> entry : map.entrySet()) {

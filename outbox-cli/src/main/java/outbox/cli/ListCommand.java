@@ -1,9 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
-import outbox.admin.EventPage;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
@@ -12,27 +10,18 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.sql.SQLException;
-import java.util.concurrent.Callable;
 
 /** Lists events without their payloads, one page at a time. */
 @Command(
         name = "list",
         mixinStandardHelpOptions = true,
         description = "Lists events, the newest first, without their payloads.")
-final class ListCommand implements Callable<Integer> {
+final class ListCommand extends ReadCommand {
 
     private static final int SHOWN_ERROR = 60;
 
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
     @Mixin
     private FilterOptions filter = new FilterOptions();
-
-    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-    private String table = "";
 
     @Option(
             names = "--limit",
@@ -49,11 +38,8 @@ final class ListCommand implements Callable<Integer> {
     @Option(names = "--overdue", description = "only events that wait although their time has come, the oldest first")
     private boolean overdue;
 
-    @Option(names = "--json", description = "for programs")
-    private boolean json;
-
     ListCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
@@ -64,25 +50,19 @@ final class ListCommand implements Callable<Integer> {
                 .pageSize(limit)
                 .order(oldestFirst || overdue ? EventQuery.Order.OLDEST_FIRST : EventQuery.Order.NEWEST_FIRST);
         if (after != null) {
-            query.after(EventCursor.parse(after));
+            query.after(EventQuery.Cursor.parse(after));
         }
-        EventPage page = target.admin().find(query.build());
-        EventCursor next = page.next();
+        EventQuery.Page page = target.admin().find(query.build());
+        EventQuery.Cursor next = page.next();
         if (json) {
-            io.out()
-                    .println(Json.pretty(new Answer()
-                            .with("table", table)
-                            .with(
-                                    "events",
-                                    page.events().stream()
-                                            .map(event -> Events.answer(event).map())
-                                            .toList())
-                            .with("next", next == null ? null : next.text())
-                            .map()));
+            io.print(new Answer()
+                    .with("table", table)
+                    .with("events", page.events().stream().map(Events::answer).toList())
+                    .with("next", next == null ? null : next.text()));
         } else {
             print(page);
             if (next != null) {
-                io.err().println("More: --after " + next.text());
+                io.warn("More: --after " + next.text());
             }
         }
         return ExitCode.OK;
@@ -96,7 +76,7 @@ final class ListCommand implements Callable<Integer> {
         return conditions.dueBefore(target.now()).build();
     }
 
-    private void print(EventPage page) {
+    private void print(EventQuery.Page page) {
         TextTable rows = new TextTable("EVENT", "TYPE", "AGGREGATE", "STATUS", "ATTEMPTS", "CREATED", "DUE", "ERROR");
         for (EventSummary event : page.events()) {
             rows.add(
@@ -107,12 +87,8 @@ final class ListCommand implements Callable<Integer> {
                     event.attempts(),
                     event.createdAt(),
                     event.availableAt(),
-                    cut(event.errorStart()));
+                    TextTable.cut(event.errorStart(), SHOWN_ERROR));
         }
         rows.print(io.out());
-    }
-
-    private static @Nullable String cut(@Nullable String error) {
-        return error == null || error.length() <= SHOWN_ERROR ? error : error.substring(0, SHOWN_ERROR) + "…";
     }
 }

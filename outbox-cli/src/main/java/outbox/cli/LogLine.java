@@ -1,6 +1,6 @@
 package outbox.cli;
 
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;

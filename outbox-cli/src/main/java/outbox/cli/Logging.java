@@ -82,7 +82,7 @@ final class Logging {
             io.err().print(formatter(current, io.secrets()).format(record));
             io.err().flush();
         } else {
-            io.err().println(text);
+            io.warn(text);
         }
     }
 }

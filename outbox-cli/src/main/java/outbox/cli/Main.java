@@ -15,7 +15,7 @@ public final class Main {
             Logging.toStandardError(
                     format.isBlank() ? Logging.Format.TEXT : Logging.Format.parse(format.strip()), io.secrets());
         } catch (IllegalArgumentException e) {
-            io.err().println(Setting.LOG_FORMAT.key() + ": " + e.getMessage());
+            io.warn(Setting.LOG_FORMAT.key() + ": " + e.getMessage());
             return ExitCode.USAGE;
         }
         return OutboxCommand.commandLine(io).execute(args);

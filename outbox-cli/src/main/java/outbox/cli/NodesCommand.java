@@ -1,20 +1,17 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.ClaimHolder;
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.internal.text.PrintableText;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LeaderInfo;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Option;
 
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 /** Shows the nodes that deliver the events of a table. */
 @Command(
@@ -25,21 +22,10 @@ import java.util.concurrent.Callable;
             "Shows which session leads a table, and which nodes hold claims on its events, since when.",
             "A node that lives renews its claims; one that is gone: outbox release."
         })
-final class NodesCommand implements Callable<Integer> {
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-    private String table = "";
-
-    @Option(names = "--json", description = "for programs")
-    private boolean json;
+final class NodesCommand extends ReadCommand {
 
     NodesCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
@@ -49,20 +35,16 @@ final class NodesCommand implements Callable<Integer> {
         List<ClaimHolder> holders = target.admin().claimHolders();
         Instant now = target.now();
         if (json) {
-            io.out()
-                    .println(Json.pretty(new Answer()
-                            .with("table", table)
-                            .with("at", now)
-                            .with("leader", leader.map(NodesCommand::answer).orElse(null))
-                            .with(
-                                    "nodes",
-                                    holders.stream().map(NodesCommand::answer).toList())
-                            .map()));
+            io.print(new Answer()
+                    .with("table", table)
+                    .with("at", now)
+                    .with("leader", leader.map(NodesCommand::answer).orElse(null))
+                    .with("nodes", holders.stream().map(NodesCommand::answer).toList()));
             return ExitCode.OK;
         }
-        io.out().println(PrintableText.of(leader.map(NodesCommand::words).orElse("No session leads " + table + ".")));
+        io.print(PrintableText.of(leader.map(NodesCommand::words).orElse("No session leads " + table + ".")));
         if (holders.isEmpty()) {
-            io.out().println("Nobody holds claims on events of " + table + ".");
+            io.print("Nobody holds claims on events of " + table + ".");
         } else {
             print(holders, now);
         }
@@ -80,22 +62,20 @@ final class NodesCommand implements Callable<Integer> {
         return leader.isPresent() || qualified.equals(name) ? leader : JdbcLeadership.leaderOf(target.database(), name);
     }
 
-    private static Object answer(LeaderInfo leader) {
+    private static Answer answer(LeaderInfo leader) {
         return new Answer()
                 .with("session", leader.session())
                 .with("application", leader.application())
                 .with("host", leader.host())
-                .with("since", leader.since())
-                .map();
+                .with("since", leader.since());
     }
 
-    private static Object answer(ClaimHolder holder) {
+    private static Answer answer(ClaimHolder holder) {
         return new Answer()
                 .with("node", holder.node())
                 .with("events", holder.events())
                 .with("oldestClaim", holder.oldest())
-                .with("newestClaim", holder.newest())
-                .map();
+                .with("newestClaim", holder.newest());
     }
 
     private static String words(LeaderInfo leader) {

@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import outbox.OutboxException;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 import picocli.AutoComplete.GenerateCompletion;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;

@@ -3,29 +3,16 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminResult;
 import outbox.admin.PauseRequest;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 /** Stops the delivery of events on all nodes, or resumes it. */
-abstract class PauseCommand implements Callable<Integer> {
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Mixin
-    private ChangeOptions change = new ChangeOptions();
-
-    @Option(names = "--table", required = true, description = "the table; always named")
-    private String table = "";
+abstract class PauseCommand extends RecordedCommand {
 
     @ArgGroup(multiplicity = "1")
     private Scope scope = new Scope();
@@ -61,15 +48,16 @@ abstract class PauseCommand implements Callable<Integer> {
         }
     }
 
-    PauseCommand(Io io) {
-        this.io = io;
+    private final String verb;
+    private final String sql;
+
+    private PauseCommand(Io io, String verb, String sql) {
+        super(io);
+        this.verb = verb;
+        this.sql = sql;
     }
 
     abstract AdminResult run(Target target, PauseRequest request);
-
-    abstract String verb();
-
-    abstract String sql(String pauses, PauseRequest request);
 
     @Override
     public final Integer call() throws Exception {
@@ -81,7 +69,8 @@ abstract class PauseCommand implements Callable<Integer> {
         AdminResult found = run(target, look);
         String pauses = table.substring(0, table.indexOf('.') + 1) + "outbox_pause";
         String words = PrintableText.of(scope.words());
-        Plan plan = new Plan(verb(), table, sql(pauses, look), found.affected(), found.matched(), false, words);
+        String shown = sql + " " + pauses + " -- " + look.scope() + " " + PrintableText.of(look.name());
+        Plan plan = new Plan(verb, table, shown, found.affected(), found.matched(), false, words);
         boolean wasMade = target.admin().audit(look.requestId()).isPresent();
         Optional<Integer> refused = wasMade ? Optional.empty() : change.confirm(io, plan);
         if (refused.isPresent()) {
@@ -90,16 +79,13 @@ abstract class PauseCommand implements Callable<Integer> {
         AdminResult done =
                 run(target, request.requestId(look.requestId()).confirmed(true).build());
         if (change.isJson()) {
-            io.out()
-                    .println(Json.pretty(plan.answer(true)
-                            .with("requestId", done.requestId())
-                            .with("affected", done.affected())
-                            .with("repeated", done.repeated())
-                            .map()));
+            io.print(plan.answer(true)
+                    .with("requestId", done.requestId())
+                    .with("affected", done.affected())
+                    .with("repeated", done.repeated()));
         } else {
-            io.out()
-                    .println((done.repeated() ? "Done before" : "Done") + ": " + verb().toLowerCase(Locale.ROOT)
-                            + " of " + words + ". Audit record " + done.requestId() + ".");
+            io.print((done.repeated() ? "Done before" : "Done") + ": " + verb.toLowerCase(Locale.ROOT) + " of " + words
+                    + ". Audit record " + done.requestId() + ".");
         }
         return ExitCode.OK;
     }
@@ -114,22 +100,12 @@ abstract class PauseCommand implements Callable<Integer> {
     static final class Pause extends PauseCommand {
 
         Pause(Io io) {
-            super(io);
+            super(io, "Pause", "INSERT INTO");
         }
 
         @Override
         AdminResult run(Target target, PauseRequest request) {
             return target.admin().pause(request);
-        }
-
-        @Override
-        String verb() {
-            return "Pause";
-        }
-
-        @Override
-        String sql(String pauses, PauseRequest request) {
-            return "INSERT INTO " + pauses + " -- " + request.scope() + " " + PrintableText.of(request.name());
         }
     }
 
@@ -143,22 +119,12 @@ abstract class PauseCommand implements Callable<Integer> {
     static final class Resume extends PauseCommand {
 
         Resume(Io io) {
-            super(io);
+            super(io, "Resume", "DELETE FROM");
         }
 
         @Override
         AdminResult run(Target target, PauseRequest request) {
             return target.admin().resume(request);
-        }
-
-        @Override
-        String verb() {
-            return "Resume";
-        }
-
-        @Override
-        String sql(String pauses, PauseRequest request) {
-            return "DELETE FROM " + pauses + " -- " + request.scope() + " " + PrintableText.of(request.name());
         }
     }
 }

@@ -3,15 +3,14 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.AdminAction;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequest;
 import outbox.admin.AuditEntry;
+import outbox.admin.EventAdministration;
 import outbox.cli.doctor.Queries;
 import outbox.cli.doctor.Subject;
 import outbox.model.EventStatus;
 import outbox.spi.LeasingEventStore;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.sql.Connection;
@@ -23,7 +22,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 /**
@@ -35,18 +33,7 @@ import java.util.stream.Collectors;
         mixinStandardHelpOptions = true,
         description =
                 "Deletes delivered events past their retention, and dead ones only if a retention is given for them.")
-final class PurgeCommand implements Callable<Integer> {
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Mixin
-    private ChangeOptions change = new ChangeOptions();
-
-    @Option(names = "--table", required = true, description = "the table; always named")
-    private String table = "";
+final class PurgeCommand extends RecordedCommand {
 
     @Option(
             names = "--retention",
@@ -69,7 +56,7 @@ final class PurgeCommand implements Callable<Integer> {
     private int batchSize;
 
     PurgeCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
@@ -128,8 +115,9 @@ final class PurgeCommand implements Callable<Integer> {
         return new Plan("Purge", table, text.toString(), rows, rows, false);
     }
 
-    private int purge(AdminEventStore store, Connection connection, Map<EventStatus, Instant> ends, Plan plan)
+    private int purge(LeasingEventStore store, Connection connection, Map<EventStatus, Instant> ends, Plan plan)
             throws SQLException {
+        EventAdministration administration = EventAdministration.of(store);
         String requestId = change.requestId().orElseGet(() -> UUID.randomUUID().toString());
         AdminRequest.builder()
                 .actor(change.actor())
@@ -146,10 +134,10 @@ final class PurgeCommand implements Callable<Integer> {
                 0,
                 store.now(connection),
                 null);
-        boolean isFirst = store.beginAudit(connection, entry);
+        boolean isFirst = administration.beginAudit(connection, entry);
         connection.commit();
         if (!isFirst) {
-            io.err().println("Request " + requestId + " was made before; nothing was changed.");
+            io.warn("Request " + requestId + " was made before; nothing was changed.");
             return ExitCode.OK;
         }
         long deleted = 0;
@@ -158,15 +146,15 @@ final class PurgeCommand implements Callable<Integer> {
                 for (Map.Entry<EventStatus, Instant> end : ends.entrySet()) {
                     int count;
                     do {
-                        prepare(store, connection);
-                        count = store.purge(connection, end.getKey(), end.getValue(), batchSize);
-                        store.progressAudit(connection, requestId, count, null);
+                        store.prepare(connection);
+                        count = administration.purge(connection, end.getKey(), end.getValue(), batchSize);
+                        administration.progressAudit(connection, requestId, count, null);
                         connection.commit();
                         deleted += count;
                     } while (count == batchSize && !stop.getAsBoolean());
                 }
                 if (!stop.getAsBoolean()) {
-                    store.progressAudit(connection, requestId, 0, store.now(connection));
+                    administration.progressAudit(connection, requestId, 0, store.now(connection));
                     connection.commit();
                 }
             } catch (SQLException | OutboxException e) {
@@ -186,30 +174,21 @@ final class PurgeCommand implements Callable<Integer> {
                 .collect(Collectors.joining(", "));
     }
 
-    private static void prepare(AdminEventStore store, Connection connection) throws SQLException {
-        if (store instanceof LeasingEventStore leasing) {
-            leasing.prepare(connection);
-        }
-    }
-
     private void report(Plan plan, String requestId, long deleted, boolean isComplete) {
         if (change.isJson()) {
-            io.out()
-                    .println(Json.pretty(plan.answer(true)
-                            .with("requestId", requestId)
-                            .with("affected", deleted)
-                            .with("total", plan.rows())
-                            .with("complete", isComplete)
-                            .map()));
+            io.print(plan.answer(true)
+                    .with("requestId", requestId)
+                    .with("affected", deleted)
+                    .with("total", plan.rows())
+                    .with("complete", isComplete));
         } else if (!isComplete) {
-            io.out()
-                    .println(String.format(
-                            Locale.ROOT,
-                            "%,d of %,d done, not finished; go on by running the same command again.",
-                            deleted,
-                            plan.rows()));
+            io.print(String.format(
+                    Locale.ROOT,
+                    "%,d of %,d done, not finished; go on by running the same command again.",
+                    deleted,
+                    plan.rows()));
         } else {
-            io.out().println("Done: " + deleted + " events. Audit record " + requestId + ".");
+            io.print("Done: " + deleted + " events. Audit record " + requestId + ".");
         }
     }
 }

@@ -3,20 +3,17 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminResult;
 import outbox.cli.doctor.TableKind;
+import outbox.internal.text.PrintableText;
 import outbox.jdbc.DataSourceConnectionProvider;
 import outbox.reconcile.ReconcileAdmin;
 import outbox.reconcile.ReconcileRequest;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
-import outbox.spi.PrintableText;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.time.Duration;
 import java.util.List;
@@ -34,20 +31,12 @@ import java.util.concurrent.locks.LockSupport;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "(list | run)",
         description = "Shows the reconcile jobs of applications and their runs, or asks for a run.")
-final class ReconcileCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+final class ReconcileCommand {
 
     static CommandLine commandLine(Io io) {
         return new CommandLine(new ReconcileCommand())
                 .addSubcommand(new Runs(io))
                 .addSubcommand(new Request(io));
-    }
-
-    @Override
-    public void run() {
-        throw new ParameterException(spec.commandLine(), "Name what to do: list or run.");
     }
 
     private static ReconcileAdmin admin(Target target, String table) {
@@ -88,29 +77,16 @@ final class ReconcileCommand implements Runnable {
                     run.found(),
                     run.dryRun() ? run.fixed() + " (dry run)" : run.fixed(),
                     run.checkpoint(),
-                    cut(run.error()));
+                    TextTable.cut(run.error(), 80));
         }
         table.print(io.out());
-    }
-
-    private static @Nullable String cut(@Nullable String error) {
-        int shown = 80;
-        return error == null || error.length() <= shown ? error : error.substring(0, shown) + "…";
     }
 
     @Command(
             name = "list",
             mixinStandardHelpOptions = true,
             description = "Lists the jobs, and their latest runs on all nodes, the newest first.")
-    static final class Runs implements Callable<Integer> {
-
-        private final Io io;
-
-        @Mixin
-        private DatabaseOptions database = new DatabaseOptions();
-
-        @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-        private String table = "";
+    static final class Runs extends ReadCommand {
 
         @Option(names = "--job", paramLabel = "NAME", description = "runs of this job only")
         private @Nullable String job;
@@ -118,11 +94,8 @@ final class ReconcileCommand implements Runnable {
         @Option(names = "--limit", defaultValue = "20", description = "runs, 1 to 1000; default ${DEFAULT-VALUE}")
         private int limit;
 
-        @Option(names = "--json", description = "for programs")
-        private boolean json;
-
         Runs(Io io) {
-            this.io = io;
+            super(io);
         }
 
         @Override
@@ -131,20 +104,16 @@ final class ReconcileCommand implements Runnable {
             List<ReconcileStatus> jobs = admin.jobs();
             List<ReconcileRun> runs = admin.runs(job, limit);
             if (json) {
-                io.out()
-                        .println(Json.pretty(new Answer()
-                                .with("table", table)
-                                .with("jobs", jobs.stream().map(Runs::answerOf).toList())
-                                .with(
-                                        "runs",
-                                        runs.stream()
-                                                .map(run -> answer(run).map())
-                                                .toList())
-                                .map()));
+                io.print(new Answer()
+                        .with("table", table)
+                        .with("jobs", jobs.stream().map(Runs::answerOf).toList())
+                        .with(
+                                "runs",
+                                runs.stream().map(ReconcileCommand::answer).toList()));
                 return ExitCode.OK;
             }
             if (jobs.isEmpty()) {
-                io.err().println("No node has made a reconcile job known for table " + table + ".");
+                io.warn("No node has made a reconcile job known for table " + table + ".");
                 return ExitCode.OK;
             }
             TextTable rows = new TextTable("JOB", "SCHEDULE", "NEXT", "CHECKPOINT", "COMPLETE", "RUN", "REQUEST");
@@ -164,7 +133,7 @@ final class ReconcileCommand implements Runnable {
             return ExitCode.OK;
         }
 
-        private static Object answerOf(ReconcileStatus status) {
+        private static Answer answerOf(ReconcileStatus status) {
             return new Answer()
                     .with("job", status.job())
                     .with("schedule", status.schedule())
@@ -173,8 +142,7 @@ final class ReconcileCommand implements Runnable {
                     .with("sweptAt", status.sweptAt())
                     .with("runId", status.runId())
                     .with("leaseUntil", status.leaseUntil())
-                    .with("requestId", status.requestId())
-                    .map();
+                    .with("requestId", status.requestId());
         }
     }
 
@@ -198,21 +166,8 @@ final class ReconcileCommand implements Runnable {
         @Option(names = "--table", required = true, description = "the table; always named")
         private String table = "";
 
-        @Option(
-                names = "--reason",
-                required = true,
-                paramLabel = "TEXT",
-                description = "why; it is kept in the audit record")
-        private String reason = "";
-
-        @Option(names = "--actor", paramLabel = "NAME", description = "who; default: the user of this process")
-        private String actor = System.getProperty("user.name", "unknown");
-
-        @Option(
-                names = "--request-id",
-                paramLabel = "ID",
-                description = "makes a repetition harmless: asked again with its id, a request changes nothing")
-        private String requestId = UUID.randomUUID().toString();
+        @Mixin
+        private RequestOptions request = new RequestOptions();
 
         @Option(names = "--yes", description = "let it write events without asking")
         private boolean yes;
@@ -230,6 +185,8 @@ final class ReconcileCommand implements Runnable {
         @Option(names = "--json", description = "for programs; needs --yes or --dry-run")
         private boolean json;
 
+        private String requestId = UUID.randomUUID().toString(); // unless one is given
+
         Request(Io io) {
             this.io = io;
         }
@@ -243,35 +200,32 @@ final class ReconcileCommand implements Runnable {
             if (yes && dryRun) {
                 throw new SettingsException("--yes and --dry-run exclude each other; leave out one of them.");
             }
+            requestId = request.requestId().orElse(requestId);
             ReconcileAdmin admin = admin(database.changedTarget(io, table), table);
             if (!dryRun && !yes && (json || !asked())) {
-                io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes; or ask for a --dry-run.");
+                io.warn("Nothing was changed. Confirm it on a terminal, or by --yes; or ask for a --dry-run.");
                 return ExitCode.NOT_CONFIRMED;
             }
             AdminResult result;
             try {
                 result = admin.request(ReconcileRequest.job(job)
-                        .actor(actor)
-                        .reason(reason)
+                        .actor(request.actor())
+                        .reason(request.reason())
                         .requestId(requestId)
                         .confirmed(!dryRun)
                         .build());
             } catch (IllegalStateException e) { // another request is waiting
-                io.err().println(PrintableText.of(String.valueOf(e.getMessage())));
+                io.warn(PrintableText.of(String.valueOf(e.getMessage())));
                 return ExitCode.PROBLEM;
             }
             if (result.repeated()) {
-                io.err().println("Request " + requestId + " was made before; nothing was added.");
+                io.warn("Request " + requestId + " was made before; nothing was added.");
             }
             return report(awaitEnd(admin, patience), patience.isZero());
         }
 
         private boolean asked() {
-            return io.terminal()
-                    .ask("Let job " + job + " write the events into " + table
-                            + " that it finds missing? Type yes to go on: ")
-                    .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
-                    .isPresent();
+            return io.confirms("Let job " + job + " write the events into " + table + " that it finds missing?");
         }
 
         /** The progress of the request. */
@@ -304,22 +258,18 @@ final class ReconcileCommand implements Runnable {
         private int report(Progress progress, boolean onlyAsked) {
             Optional<ReconcileRun> run = progress.run();
             if (json) {
-                io.out()
-                        .println(Json.pretty(new Answer()
-                                .with("table", table)
-                                .with("requestId", requestId)
-                                .with("over", progress.over())
-                                .with("run", run.map(made -> answer(made).map()).orElse(null))
-                                .map()));
+                io.print(new Answer()
+                        .with("table", table)
+                        .with("requestId", requestId)
+                        .with("over", progress.over())
+                        .with("run", run.map(ReconcileCommand::answer).orElse(null)));
             } else if (run.isPresent()) {
                 print(io, List.of(run.get()));
             }
             if (progress.over()) {
                 return run.map(ReconcileRun::error).isPresent() ? ExitCode.PROBLEM : ExitCode.OK;
             }
-            io.err()
-                    .println("Request " + requestId + " waits: " + why(run) + " See: outbox reconcile list --table "
-                            + table);
+            io.warn("Request " + requestId + " waits: " + why(run) + " See: outbox reconcile list --table " + table);
             return onlyAsked ? ExitCode.OK : ExitCode.PROBLEM;
         }
 

@@ -4,10 +4,10 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.pool.HikariPool.PoolInitializationException;
 import org.jspecify.annotations.Nullable;
-import outbox.admin.AdminEventStore;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.TableKind;
+import outbox.internal.text.SafeLogger;
 import outbox.jdbc.JdbcLeadership;
 import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.LeadershipRefusedException;
@@ -15,7 +15,7 @@ import outbox.purge.OutboxPurge;
 import outbox.relay.Relay;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.Leadership;
-import outbox.spi.SafeLogger;
+import outbox.spi.LeasingEventStore;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -155,7 +155,7 @@ final class RelayProcess implements AutoCloseable {
         Leadership leadership = delivery.singleActive() ? leadership(table) : null;
         try {
             int maxAttempts = delivery.maxAttempts().of(pool, kind, table);
-            AdminEventStore store = store(table, kind, maxAttempts, leadership);
+            LeasingEventStore store = store(table, kind, maxAttempts, leadership);
             OutboxAdmin admin = new OutboxAdmin(connections(), store);
             Transport transport = Transport.to(settings, table, stdout);
             others.add(transport);
@@ -237,7 +237,7 @@ final class RelayProcess implements AutoCloseable {
         }
     }
 
-    private AdminEventStore store(String table, TableKind kind, int maxAttempts, @Nullable Leadership leadership) {
+    private LeasingEventStore store(String table, TableKind kind, int maxAttempts, @Nullable Leadership leadership) {
         if (kind == TableKind.EVENT) {
             return settings.database().store(table);
         }
@@ -257,7 +257,7 @@ final class RelayProcess implements AutoCloseable {
      */
     private OutboxPurge purge(String table, TableKind kind) throws SQLException {
         outbox.relay.RelaySettings.Cleaner cleaner = settings.cleaner();
-        AdminEventStore store = Target.subject(
+        LeasingEventStore store = Target.subject(
                         settings.database(),
                         table,
                         kind,

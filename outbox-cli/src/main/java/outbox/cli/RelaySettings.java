@@ -3,8 +3,8 @@ package outbox.cli;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import outbox.http.WebhookSecret;
+import outbox.internal.text.PrintableText;
 import outbox.relay.RelaySettings.Cleaner;
-import outbox.spi.PrintableText;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -4,13 +4,11 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import outbox.admin.EventFilter;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 /** Ends the leases of a node that no longer runs. */
 @Command(
@@ -21,21 +19,10 @@ import java.util.concurrent.Callable;
             "Refuses a node that has claimed or renewed an event within --silent-for. A node that was only frozen can"
                     + " mark nothing afterwards, but may deliver an event a second time."
         })
-final class ReleaseCommand implements Callable<Integer> {
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Mixin
-    private ChangeOptions change = new ChangeOptions();
+final class ReleaseCommand extends RecordedCommand {
 
     @Parameters(index = "0", paramLabel = "NODE", description = "the node, as outbox nodes shows it")
     private String node = "";
-
-    @Option(names = "--table", required = true, description = "the table; always named")
-    private String table = "";
 
     @Option(
             names = "--silent-for",
@@ -46,7 +33,7 @@ final class ReleaseCommand implements Callable<Integer> {
     private String silentFor = "";
 
     ReleaseCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
@@ -70,7 +57,7 @@ final class ReleaseCommand implements Callable<Integer> {
         try {
             return run(target, request);
         } catch (IllegalStateException e) { // the node is alive
-            io.err().println(io.secrets().hide(String.valueOf(e.getMessage())));
+            io.warn(io.secrets().hide(String.valueOf(e.getMessage())));
             return ExitCode.PROBLEM;
         }
     }
@@ -87,14 +74,12 @@ final class ReleaseCommand implements Callable<Integer> {
         AdminResult done = target.admin()
                 .release(request.requestId(look.requestId()).confirmed(true).build());
         if (change.isJson()) {
-            io.out()
-                    .println(Json.pretty(plan.answer(true)
-                            .with("requestId", done.requestId())
-                            .with("affected", done.affected())
-                            .with("complete", done.complete())
-                            .map()));
+            io.print(plan.answer(true)
+                    .with("requestId", done.requestId())
+                    .with("affected", done.affected())
+                    .with("complete", done.complete()));
         } else {
-            io.out().println("Done: " + done.affected() + " events. Audit record " + done.requestId() + ".");
+            io.print("Done: " + done.affected() + " events. Audit record " + done.requestId() + ".");
         }
         return ExitCode.OK;
     }

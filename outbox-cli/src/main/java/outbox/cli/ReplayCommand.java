@@ -5,9 +5,6 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
-
-import java.util.List;
 
 /** Makes dead events pending again, and delivered events if the status option selects them. */
 @Command(
@@ -18,10 +15,7 @@ import java.util.List;
             "With --status RETRY, events that are named by their ids are due at once, with no attempt made.",
             "Consumers must be idempotent by event id: a replay may deliver once more what was delivered."
         })
-final class ReplayCommand extends ChangeCommand {
-
-    @Parameters(arity = "0..*", paramLabel = "EVENT", description = "ids of events; or a filter")
-    private List<String> eventIds = List.of();
+final class ReplayCommand extends EventsCommand {
 
     @Option(names = "--rate", paramLabel = "N", description = "events per second; needed with a filter")
     private @Nullable Integer rate;
@@ -30,12 +24,7 @@ final class ReplayCommand extends ChangeCommand {
     private @Nullable String listener;
 
     ReplayCommand(Io io) {
-        super(io);
-    }
-
-    @Override
-    List<String> eventIds() {
-        return eventIds;
+        super(io, "Replay");
     }
 
     @Override
@@ -58,11 +47,6 @@ final class ReplayCommand extends ChangeCommand {
     @Override
     AdminResult run(Target target, AdminRequest request) {
         return target.admin().replay(request);
-    }
-
-    @Override
-    String verb() {
-        return "Replay";
     }
 
     @Override

@@ -4,9 +4,6 @@ import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
 import outbox.admin.EventFilter;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Parameters;
-
-import java.util.List;
 
 /** Makes waiting events due now. */
 @Command(
@@ -16,22 +13,11 @@ import java.util.List;
             "Makes events due that wait for their time or for their next attempt. Attempts stay as they are.",
             "What a node holds is left alone. For a reconcile job: outbox reconcile run JOB."
         })
-final class RunNowCommand extends ChangeCommand {
-
-    @Parameters(arity = "0..*", paramLabel = "EVENT", description = "ids of events; or a filter")
-    private List<String> eventIds = List.of();
+final class RunNowCommand extends EventsCommand {
 
     RunNowCommand(Io io) {
-        super(io);
+        super(io, "Run-now");
     }
-
-    @Override
-    List<String> eventIds() {
-        return eventIds;
-    }
-
-    @Override
-    void checkBulk() {}
 
     @Override
     void choose(AdminRequest.Builder request, EventFilter chosen) {
@@ -39,16 +25,8 @@ final class RunNowCommand extends ChangeCommand {
     }
 
     @Override
-    void complete(AdminRequest.Builder request) {}
-
-    @Override
     AdminResult run(Target target, AdminRequest request) {
         return target.admin().runNow(request);
-    }
-
-    @Override
-    String verb() {
-        return "Run-now";
     }
 
     @Override

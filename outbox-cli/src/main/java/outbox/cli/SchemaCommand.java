@@ -18,10 +18,7 @@ import outbox.jdbc.TableLayout;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -36,21 +33,13 @@ import java.util.concurrent.Callable;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "(print | check | apply)",
         description = "Prints the DDL, checks what is there against it, or applies what is missing.")
-final class SchemaCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
+final class SchemaCommand {
 
     static CommandLine commandLine(Io io) {
         return new CommandLine(new SchemaCommand())
                 .addSubcommand(new Print(io))
                 .addSubcommand(new Check(io))
                 .addSubcommand(new Apply(io));
-    }
-
-    @Override
-    public void run() {
-        throw new ParameterException(spec.commandLine(), "Name what to do: print, check or apply.");
     }
 
     /** The table, its kind and its features. */
@@ -114,16 +103,24 @@ final class SchemaCommand implements Runnable {
         }
     }
 
+    /** A subcommand for a table, which need not exist. */
+    private abstract static class Step implements Callable<Integer> {
+
+        final Io io;
+
+        @Mixin
+        DatabaseOptions database = new DatabaseOptions();
+
+        @Mixin
+        TableOptions table = new TableOptions();
+
+        Step(Io io) {
+            this.io = io;
+        }
+    }
+
     @Command(name = "print", mixinStandardHelpOptions = true, description = "Prints the DDL; needs no connection.")
-    static final class Print implements Callable<Integer> {
-
-        private final Io io;
-
-        @Mixin
-        private DatabaseOptions database = new DatabaseOptions();
-
-        @Mixin
-        private TableOptions table = new TableOptions();
+    static final class Print extends Step {
 
         @Option(
                 names = "--store",
@@ -138,7 +135,7 @@ final class SchemaCommand implements Runnable {
         private boolean down;
 
         Print(Io io) {
-            this.io = io;
+            super(io);
         }
 
         @Override
@@ -154,31 +151,22 @@ final class SchemaCommand implements Runnable {
             AbstractJdbcEventStore eventStore = JdbcEventStores.get(name, table.table(name));
             List<Feature> features = table.features(kind);
             boolean partitioned = table.isPartitioned(name, kind);
-            io.out()
-                    .println(
-                            down
-                                    ? SchemaScript.down(eventStore, kind, features, partitioned)
-                                    : SchemaScript.of(eventStore, kind, features, partitioned));
+            io.print(
+                    down
+                            ? SchemaScript.down(eventStore, kind, features, partitioned)
+                            : SchemaScript.of(eventStore, kind, features, partitioned));
             return ExitCode.OK;
         }
     }
 
     @Command(name = "check", mixinStandardHelpOptions = true, description = "Tells what is missing; changes nothing.")
-    static final class Check implements Callable<Integer> {
-
-        private final Io io;
-
-        @Mixin
-        private DatabaseOptions database = new DatabaseOptions();
-
-        @Mixin
-        private TableOptions table = new TableOptions();
+    static final class Check extends Step {
 
         @Option(names = "--json", description = "for programs")
         private boolean json;
 
         Check(Io io) {
-            this.io = io;
+            super(io);
         }
 
         @Override
@@ -199,23 +187,15 @@ final class SchemaCommand implements Runnable {
             name = "apply",
             mixinStandardHelpOptions = true,
             description = "Creates what is missing, after showing the DDL and asking.")
-    static final class Apply implements Callable<Integer> {
+    static final class Apply extends Step {
 
         private static final int DAYS_AHEAD = 7; // the same number that a purge keeps
-
-        private final Io io;
-
-        @Mixin
-        private DatabaseOptions database = new DatabaseOptions();
-
-        @Mixin
-        private TableOptions table = new TableOptions();
 
         @Option(names = "--yes", description = "do it without asking")
         private boolean yes;
 
         Apply(Io io) {
-            this.io = io;
+            super(io);
         }
 
         @Override
@@ -231,24 +211,22 @@ final class SchemaCommand implements Runnable {
             }
             AbstractJdbcEventStore store = db.store(subject.table());
             boolean mergesTables = subject.kind() == TableKind.EVENT && OutboxSchema.hasControlTable(db, store);
-            io.out().println(SchemaScript.of(store, subject.kind(), features, isPartitioned));
+            io.print(SchemaScript.of(store, subject.kind(), features, isPartitioned));
             if (mergesTables) {
-                io.out()
-                        .println("-- and moves the rows of " + subject.table()
-                                + "_control, a table of an earlier version,"
-                                + " to " + subject.table() + ". Stop all nodes of the earlier version first:\n"
-                                + String.join(";\n", OutboxSchema.controlTableStatements(store)) + ";");
+                io.print("-- and moves the rows of " + subject.table()
+                        + "_control, a table of an earlier version,"
+                        + " to " + subject.table() + ". Stop all nodes of the earlier version first:\n"
+                        + String.join(";\n", OutboxSchema.controlTableStatements(store)) + ";");
             }
             if (isPartitioned) {
-                io.out()
-                        .println("-- and a partition for today and each of the " + DAYS_AHEAD
-                                + " days after it; outbox relay makes the later ones");
+                io.print("-- and a partition for today and each of the " + DAYS_AHEAD
+                        + " days after it; outbox relay makes the later ones");
             }
             if (changesLimit) {
-                io.out().println(limitChange(db, subject));
+                io.print(limitChange(db, subject));
             }
-            if (!yes && !asked()) {
-                io.err().println("Nothing was changed. Confirm it on a terminal, or by --yes.");
+            if (!yes && !io.confirms("Create what is missing of it?")) {
+                io.warn("Nothing was changed. Confirm it on a terminal, or by --yes.");
                 return ExitCode.NOT_CONFIRMED;
             }
             if (isPartitioned && subject.store() instanceof LayoutEventStore layout) {
@@ -268,7 +246,7 @@ final class SchemaCommand implements Runnable {
                 AttemptLimits.change(db, TableLayout.module(subject.table()).withMaxAttempts(maxAttempts.number()));
             }
             io.out().println();
-            io.out().println("Done: " + subject.table() + " in " + db + " is complete.");
+            io.print("Done: " + subject.table() + " in " + db + " is complete.");
             return ExitCode.OK;
         }
 
@@ -297,13 +275,6 @@ final class SchemaCommand implements Runnable {
                             + " apply again, and copy its rows; or leave out --partitioned.");
                 }
             }
-        }
-
-        private boolean asked() {
-            return io.terminal()
-                    .ask("Create what is missing of it? Type yes to go on: ")
-                    .filter(answer -> answer.strip().equalsIgnoreCase("yes"))
-                    .isPresent();
         }
     }
 }

@@ -1,33 +1,23 @@
 package outbox.cli;
 
-import outbox.admin.Attempt;
 import outbox.admin.EventDetails;
+import outbox.admin.EventDetails.Attempt;
+import outbox.internal.text.PrintableText;
 import outbox.model.OutboxEvent;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 /** Shows one event. Its payload and headers may be confidential, so they are shown only on request. */
 @Command(
         name = "show",
         mixinStandardHelpOptions = true,
         description = "Shows everything about one event; its payload and headers only if asked for.")
-final class ShowCommand implements Callable<Integer> {
-
-    private final Io io;
-
-    @Mixin
-    private DatabaseOptions database = new DatabaseOptions();
-
-    @Option(names = "--table", defaultValue = "outbox_event", description = "default ${DEFAULT-VALUE}")
-    private String table = "";
+final class ShowCommand extends ReadCommand {
 
     @Parameters(index = "0", paramLabel = "EVENT", description = "id of the event")
     private String eventId = "";
@@ -35,27 +25,24 @@ final class ShowCommand implements Callable<Integer> {
     @Option(names = "--payload", description = "with payload and headers")
     private boolean payload;
 
-    @Option(names = "--json", description = "for programs")
-    private boolean json;
-
     ShowCommand(Io io) {
-        this.io = io;
+        super(io);
     }
 
     @Override
     public Integer call() throws Exception {
         Optional<EventDetails> found = database.target(io, table).admin().find(eventId);
         if (found.isEmpty()) {
-            io.err().println("There is no event " + PrintableText.of(eventId) + " in " + table + ".");
+            io.warn("There is no event " + PrintableText.of(eventId) + " in " + table + ".");
             return ExitCode.PROBLEM;
         }
         Answer answer = answer(found.get());
         if (json) {
-            io.out().println(Json.pretty(answer.map()));
+            io.print(answer);
         } else {
             answer.map().forEach((name, value) -> {
                 if (value != null && !name.equals("history")) {
-                    io.out().println(PrintableText.of(String.format("%-14s %s", name, value)));
+                    io.print(PrintableText.of(String.format("%-14s %s", name, value)));
                 }
             });
             print(found.get());
@@ -74,9 +61,7 @@ final class ShowCommand implements Callable<Integer> {
                         bytes != null ? bytes.length : event.payloadJson().getBytes(StandardCharsets.UTF_8).length)
                 .with(
                         "history",
-                        details.history().stream()
-                                .map(attempt -> answer(attempt).map())
-                                .toList());
+                        details.history().stream().map(ShowCommand::answer).toList());
         if (payload) {
             answer.with("headers", event.headersJson());
             answer.with(

@@ -3,13 +3,13 @@ package outbox.cli;
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.admin.Backlog;
+import outbox.admin.EventPauses;
 import outbox.admin.OutboxStatistics;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.admin.Pause;
-import outbox.admin.PausingEventStore;
-import outbox.admin.TypeCount;
+import outbox.internal.text.PrintableText;
 import outbox.jdbc.LeaderInfo;
 import outbox.model.EventStatus;
-import outbox.spi.PrintableText;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -83,11 +83,10 @@ final class StatusCommand implements Callable<Integer> {
         }
         List<String> tables = OutboxTables.of(database.database(io));
         if (tables.isEmpty()) {
-            io.err()
-                    .println("There is no outbox table in this database. Name its schema by --table, or create one:"
-                            + " outbox schema apply");
+            io.warn("There is no outbox table in this database. Name its schema by --table, or create one:"
+                    + " outbox schema apply");
             if (json) {
-                io.out().println(Json.pretty(new Answer().with("tables", tables).map()));
+                io.print(new Answer().with("tables", tables));
             }
             return ExitCode.PROBLEM;
         }
@@ -108,13 +107,11 @@ final class StatusCommand implements Callable<Integer> {
                 add(name, rows, answers);
             } catch (SQLException | OutboxException e) {
                 code = ExitCode.FAILED;
-                io.err()
-                        .println(PrintableText.of(
-                                io.secrets().hide("Cannot read table " + name + ": " + e.getMessage())));
+                io.warn(PrintableText.of(io.secrets().hide("Cannot read table " + name + ": " + e.getMessage())));
             }
         }
         if (json) {
-            io.out().println(Json.pretty(new Answer().with("tables", answers).map()));
+            io.print(new Answer().with("tables", answers));
         } else {
             rows.print(io.out());
         }
@@ -125,7 +122,7 @@ final class StatusCommand implements Callable<Integer> {
         Target target = database.target(io, name);
         Backlog backlog = target.admin().backlog();
         if (pending) {
-            answers.add(answer(name, backlog).map());
+            answers.add(answer(name, backlog));
             rows.add(
                     name,
                     backlog.pending(),
@@ -142,7 +139,7 @@ final class StatusCommand implements Callable<Integer> {
         OutboxStatistics statistics = target.admin().statistics();
         List<Pause> pauses = pauses(target);
         Map<EventStatus, Long> counts = statistics.byStatus();
-        answers.add(answer(name, target, statistics, backlog, pauses).map());
+        answers.add(answer(name, target, statistics, backlog, pauses));
         rows.add(
                 name,
                 counts.get(EventStatus.NEW),
@@ -157,7 +154,7 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     private static List<Pause> pauses(Target target) {
-        return target.subject().store() instanceof PausingEventStore
+        return target.subject().store().capability(EventPauses.class).isPresent()
                 ? target.admin().pauses()
                 : List.of();
     }
@@ -176,9 +173,7 @@ final class StatusCommand implements Callable<Integer> {
         OutboxStatistics statistics = target.admin().statistics();
         List<Pause> pauses = pauses(target);
         if (json) {
-            io.out()
-                    .println(Json.pretty(
-                            answer(name, target, statistics, backlog, pauses).map()));
+            io.print(answer(name, target, statistics, backlog, pauses));
         } else {
             print(name, target, statistics, pauses);
         }
@@ -187,11 +182,10 @@ final class StatusCommand implements Callable<Integer> {
     private void show(String name, Backlog backlog) {
         var oldest = backlog.oldestPendingAge();
         if (json) {
-            io.out().println(Json.pretty(answer(name, backlog).map()));
+            io.print(answer(name, backlog));
         } else {
-            io.out()
-                    .println(name + ": " + backlog.pending() + " pending, " + backlog.locked() + " of them locked"
-                            + (oldest == null ? "" : "; the oldest waits " + TextTable.age(oldest)));
+            io.print(name + ": " + backlog.pending() + " pending, " + backlog.locked() + " of them locked"
+                    + (oldest == null ? "" : "; the oldest waits " + TextTable.age(oldest)));
         }
     }
 
@@ -230,8 +224,7 @@ final class StatusCommand implements Callable<Integer> {
                                 .map(some -> new Answer()
                                         .with("type", some.eventType())
                                         .with("status", status(some))
-                                        .with("count", some.count())
-                                        .map())
+                                        .with("count", some.count()))
                                 .toList())
                 .with(
                         "pauses",
@@ -241,25 +234,22 @@ final class StatusCommand implements Callable<Integer> {
                                         .with("name", pause.name())
                                         .with("since", pause.since())
                                         .with("by", pause.by())
-                                        .with("reason", pause.reason())
-                                        .map())
+                                        .with("reason", pause.reason()))
                                 .toList());
     }
 
     private void print(String name, Target target, OutboxStatistics statistics, List<Pause> pauses) {
         Map<EventStatus, Long> counts = statistics.byStatus();
         var oldest = statistics.oldestPendingAge();
-        io.out()
-                .println(name + " in " + target.database() + ": "
-                        + counts.get(EventStatus.NEW) + " new, "
-                        + counts.get(EventStatus.RETRY) + " to retry, "
-                        + counts.get(EventStatus.DEAD) + " dead, "
-                        + counts.get(EventStatus.DONE) + " done"
-                        + (oldest == null ? "; nothing is pending" : "; the oldest waits " + TextTable.age(oldest)));
+        io.print(name + " in " + target.database() + ": "
+                + counts.get(EventStatus.NEW) + " new, "
+                + counts.get(EventStatus.RETRY) + " to retry, "
+                + counts.get(EventStatus.DEAD) + " dead, "
+                + counts.get(EventStatus.DONE) + " done"
+                + (oldest == null ? "; nothing is pending" : "; the oldest waits " + TextTable.age(oldest)));
         for (Pause pause : pauses) {
-            io.out()
-                    .println(PrintableText.of("Paused: " + pause.scope() + " " + pause.name() + " since "
-                            + pause.since() + " by " + pause.by() + ", " + pause.reason()));
+            io.print(PrintableText.of("Paused: " + pause.scope() + " " + pause.name() + " since " + pause.since()
+                    + " by " + pause.by() + ", " + pause.reason()));
         }
         if (!statistics.byType().isEmpty()) {
             TextTable rows = new TextTable("TYPE", "STATUS", "EVENTS");

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.RetryLaterException;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.io.IOException;
 import java.io.OutputStream;

@@ -4,10 +4,10 @@ import org.jspecify.annotations.Nullable;
 import outbox.admin.Backlog;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.BackgroundReading.Sample;
-import outbox.dispatch.ProtectionStatus;
+import outbox.dispatch.Protection;
+import outbox.internal.text.PrintableText;
 import outbox.relay.Relay;
 import outbox.relay.RelayStatus;
-import outbox.spi.PrintableText;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -74,7 +74,7 @@ final class TableHealth implements AutoCloseable {
         return longest == null ? 0 : longest.toSeconds();
     }
 
-    private static Map<String, String> breakers(ProtectionStatus protection) {
+    private static Map<String, String> breakers(Protection.Status protection) {
         Map<String, String> states = new LinkedHashMap<>();
         protection
                 .breakers()

@@ -1,6 +1,5 @@
 package outbox.cli;
 
-import outbox.admin.AdminEventStore;
 import outbox.admin.OutboxAdmin;
 import outbox.cli.doctor.Doctor;
 import outbox.cli.doctor.Subject;
@@ -10,6 +9,7 @@ import outbox.jdbc.LayoutEventStore;
 import outbox.jdbc.TableLayout;
 import outbox.jdbc.TableName;
 import outbox.spi.Leadership;
+import outbox.spi.LeasingEventStore;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -80,7 +80,7 @@ record Target(Database database, Subject subject, OutboxAdmin admin) {
 
     /** The subject for a table that need not exist. */
     static Subject subject(Database database, String table, TableKind kind, int maxAttempts) {
-        AdminEventStore store = switch (kind) {
+        LeasingEventStore store = switch (kind) {
             case EVENT -> database.store(table);
             case MODULE, TEXT_STATUS -> LayoutEventStore.of(database, layout(kind, table, maxAttempts), NEVER);
         };

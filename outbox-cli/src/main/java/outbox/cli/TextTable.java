@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -39,6 +39,11 @@ final class TextTable {
             return "";
         }
         return cell instanceof Duration duration ? age(duration) : PrintableText.of(cell.toString(), maxWidth);
+    }
+
+    /** Shortens a text that is longer than this. */
+    static @Nullable String cut(@Nullable String text, int most) {
+        return text == null || text.length() <= most ? text : text.substring(0, most) + "…";
     }
 
     static String age(Duration duration) {

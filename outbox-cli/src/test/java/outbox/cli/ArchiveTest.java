@@ -6,9 +6,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import outbox.testing.MariaDbServer;
-import outbox.testing.PostgresServer;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.PostgresServer;
+import outbox.testing.server.RabbitServer;
 
 import java.io.IOException;
 import java.io.InputStream;

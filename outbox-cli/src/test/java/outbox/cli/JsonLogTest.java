@@ -4,9 +4,9 @@ import com.sun.net.httpserver.HttpServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.spi.PrintableText;
-import outbox.testing.ChildJvm;
-import outbox.testing.PostgresServer;
+import outbox.internal.text.PrintableText;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.server.PostgresServer;
 import outbox.util.JsonCodec;
 
 import java.net.InetAddress;

@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.Test;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.time.Clock;
 import java.util.Map;

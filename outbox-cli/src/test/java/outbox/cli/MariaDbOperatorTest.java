@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.Tag;
-import outbox.testing.MariaDbServer;
+import outbox.testing.server.MariaDbServer;
 
 @Tag("mariadb")
 class MariaDbOperatorTest extends MySqlFamilyOperatorContract {

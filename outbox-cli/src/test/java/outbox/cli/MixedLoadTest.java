@@ -4,11 +4,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.AlertRules;
-import outbox.testing.AlertRules.Question;
-import outbox.testing.ChildJvm;
-import outbox.testing.PostgresServer;
-import outbox.testing.Scrape;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.metrics.AlertRules;
+import outbox.testing.metrics.AlertRules.Question;
+import outbox.testing.metrics.Scrape;
+import outbox.testing.server.PostgresServer;
 
 import java.io.IOException;
 import java.net.URI;

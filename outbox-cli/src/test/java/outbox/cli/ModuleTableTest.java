@@ -2,7 +2,7 @@ package outbox.cli;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 
 import java.util.UUID;
 

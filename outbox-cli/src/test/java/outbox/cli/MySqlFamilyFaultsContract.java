@@ -8,8 +8,8 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import outbox.testing.ChildJvm;
-import outbox.testing.DatabaseServer;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.server.DatabaseServer;
 
 import java.sql.Connection;
 import java.sql.SQLException;

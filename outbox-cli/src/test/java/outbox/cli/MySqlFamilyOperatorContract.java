@@ -2,7 +2,7 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Test;
 import outbox.jdbc.JdbcLeadership;
-import outbox.testing.DatabaseServer;
+import outbox.testing.server.DatabaseServer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.Tag;
-import outbox.testing.MySqlServer;
+import outbox.testing.server.MySqlServer;
 
 @Tag("mysql")
 class MySqlOperatorTest extends MySqlFamilyOperatorContract {

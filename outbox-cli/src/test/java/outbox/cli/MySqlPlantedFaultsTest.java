@@ -2,7 +2,7 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import outbox.testing.MySqlServer;
+import outbox.testing.server.MySqlServer;
 
 import java.util.Map;
 

@@ -1,7 +1,7 @@
 package outbox.cli;
 
 import org.junit.jupiter.api.Test;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -2,9 +2,9 @@ package outbox.cli;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import outbox.testing.DatabaseServer;
-import outbox.testing.MariaDbServer;
-import outbox.testing.MySqlServer;
+import outbox.testing.server.DatabaseServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.MySqlServer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

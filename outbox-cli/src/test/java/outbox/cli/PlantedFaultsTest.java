@@ -8,8 +8,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import outbox.testing.ChildJvm;
-import outbox.testing.PostgresServer;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.DriverManager;

@@ -3,8 +3,8 @@ package outbox.cli;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.ChildJvm;
-import outbox.testing.PostgresServer;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.server.PostgresServer;
 
 import java.io.IOException;
 import java.nio.file.Files;

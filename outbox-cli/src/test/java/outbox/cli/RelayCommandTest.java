@@ -5,8 +5,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import outbox.jdbc.JdbcLeadership;
-import outbox.testing.ChildJvm;
-import outbox.testing.PostgresServer;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.server.PostgresServer;
 
 import java.io.File;
 import java.net.InetAddress;

@@ -4,7 +4,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 
 import java.net.InetAddress;
 import java.net.ServerSocket;

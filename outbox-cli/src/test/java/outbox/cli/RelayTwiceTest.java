@@ -4,8 +4,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.ChildJvm;
-import outbox.testing.PostgresServer;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.server.PostgresServer;
 
 import java.time.Duration;
 import java.util.ArrayList;

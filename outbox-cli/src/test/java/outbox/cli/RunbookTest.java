@@ -3,7 +3,7 @@ package outbox.cli;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 import picocli.CommandLine;
 
 import java.io.IOException;

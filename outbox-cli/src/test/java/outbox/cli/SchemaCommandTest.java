@@ -4,8 +4,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import outbox.testing.MariaDbServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.PostgresServer;
 
 import java.util.Arrays;
 import java.util.UUID;

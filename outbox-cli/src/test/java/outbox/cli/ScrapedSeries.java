@@ -1,7 +1,7 @@
 package outbox.cli;
 
-import outbox.testing.AlertRules;
-import outbox.testing.Scrape;
+import outbox.testing.metrics.AlertRules;
+import outbox.testing.metrics.Scrape;
 
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -3,12 +3,12 @@ package outbox.cli;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.ChildJvm;
-import outbox.testing.DatabaseServer;
-import outbox.testing.FaultProxy;
-import outbox.testing.FaultProxy.Direction;
-import outbox.testing.MariaDbServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.fault.FaultProxy.Direction;
+import outbox.testing.server.DatabaseServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

@@ -1,11 +1,12 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.EventAdministration.Replay;
+import outbox.admin.OutboxAdmin.ErrorGroup;
 import outbox.internal.Checks;
 import outbox.internal.EventRules;
 import outbox.internal.Ulid;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
 
 import java.time.Duration;
 import java.time.Instant;

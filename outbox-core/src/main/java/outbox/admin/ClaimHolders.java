@@ -1,6 +1,7 @@
 package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.EventAdministration.ClaimHolder;
 
 import java.util.List;
 import java.util.Map;

@@ -1,5 +1,6 @@
 package outbox.admin;
 
+import outbox.admin.OutboxAdmin.ErrorGroup;
 import outbox.model.EventStatus;
 
 import java.sql.Connection;
@@ -48,7 +49,7 @@ final class ErrorGroups {
     private ErrorGroups() {}
 
     /** Returns the groups, largest first. */
-    static List<ErrorGroup> read(AdminEventStore store, Connection connection, EventFilter filter) {
+    static List<ErrorGroup> read(EventAdministration store, Connection connection, EventFilter filter) {
         Map<String, Group> groups = new LinkedHashMap<>();
         forEach(
                 store,
@@ -74,7 +75,7 @@ final class ErrorGroups {
     }
 
     /** Returns the ids of the events of one group, oldest first. */
-    static List<String> ids(AdminEventStore store, Connection connection, EventFilter filter, String fingerprint) {
+    static List<String> ids(EventAdministration store, Connection connection, EventFilter filter, String fingerprint) {
         if (filter.statuses().contains(EventStatus.DONE)) {
             throw new IllegalArgumentException("errorFingerprint is for dead events; delivered ones have no error");
         }
@@ -88,7 +89,7 @@ final class ErrorGroups {
     }
 
     private static void forEach(
-            AdminEventStore store,
+            EventAdministration store,
             Connection connection,
             EventFilter filter,
             EventQuery.Order order,

@@ -151,7 +151,7 @@ public final class EventFilter {
 
     /**
      * Whether only events match that have a position in the order of an aggregate. Used only with an
-     * {@link outbox.spi.OrderedEventStore}.
+     * {@link outbox.spi.EventOrder}.
      */
     public boolean isInOrder() {
         return inOrder;

@@ -2,7 +2,11 @@ package outbox.admin;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.Checks;
+import outbox.internal.EventRules;
 
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.List;
 import java.util.Objects;
 
 /** A query for one page of a search. Immutable. */
@@ -20,7 +24,7 @@ public final class EventQuery {
     private final EventFilter filter;
     private final Order order;
     private final int pageSize;
-    private final @Nullable EventCursor after;
+    private final @Nullable Cursor after;
 
     private EventQuery(Builder builder) {
         filter = builder.filter;
@@ -51,12 +55,12 @@ public final class EventQuery {
     }
 
     /** The event after which the page starts; null for the first page. */
-    public @Nullable EventCursor after() {
+    public @Nullable Cursor after() {
         return after;
     }
 
     /** Returns the same query, starting after the given event. */
-    public EventQuery after(EventCursor cursor) {
+    public EventQuery after(Cursor cursor) {
         return builder()
                 .filter(filter)
                 .order(order)
@@ -71,7 +75,7 @@ public final class EventQuery {
         private EventFilter filter = EventFilter.all();
         private Order order = Order.NEWEST_FIRST;
         private int pageSize = 100;
-        private @Nullable EventCursor after;
+        private @Nullable Cursor after;
 
         private Builder() {}
 
@@ -94,13 +98,55 @@ public final class EventQuery {
         }
 
         /** Default: the first page. Use a cursor only with the order and filter of the search that returned it. */
-        public Builder after(EventCursor after) {
+        public Builder after(Cursor after) {
             this.after = Objects.requireNonNull(after, "after");
             return this;
         }
 
         public EventQuery build() {
             return new EventQuery(this);
+        }
+    }
+
+    /**
+     * A page of a search result.
+     *
+     * @param next the start of the next page, for {@link EventQuery#after(Cursor)}; null if this page was not full,
+     * so there was no next page
+     */
+    public record Page(List<EventSummary> events, @Nullable Cursor next) {
+
+        public Page {
+            events = List.copyOf(events);
+        }
+    }
+
+    /**
+     * The position of an event in the order of a search. The next page starts after this event, even if events were
+     * inserted or deleted meanwhile.
+     */
+    public record Cursor(Instant createdAt, String eventId) {
+
+        public Cursor {
+            createdAt = Checks.time("createdAt of the cursor", createdAt);
+            if (eventId.isEmpty() || eventId.indexOf('\0') >= 0) {
+                throw new IllegalArgumentException("eventId of the cursor must not be empty or contain NUL");
+            }
+        }
+
+        /** Returns the cursor as text, for a link or a command line; {@link #parse} reads it. */
+        public String text() {
+            return createdAt + "/" + eventId;
+        }
+
+        /** Parses the result of {@link #text}; rejects any other text. */
+        public static Cursor parse(String text) {
+            int slash = text.indexOf('/');
+            try {
+                return new Cursor(Instant.parse(text.substring(0, Math.max(0, slash))), text.substring(slash + 1));
+            } catch (DateTimeParseException e) {
+                throw new IllegalArgumentException("Not a cursor: " + EventRules.show(text), e);
+            }
         }
     }
 }

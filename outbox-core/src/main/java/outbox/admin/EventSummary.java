@@ -63,7 +63,7 @@ public record EventSummary(
     }
 
     /** Returns the position of this event in a search. */
-    public EventCursor cursor() {
-        return new EventCursor(createdAt, eventId);
+    public EventQuery.Cursor cursor() {
+        return new EventQuery.Cursor(createdAt, eventId);
     }
 }

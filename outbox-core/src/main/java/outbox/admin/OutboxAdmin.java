@@ -1,13 +1,15 @@
 package outbox.admin;
 
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.admin.OutboxStatistics.TypeCount;
 import outbox.internal.Ages;
 import outbox.internal.Checks;
 import outbox.internal.EventRules;
 import outbox.internal.StoreAccess;
-import outbox.order.BlockedAggregate;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.BlockedAggregate;
 import outbox.spi.EventStore;
-import outbox.spi.OrderedEventStore;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -31,16 +33,18 @@ public final class OutboxAdmin {
     public static final int MAX_AUDITS = 1000;
 
     private final StoreAccess access;
-    private final AdminEventStore store;
+    private final EventStore eventStore;
+    private final EventAdministration store;
 
     /**
      * Creates an administration object for a store.
      *
-     * @throws IllegalArgumentException if the store is not an {@link AdminEventStore}
+     * @throws IllegalArgumentException if the store has no {@link EventAdministration}
      */
     public OutboxAdmin(ConnectionProvider connectionProvider, EventStore eventStore) {
         Objects.requireNonNull(connectionProvider, "connectionProvider");
-        this.store = AdminEventStore.require(eventStore);
+        this.eventStore = eventStore;
+        this.store = EventAdministration.of(eventStore);
         this.access = new StoreAccess(connectionProvider, eventStore);
     }
 
@@ -49,7 +53,7 @@ public final class OutboxAdmin {
         return access.inTransaction("read statistics", connection -> {
             List<TypeCount> counts = store.countByType(connection);
             Optional<Instant> oldest = store.oldestPending(connection);
-            Instant now = store.now(connection);
+            Instant now = access.ask(connection);
             return new OutboxStatistics(
                     now, counts, oldest.map(stored -> age(stored, now)).orElse(null));
         });
@@ -86,10 +90,10 @@ public final class OutboxAdmin {
      * Searches events page by page. Events that are inserted or deleted between two pages do not cause other events
      * to be repeated or missed.
      */
-    public EventPage find(EventQuery query) {
+    public EventQuery.Page find(EventQuery query) {
         List<EventSummary> events = access.inTransaction("search events", connection -> store.find(connection, query));
         boolean full = events.size() == query.pageSize();
-        return new EventPage(events, full ? events.get(events.size() - 1).cursor() : null);
+        return new EventQuery.Page(events, full ? events.get(events.size() - 1).cursor() : null);
     }
 
     /**
@@ -126,14 +130,14 @@ public final class OutboxAdmin {
      * delivered without order. Selects only dead events that have a position in an order: not those without an
      * aggregate id, nor those skipped before.
      *
-     * @throws IllegalStateException if the store is not an {@link OrderedEventStore}
+     * @throws IllegalStateException if the store has no {@link EventOrder}
      * @throws outbox.OutboxException if its table has no column for the order
      */
     public AdminResult skip(AdminRequest request) {
-        OrderedEventStore ordered = ordered(store);
+        EventOrder order = order();
         access.inTransaction("find out whether there is an order", connection -> {
-            ordered.requireOrder(connection);
-            return ordered;
+            order.requireOrder(connection);
+            return order;
         });
         return change(AdminAction.SKIP, request);
     }
@@ -142,22 +146,26 @@ public final class OutboxAdmin {
      * Returns aggregates that have a dead event in their order, the longest blocked first.
      *
      * @param limit 1 to {@value #MAX_BLOCKED}
-     * @throws IllegalStateException if the store is not an {@link OrderedEventStore}
+     * @throws IllegalStateException if the store has no {@link EventOrder}
      * @throws outbox.OutboxException if its table has no column for the order
      */
     public List<BlockedAggregate> blockedAggregates(int limit) {
         Checks.range("limit", limit, 1, MAX_BLOCKED);
-        OrderedEventStore ordered = ordered(store);
+        EventOrder order = order();
         return access.inTransaction(
-                "find blocked aggregates", connection -> ordered.blockedAggregates(connection, limit));
+                "find blocked aggregates", connection -> order.blockedAggregates(connection, limit));
     }
 
-    static OrderedEventStore ordered(AdminEventStore store) {
-        if (store instanceof OrderedEventStore ordered) {
-            return ordered;
-        }
-        throw new IllegalStateException("eventStore " + store.getClass().getName()
-                + " has no order: it does not implement " + OrderedEventStore.class.getName());
+    private EventOrder order() {
+        return capability(EventOrder.class, "has no order");
+    }
+
+    private <T> T capability(Class<T> type, String missing) {
+        return eventStore
+                .capability(type)
+                .orElseThrow(() -> new IllegalStateException("eventStore "
+                        + eventStore.getClass().getName() + " " + missing + ": it does not implement "
+                        + type.getName()));
     }
 
     /**
@@ -166,13 +174,13 @@ public final class OutboxAdmin {
      * change anything. A confirmed request is executed once and writes an audit record. A pause that already exists
      * is not changed.
      *
-     * @throws IllegalStateException if the store is not a {@link PausingEventStore}
+     * @throws IllegalStateException if the store has no {@link EventPauses}
      * @throws IllegalArgumentException if the request id was used for a different request
      * @throws AdminRequestFailedException if it failed, for example because the table for pauses or audit records is
      * missing; nothing was changed
      */
     public AdminResult pause(PauseRequest request) {
-        return new PauseRun(access, store, pausing(), AdminAction.PAUSE, request).run();
+        return new PauseRun(access, store, pauseStore(), AdminAction.PAUSE, request).run();
     }
 
     /**
@@ -180,27 +188,23 @@ public final class OutboxAdmin {
      * whole outbox is resumed.
      */
     public AdminResult resume(PauseRequest request) {
-        return new PauseRun(access, store, pausing(), AdminAction.RESUME, request).run();
+        return new PauseRun(access, store, pauseStore(), AdminAction.RESUME, request).run();
     }
 
     /**
      * Returns the active pauses, the longest first. Returns an empty list if there is no table for pauses.
      *
-     * @throws IllegalStateException if the store is not a {@link PausingEventStore}
+     * @throws IllegalStateException if the store has no {@link EventPauses}
      */
     public List<Pause> pauses() {
-        PausingEventStore pausing = pausing();
+        EventPauses pausing = pauseStore();
         return access.inTransaction(
                 "read what is paused",
                 connection -> pausing.hasPauses(connection) ? pausing.pauses(connection) : List.of());
     }
 
-    private PausingEventStore pausing() {
-        if (store instanceof PausingEventStore pausing) {
-            return pausing;
-        }
-        throw new IllegalStateException("eventStore " + store.getClass().getName()
-                + " knows no pauses: it does not implement " + PausingEventStore.class.getName());
+    private EventPauses pauseStore() {
+        return capability(EventPauses.class, "knows no pauses");
     }
 
     /** Reads the audit record of a confirmed request; empty if there is none with this id. */
@@ -283,7 +287,7 @@ public final class OutboxAdmin {
         if (!request.isConfirmed()) {
             return dryRun(action, request);
         }
-        RequestRun run = new RequestRun(access, store, action, request);
+        RequestRun run = new RequestRun(access, eventStore, action, request);
         return earlier.map(run::repeat).orElseGet(run::run);
     }
 
@@ -292,5 +296,31 @@ public final class OutboxAdmin {
         long matched = access.inTransaction("count events", selection::count);
         return new AdminResult(
                 request.requestId(), action, true, matched, Math.min(matched, request.cap()), true, false);
+    }
+
+    /**
+     * Dead events whose last errors differ only in identifiers, numbers and quoted values. Such errors usually have the
+     * same cause.
+     *
+     * @param fingerprint identifies the group in {@link AdminRequest.Builder#errorFingerprint}
+     * @param error the last error of one event, as a list shows it; empty if the events have no error
+     * @param count the number of events
+     * @param eventTypes the types of the events, sorted
+     * @param oldest when the first of the events ended, or when it was stored if the table does not contain that time
+     * @param newest when the last of the events ended
+     * @param exampleId the id of the event that was stored last
+     */
+    public record ErrorGroup(
+            String fingerprint,
+            String error,
+            long count,
+            List<String> eventTypes,
+            Instant oldest,
+            Instant newest,
+            String exampleId) {
+
+        public ErrorGroup {
+            eventTypes = eventTypes.stream().sorted().toList();
+        }
     }
 }

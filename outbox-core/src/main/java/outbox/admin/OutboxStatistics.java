@@ -60,4 +60,23 @@ public record OutboxStatistics(
                 .filter(status -> status.code() == code)
                 .findFirst();
     }
+
+    /**
+     * The number of events of a type with a given status.
+     *
+     * @param statusCode the value of the status column, which may be an unknown code
+     */
+    public record TypeCount(String eventType, int statusCode, long count) {
+
+        public TypeCount {
+            if (count < 0) {
+                throw new IllegalArgumentException("count must not be negative: " + count);
+            }
+        }
+
+        /** Returns the status; empty if the code in the table is not a status. */
+        public Optional<EventStatus> status() {
+            return OutboxStatistics.statusOf(statusCode);
+        }
+    }
 }

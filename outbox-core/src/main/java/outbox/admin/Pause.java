@@ -11,7 +11,7 @@ import java.util.Objects;
  * @param by who paused it
  * @param reason why it was paused
  */
-public record Pause(PauseScope scope, String name, Instant since, String by, String reason) {
+public record Pause(Scope scope, String name, Instant since, String by, String reason) {
 
     /** The size of column {@code name}. */
     public static final int MAX_NAME_LENGTH = 256;
@@ -19,9 +19,22 @@ public record Pause(PauseScope scope, String name, Instant since, String by, Str
     public Pause {
         Objects.requireNonNull(scope, "scope");
         Objects.requireNonNull(since, "since");
-        if (name.isEmpty() != (scope == PauseScope.OUTBOX)) {
+        if (name.isEmpty() != (scope == Scope.OUTBOX)) {
             throw new IllegalArgumentException(
-                    scope == PauseScope.OUTBOX ? "A pause of the whole outbox has no name" : "name must not be empty");
+                    scope == Scope.OUTBOX ? "A pause of the whole outbox has no name" : "name must not be empty");
         }
+    }
+
+    /** What a pause stops. */
+    public enum Scope {
+        /** Every event of the outbox. */
+        OUTBOX,
+        /** Events of one type, with any aggregate type. */
+        TYPE,
+        /**
+         * Events of one listener, by its name: {@link outbox.EventListener#listenerName}, or
+         * {@code aggregateType:eventType}.
+         */
+        LISTENER
     }
 }

@@ -12,7 +12,7 @@ import java.util.Locale;
  */
 public final class PauseRequest {
 
-    private final PauseScope scope;
+    private final Pause.Scope scope;
     private final String name;
     private final String actor;
     private final String reason;
@@ -37,12 +37,12 @@ public final class PauseRequest {
 
     /** Applies to every event of the outbox. */
     public static Builder outbox() {
-        return new Builder(PauseScope.OUTBOX, "");
+        return new Builder(Pause.Scope.OUTBOX, "");
     }
 
     /** Applies to events of this type, with any aggregate type. */
     public static Builder type(String eventType) {
-        return new Builder(PauseScope.TYPE, Checks.text("eventType", eventType, Pause.MAX_NAME_LENGTH));
+        return new Builder(Pause.Scope.TYPE, Checks.text("eventType", eventType, Pause.MAX_NAME_LENGTH));
     }
 
     /**
@@ -50,10 +50,10 @@ public final class PauseRequest {
      * {@code aggregateType:eventType}.
      */
     public static Builder listener(String name) {
-        return new Builder(PauseScope.LISTENER, Checks.text("listener", name, Pause.MAX_NAME_LENGTH));
+        return new Builder(Pause.Scope.LISTENER, Checks.text("listener", name, Pause.MAX_NAME_LENGTH));
     }
 
-    public PauseScope scope() {
+    public Pause.Scope scope() {
         return scope;
     }
 
@@ -80,7 +80,7 @@ public final class PauseRequest {
 
     /** Describes in words what is paused. */
     String selection() {
-        return scope == PauseScope.OUTBOX ? "the whole outbox" : scope.name().toLowerCase(Locale.ROOT) + " " + name;
+        return scope == Pause.Scope.OUTBOX ? "the whole outbox" : scope.name().toLowerCase(Locale.ROOT) + " " + name;
     }
 
     @Override
@@ -91,14 +91,14 @@ public final class PauseRequest {
     /** Builds a request; every setter rejects invalid values. Not thread-safe. */
     public static final class Builder {
 
-        private final PauseScope scope;
+        private final Pause.Scope scope;
         private final String name;
         private @Nullable String actor;
         private @Nullable String reason;
         private @Nullable String requestId;
         private boolean confirmed;
 
-        private Builder(PauseScope scope, String name) {
+        private Builder(Pause.Scope scope, String name) {
             this.scope = scope;
             this.name = name;
         }

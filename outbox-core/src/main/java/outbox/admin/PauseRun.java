@@ -10,15 +10,15 @@ import java.util.Optional;
 final class PauseRun {
 
     private final StoreAccess access;
-    private final AdminEventStore store;
-    private final PausingEventStore pauses; // the same store as above
+    private final EventAdministration store;
+    private final EventPauses pauses; // of the same store
     private final AdminAction action;
     private final PauseRequest request;
 
     PauseRun(
             StoreAccess access,
-            AdminEventStore store,
-            PausingEventStore pauses,
+            EventAdministration store,
+            EventPauses pauses,
             AdminAction action,
             PauseRequest request) {
         this.access = access;
@@ -50,7 +50,7 @@ final class PauseRun {
         if (earlier.isPresent()) {
             return repeated(earlier.get());
         }
-        Instant now = store.now(connection);
+        Instant now = access.ask(connection);
         AuditEntry entry = new AuditEntry(
                 request.requestId(),
                 action,

@@ -1,6 +1,8 @@
 package outbox.admin;
 
 import outbox.internal.StoreAccess;
+import outbox.spi.EventOrder;
+import outbox.spi.EventStore;
 
 import java.sql.Connection;
 import java.time.Instant;
@@ -21,13 +23,15 @@ final class RequestRun {
     static final int BATCH = 500;
 
     private final StoreAccess access;
-    private final AdminEventStore store;
+    private final EventAdministration store;
+    private final EventStore eventStore;
     private final AdminAction action;
     private final AdminRequest request;
 
-    RequestRun(StoreAccess access, AdminEventStore store, AdminAction action, AdminRequest request) {
+    RequestRun(StoreAccess access, EventStore eventStore, AdminAction action, AdminRequest request) {
         this.access = access;
-        this.store = store;
+        this.store = EventAdministration.of(eventStore);
+        this.eventStore = eventStore;
         this.action = action;
         this.request = request;
     }
@@ -112,7 +116,7 @@ final class RequestRun {
                 request.selection(),
                 matched,
                 0,
-                store.now(connection),
+                access.ask(connection),
                 null);
         if (!store.beginAudit(connection, entry)) {
             Optional<AuditEntry> earlier = store.audit(connection, request.requestId());
@@ -123,7 +127,7 @@ final class RequestRun {
 
     /** Changes the batch that starts at the given index and records the change. */
     private AuditEntry change(Connection connection, AuditEntry before, List<String> ids, int from) {
-        Instant now = store.now(connection);
+        Instant now = access.ask(connection);
         int end = Math.min(from + BATCH, ids.size());
         List<String> batch = ids.subList(from, end);
         int count = switch (action) {
@@ -131,7 +135,7 @@ final class RequestRun {
                 store.replay(
                         connection, batch, request.replay(request.isContinuing() ? now : before.startedAt(), from));
             case DISCARD -> store.discard(connection, batch);
-            case SKIP -> OutboxAdmin.ordered(store).skip(connection, batch);
+            case SKIP -> skip(connection, batch);
             case RELEASE -> store.releaseClaims(connection, batch, request.filter());
             case RUN_NOW -> store.makeDue(connection, batch, now);
             case PAUSE, RESUME, PURGE, RECONCILE ->
@@ -140,6 +144,10 @@ final class RequestRun {
         Instant finishedAt = end == ids.size() ? now : null;
         store.progressAudit(connection, request.requestId(), count, finishedAt);
         return before.progressed(count, finishedAt);
+    }
+
+    private int skip(Connection connection, List<String> eventIds) {
+        return eventStore.capability(EventOrder.class).orElseThrow().skip(connection, eventIds); // checked before
     }
 
     @Override

@@ -7,7 +7,9 @@ import java.util.List;
 
 /** The events that a request selects: those that match the filter, and belong to the error group if one is given. */
 record Selection(
-        AdminEventStore store, EventFilter filter, @Nullable String errorFingerprint) {
+        EventAdministration store,
+        EventFilter filter,
+        @Nullable String errorFingerprint) {
 
     /** Returns the ids, oldest first. */
     List<String> ids(Connection connection, int limit) {

@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.Loop;
 import outbox.registry.ListenerRegistry;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.MetricsExporter;
-import outbox.spi.Withheld;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -431,7 +431,7 @@ final class Admission implements Loop.Step {
         left.forEach(withhold);
     }
 
-    synchronized ProtectionStatus status() {
+    synchronized Protection.Status status() {
         return gates.status(paused);
     }
 
@@ -443,7 +443,7 @@ final class Admission implements Loop.Step {
             metrics.recordPauses(0); // the last pause may just have ended
             return;
         }
-        ProtectionStatus status = status();
+        Protection.Status status = status();
         status.breakers()
                 .forEach(breaker ->
                         metrics.recordBreaker(breaker.name(), breaker.state().name()));

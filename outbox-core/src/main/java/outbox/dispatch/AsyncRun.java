@@ -3,7 +3,7 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
 import outbox.DeliveryOutcome;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

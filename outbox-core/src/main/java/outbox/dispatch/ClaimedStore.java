@@ -1,10 +1,10 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.Attempt;
-import outbox.admin.AttemptEventStore;
+import outbox.admin.EventAdministration;
+import outbox.admin.EventDetails.Attempt;
+import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PausingEventStore;
 import outbox.internal.ClaimTokens;
 import outbox.internal.StoreAccess;
 import outbox.model.EventStatus;
@@ -12,12 +12,11 @@ import outbox.order.Ordering;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.Position;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.NamedEventStore;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.Position;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -40,7 +39,11 @@ final class ClaimedStore {
     static final int DEFAULT_ATTEMPTS = 10;
 
     private final EventStore store;
-    private final @Nullable LeasingEventStore leasing; // the same store, or null if it does not support claims
+    // the capabilities of the store, null if it lacks them
+    private final @Nullable LeasingEventStore leasing;
+    private final @Nullable EventOrder numbering;
+    private final @Nullable EventPauses pausing;
+    private final @Nullable EventAdministration history;
     private final StoreAccess access;
     private final ClaimTokens tokens;
     private final boolean deleteDone;
@@ -55,7 +58,10 @@ final class ClaimedStore {
             @Nullable Duration databaseTimeout,
             boolean deleteDone) {
         this.store = store;
-        this.leasing = store instanceof LeasingEventStore able ? able : null;
+        this.leasing = store.capability(LeasingEventStore.class).orElse(null);
+        this.numbering = store.capability(EventOrder.class).orElse(null);
+        this.pausing = store.capability(EventPauses.class).orElse(null);
+        this.history = store.capability(EventAdministration.class).orElse(null);
         this.access = new StoreAccess(connections, store, () -> StoreAccess.timeoutWithin(lease(), databaseTimeout));
         this.tokens = new ClaimTokens(ownerId);
         this.lease = lease;
@@ -68,13 +74,23 @@ final class ClaimedStore {
 
     /** Throws if the given store uses another table. */
     void requireTable(EventStore other) {
-        if (store instanceof NamedEventStore ours
-                && other instanceof NamedEventStore theirs
-                && !isSameTable(ours.tableName(), theirs.tableName())) {
-            throw new IllegalArgumentException("The dispatcher of this hook delivers events of table "
-                    + ours.tableName() + ", but the writer writes to table " + theirs.tableName()
+        String ours = tableName();
+        String theirs = tableName(other.capability(LeasingEventStore.class).orElse(null));
+        if (ours != null && theirs != null && !isSameTable(ours, theirs)) {
+            throw new IllegalArgumentException("The dispatcher of this hook delivers events of table " + ours
+                    + ", but the writer writes to table " + theirs
                     + ". Give each writer the hook of its own dispatcher.");
         }
+    }
+
+    /** Returns the name of the table; null if the store does not know it. */
+    @Nullable
+    String tableName() {
+        return tableName(leasing);
+    }
+
+    private static @Nullable String tableName(@Nullable LeasingEventStore store) {
+        return store == null ? null : store.tableName();
     }
 
     /**
@@ -199,32 +215,28 @@ final class ClaimedStore {
     /**
      * Writes outcomes and releases in one transaction.
      *
-     * @param keepKey delivered events that stay in the table because of their deduplication key, even if delivered
-     *     events are deleted
-     * @param history the runs to add to the history of attempts, if the store has one
      * @param passLocked whether to skip locked rows instead of failing; needs one more statement
      */
-    Written write(
-            List<Mark> marks, List<Release> releases, Set<String> keepKey, List<EndedRun> history, boolean passLocked) {
-        return access.inTransaction("write " + (marks.size() + releases.size()) + " outcomes", connection -> {
-            Set<String> locked = passLocked ? lockFree(connection, marks, releases) : Set.of();
-            release(connection, without(locked, releases, Release::eventId));
-            List<Mark> free = without(locked, marks, Mark::eventId);
-            Set<String> written = free.isEmpty() ? Set.of() : mark(connection, free, keepKey);
-            if (!history.isEmpty() && keptAttempts > 0 && store instanceof AttemptEventStore keeping) {
-                remember(keeping, connection, history, written, keepKey);
+    Written write(OutcomeGroup group, boolean passLocked) {
+        return access.inTransaction("write " + group.size() + " outcomes", connection -> {
+            Set<String> locked = passLocked ? lockFree(connection, group) : Set.of();
+            release(connection, without(locked, group.releases(), Release::eventId));
+            List<Mark> free = without(locked, group.marks(), Mark::eventId);
+            Set<String> written = free.isEmpty() ? Set.of() : mark(connection, free, group.keepKey());
+            if (!group.runs().isEmpty() && keptAttempts > 0 && history != null) {
+                remember(history, connection, group, written);
             }
             return new Written(written, locked);
         });
     }
 
-    private Set<String> lockFree(Connection connection, List<Mark> marks, List<Release> releases) {
+    private Set<String> lockFree(Connection connection, OutcomeGroup group) {
         if (leasing == null) {
             return Set.of();
         }
         Set<String> ids = new HashSet<>();
-        marks.forEach(mark -> ids.add(mark.eventId()));
-        releases.forEach(release -> ids.add(release.eventId()));
+        group.marks().forEach(mark -> ids.add(mark.eventId()));
+        group.releases().forEach(release -> ids.add(release.eventId()));
         return leasing.lockFree(connection, ids);
     }
 
@@ -238,21 +250,16 @@ final class ClaimedStore {
      * Adds the runs to the history. Skips events whose mark was not written, because this dispatcher had lost them.
      * Deletes the history of deleted events.
      */
-    private void remember(
-            AttemptEventStore keeping,
-            Connection connection,
-            List<EndedRun> history,
-            Set<String> written,
-            Set<String> keepKey) {
+    private void remember(EventAdministration keeping, Connection connection, OutcomeGroup group, Set<String> written) {
         if (!keeping.keepsAttempts(connection)) {
             return;
         }
         Instant now = access.earliest(connection); // the earliest estimate, so that no run starts in the future
         List<Attempt> attempts = new ArrayList<>();
         List<String> deleted = new ArrayList<>();
-        for (EndedRun run : history) {
+        for (EndedRun run : group.runs()) {
             String eventId = run.mark().eventId();
-            if (deleteDone && run.isDone() && !keepKey.contains(eventId)) {
+            if (deleteDone && run.isDone() && !group.keepKey().contains(eventId)) {
                 deleted.add(eventId);
             } else {
                 attempts.add(run.at(now, tokens.owner()));
@@ -296,43 +303,43 @@ final class ClaimedStore {
 
     /** Throws if the store or its table does not number events. */
     void requireOrder() {
-        OrderedEventStore numbering = numbering();
+        EventOrder order = order();
         access.inTransaction("check the table for ordered delivery", connection -> {
-            numbering.requireOrder(connection);
+            order.requireOrder(connection);
             return true;
         });
     }
 
     /** Returns the current positions of the events in the order of their aggregates. */
     Map<String, Position> positions(List<String> eventIds, Ordering ordering) {
-        OrderedEventStore numbering = numbering();
+        EventOrder order = order();
         return access.inTransaction(
                 "read the order of " + eventIds.size() + " events",
-                connection -> numbering.positions(connection, eventIds, ordering));
+                connection -> order.positions(connection, eventIds, ordering));
     }
 
     /** Whether the store can store pauses. */
     boolean knowsPauses() {
-        return store instanceof PausingEventStore;
+        return pausing != null;
     }
 
     /** Returns the pauses, or empty if the store does not support pauses or has no table for them. */
     Optional<List<Pause>> pauses() {
-        return store instanceof PausingEventStore pausing
-                ? access.inTransaction(
+        EventPauses known = pausing;
+        return known == null
+                ? Optional.empty()
+                : access.inTransaction(
                         "read what is paused",
-                        connection -> pausing.hasPauses(connection)
-                                ? Optional.of(pausing.pauses(connection))
-                                : Optional.empty())
-                : Optional.empty();
+                        connection ->
+                                known.hasPauses(connection) ? Optional.of(known.pauses(connection)) : Optional.empty());
     }
 
-    private OrderedEventStore numbering() {
-        if (store instanceof OrderedEventStore numbering) {
+    private EventOrder order() {
+        if (numbering != null) {
             return numbering;
         }
         throw new IllegalArgumentException("ordering needs a store that numbers its events, but "
-                + store.getClass().getName() + " does not implement " + OrderedEventStore.class.getName());
+                + store.getClass().getName() + " does not implement " + EventOrder.class.getName());
     }
 
     private int markById(Connection connection, Mark mark, Instant now) {

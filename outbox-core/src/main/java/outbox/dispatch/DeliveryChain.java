@@ -3,11 +3,10 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.internal.CurrentEvent;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -97,7 +96,7 @@ final class DeliveryChain {
         }
         if (!passed.isEmpty()) {
             Throwable thrown = contained(passed, () -> {
-                BatchOutcome outcome = call(listener, List.copyOf(passed));
+                BatchEventListener.Outcome outcome = call(listener, List.copyOf(passed));
                 if (outcome == null) {
                     throw new NullPointerException("The batch listener returned null instead of an outcome");
                 }
@@ -110,7 +109,7 @@ final class DeliveryChain {
         return failures;
     }
 
-    private BatchOutcome call(BatchEventListener listener, List<EventEnvelope> events) throws Exception {
+    private BatchEventListener.Outcome call(BatchEventListener listener, List<EventEnvelope> events) throws Exception {
         ListenerScopes scopes = ListenerScopes.enter(interceptors, events);
         try {
             return listener.onEvents(events);

@@ -8,7 +8,6 @@ import outbox.registry.ListenerRegistry;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
-import outbox.spi.NamedEventStore;
 
 import java.time.Duration;
 import java.util.Objects;
@@ -90,7 +89,7 @@ final class DispatcherParts {
                 term,
                 new RunWatch(this, pauses),
                 Threads.named(name, "keeper"));
-        String table = events instanceof NamedEventStore named ? named.tableName() : null;
+        String table = store.tableName();
         if (table != null) {
             settings.protection.breakers().forEach(breaker -> breaker.guards(table));
         }

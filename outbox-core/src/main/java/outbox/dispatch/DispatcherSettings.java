@@ -263,7 +263,7 @@ abstract sealed class DispatcherSettings permits OutboxDispatcher.Builder {
      * Accepts only events that the registry has a listener for, and leaves other events to nodes that have
      * one. Use it when nodes of different versions share a table. By default, an event without a listener
      * is DEAD at once. Needs a registry that implements {@link ListenerRegistry#routes} and a store that
-     * is a {@link outbox.spi.WithholdingEventStore}.
+     * {@linkplain outbox.spi.LeasingEventStore#canWithhold can withhold} events.
      *
      * @param untakenLimit how long an event may be due before it becomes DEAD because no node took it. Must be
      *     longer than any time for which all nodes that have a listener may be down, paused or behind.

@@ -1,7 +1,7 @@
 package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.Attempt;
+import outbox.admin.EventDetails.Attempt;
 import outbox.model.EventStatus;
 import outbox.spi.Mark;
 

@@ -2,10 +2,10 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.internal.text.SafeLogger;
 import outbox.model.EventStatus;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -5,8 +5,8 @@ import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
 import outbox.EventListener;
 import outbox.internal.ListenerSettings;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.Mark;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -4,11 +4,11 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventHeaders;
 import outbox.internal.EventRules;
+import outbox.internal.text.PrintableText;
+import outbox.internal.text.SafeLogger;
 import outbox.model.EventStatus;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.Mark;
-import outbox.spi.PrintableText;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.dispatch.Protection.Limit;
 
 import java.util.ArrayDeque;
 import java.util.Deque;

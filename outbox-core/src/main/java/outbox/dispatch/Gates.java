@@ -2,6 +2,7 @@ package outbox.dispatch;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
+import outbox.dispatch.Protection.Limit;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -118,22 +119,22 @@ final class Gates {
                         || gate.breaker != null && gate.breaker.state() != CircuitBreaker.State.CLOSED);
     }
 
-    ProtectionStatus status(Paused paused) {
-        List<ProtectionStatus.Breaker> breakerStates = new ArrayList<>();
-        List<ProtectionStatus.Place> limits = new ArrayList<>();
+    Protection.Status status(Paused paused) {
+        List<Protection.Status.Breaker> breakerStates = new ArrayList<>();
+        List<Protection.Status.Place> limits = new ArrayList<>();
         for (Gate gate : all()) {
             CircuitBreaker breaker = gate.breaker;
             if (breaker == null) {
-                limits.add(new ProtectionStatus.Place(
+                limits.add(new Protection.Status.Place(
                         gate.kind.name().toLowerCase(Locale.ROOT) + " " + gate.name,
                         gate.inside(),
                         gate.waiting.size(),
                         gate.isShut()));
             } else {
-                breakerStates.add(new ProtectionStatus.Breaker(
+                breakerStates.add(new Protection.Status.Breaker(
                         breaker.name(), breaker.state(), breaker.reason(), gate.waiting.size()));
             }
         }
-        return new ProtectionStatus(breakerStates, limits, paused.all());
+        return new Protection.Status(breakerStates, limits, paused.all());
     }
 }

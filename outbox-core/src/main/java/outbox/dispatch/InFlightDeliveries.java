@@ -1,8 +1,8 @@
 package outbox.dispatch;
 
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.Claim;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

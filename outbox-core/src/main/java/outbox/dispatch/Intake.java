@@ -5,10 +5,10 @@ import outbox.dispatch.QueuedEvent.Source;
 import outbox.internal.HandOver;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
 import outbox.spi.PollerNeeds;
-import outbox.spi.Withheld;
 
 import java.time.Duration;
 import java.time.Instant;

@@ -1,10 +1,10 @@
 package outbox.dispatch;
 
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.EventStore;
-import outbox.spi.SafeLogger;
-import outbox.spi.WithholdingEventStore;
+import outbox.spi.LeasingEventStore;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -25,9 +25,12 @@ final class KnownRoutes {
     KnownRoutes(ListenerRegistry registry, EventStore store, Duration untakenLimit) {
         this.registry = registry;
         this.untakenLimit = untakenLimit;
-        if (!(store instanceof WithholdingEventStore)) {
-            throw new IllegalArgumentException("takeOnlyKnown needs a store that can pass over events, but "
-                    + store.getClass().getName() + " does not implement " + WithholdingEventStore.class.getName());
+        if (store.capability(LeasingEventStore.class)
+                .filter(LeasingEventStore::canWithhold)
+                .isEmpty()) {
+            throw new IllegalArgumentException("takeOnlyKnown needs a store that can withhold events, but "
+                    + store.getClass().getName() + " cannot: it does not implement " + LeasingEventStore.class.getName()
+                    + ".canWithhold");
         }
         this.last = registry.routes()
                 .orElseThrow(() -> new IllegalArgumentException(

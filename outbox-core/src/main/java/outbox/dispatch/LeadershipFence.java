@@ -3,8 +3,8 @@ package outbox.dispatch;
 import org.jspecify.annotations.Nullable;
 import outbox.internal.LeadershipStart;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.Leadership;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -4,11 +4,11 @@ import org.jspecify.annotations.Nullable;
 import outbox.dispatch.OrderLane.Waiting;
 import outbox.internal.Loop;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
+import outbox.spi.EventOrder.Position;
 import outbox.spi.Mark;
-import outbox.spi.Position;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

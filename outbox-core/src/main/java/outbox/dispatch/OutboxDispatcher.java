@@ -8,6 +8,7 @@ import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.PollerNeeds;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -64,8 +65,8 @@ public final class OutboxDispatcher implements AutoCloseable {
     }
 
     /** Returns the status of this dispatcher, without I/O. */
-    public DispatcherStatus status() {
-        return new DispatcherStatus(
+    public Status status() {
+        return new Status(
                 parts.pool.workerCount(),
                 parts.pool.liveWorkers(),
                 parts.queues.depth(Source.HOT),
@@ -75,7 +76,7 @@ public final class OutboxDispatcher implements AutoCloseable {
     }
 
     /** Returns the current state of breakers, limits and pauses on this dispatcher. */
-    public ProtectionStatus protectionStatus() {
+    public Protection.Status protectionStatus() {
         return parts.admission.status();
     }
 
@@ -156,4 +157,23 @@ public final class OutboxDispatcher implements AutoCloseable {
             return new OutboxDispatcher(this);
         }
     }
+
+    /**
+     * The status of a dispatcher.
+     *
+     * @param workers the configured number of workers
+     * @param liveWorkers how many workers can take events; fewer if listeners are stuck, 0 after the close
+     * @param hotWaiting events that came right after their commit and wait for a worker
+     * @param coldWaiting events that came from a poller and wait for a worker
+     * @param marksFailingFor how long all writes of outcomes have failed; null if the last write succeeded
+     * @param lastError while outcomes cannot be written, the first line of the error of the last write; otherwise the
+     *     stored error of the last failed attempt; null if there is none
+     */
+    public record Status(
+            int workers,
+            int liveWorkers,
+            int hotWaiting,
+            int coldWaiting,
+            @Nullable Duration marksFailingFor,
+            @Nullable String lastError) {}
 }

@@ -4,10 +4,10 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
+import outbox.internal.text.SafeLogger;
 import outbox.registry.ListenerRegistry;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -3,8 +3,8 @@ package outbox.dispatch;
 import outbox.internal.Loop;
 import outbox.internal.SqlErrors;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.Mark;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -12,9 +12,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.LockSupport;
 
@@ -401,25 +399,7 @@ final class OutcomeWriter implements Loop.Step {
      * Writes a group in one transaction. If {@code passLocked} is set, outcomes whose rows are locked are postponed.
      */
     private void writeGroup(List<Outcome> group, boolean passLocked) {
-        List<Mark> marks = new ArrayList<>();
-        List<Release> releases = new ArrayList<>();
-        Set<String> keepKey = new HashSet<>();
-        List<EndedRun> history = new ArrayList<>();
-        for (Outcome outcome : group) {
-            if (outcome.what() instanceof Outcome.Released released) {
-                releases.add(released.release());
-            } else if (outcome.what() instanceof Outcome.Marked marked) {
-                marks.add(marked.mark());
-                EndedRun run = EndedRun.of(marked.delivery(), marked.mark());
-                if (run != null) {
-                    history.add(run);
-                }
-                if (marked.delivery().envelope().dedupFor() != null) {
-                    keepKey.add(marked.eventId());
-                }
-            }
-        }
-        ClaimedStore.Written written = store.write(marks, releases, keepKey, history, passLocked);
+        ClaimedStore.Written written = store.write(OutcomeGroup.of(group), passLocked);
         pause = FIRST_PAUSE;
         writes += written.locked().size() < group.size() ? 1 : 0;
         for (Outcome outcome : group) {

@@ -1,7 +1,6 @@
 package outbox.dispatch;
 
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
 
 import java.util.List;
 import java.util.Set;
@@ -18,12 +17,12 @@ record Paused(List<Pause> all, boolean everything, Set<String> types, Set<String
     static Paused of(List<Pause> pauses) {
         return new Paused(
                 List.copyOf(pauses),
-                pauses.stream().anyMatch(pause -> pause.scope() == PauseScope.OUTBOX),
-                names(pauses, PauseScope.TYPE),
-                names(pauses, PauseScope.LISTENER));
+                pauses.stream().anyMatch(pause -> pause.scope() == Pause.Scope.OUTBOX),
+                names(pauses, Pause.Scope.TYPE),
+                names(pauses, Pause.Scope.LISTENER));
     }
 
-    private static Set<String> names(List<Pause> pauses, PauseScope scope) {
+    private static Set<String> names(List<Pause> pauses, Pause.Scope scope) {
         return pauses.stream()
                 .filter(pause -> pause.scope() == scope)
                 .map(Pause::name)

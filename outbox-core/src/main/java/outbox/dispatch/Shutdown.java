@@ -1,6 +1,6 @@
 package outbox.dispatch;
 
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

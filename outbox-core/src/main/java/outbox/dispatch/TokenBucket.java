@@ -1,5 +1,7 @@
 package outbox.dispatch;
 
+import outbox.dispatch.Protection.Limit;
+
 /**
  * A token bucket that is filled evenly. It counts in whole nanoseconds times events, so nothing is rounded and
  * nothing drifts: over any period it grants the rate plus at most the burst. The caller must guard it with a lock.

@@ -2,6 +2,8 @@ package outbox.inbox;
 
 import org.jspecify.annotations.Nullable;
 
+import java.sql.Connection;
+
 /**
  * Records which events a consumer has handled, in the same transaction as their effect. An event that arrives twice,
  * in sequence or concurrently, takes effect once. No broker is needed.
@@ -27,11 +29,27 @@ public interface Inbox {
      * example because of a wrong setting
      * @throws IllegalArgumentException if the inbox cannot store the id or type of the event
      */
-    <X extends Exception> boolean handle(
-            String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X;
+    <X extends Exception> boolean handle(String consumer, String eventId, @Nullable String eventType, Action<X> action)
+            throws X;
 
     /** Like the other method, for inboxes that do not store the type. */
-    default <X extends Exception> boolean handle(String consumer, String eventId, InboxAction<X> action) throws X {
+    default <X extends Exception> boolean handle(String consumer, String eventId, Action<X> action) throws X {
         return handle(consumer, eventId, null, action);
+    }
+
+    /**
+     * The effect of an event.
+     *
+     * @param <X> the checked exceptions that the action may throw
+     */
+    @FunctionalInterface
+    interface Action<X extends Exception> {
+
+        /**
+         * Applies the effect in the transaction that also records the event. An exception rolls both back.
+         *
+         * @param connection the connection of that transaction; the action must neither commit nor close it
+         */
+        void run(Connection connection) throws X;
     }
 }

@@ -1,10 +1,9 @@
 package outbox.internal;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
-import outbox.spi.SafeLogger;
-import outbox.spi.SettableClockEventStore;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -39,7 +38,7 @@ public final class DatabaseClock {
     private static final Duration MAX_DISAGREEMENT = Duration.ofSeconds(1);
     private static final int MAX_DRIFT = 1000; // one second of drift per 1000 seconds
 
-    private final EventStore store;
+    private final @Nullable LeasingEventStore leasing; // null for a store that uses the clock of its caller
     private final boolean settable;
     private final LongSupplier nanoClock;
     private @Nullable Bounds known; // guarded by this
@@ -53,8 +52,8 @@ public final class DatabaseClock {
     }
 
     DatabaseClock(EventStore store, LongSupplier nanoClock) {
-        this.store = store;
-        this.settable = store instanceof SettableClockEventStore;
+        this.leasing = store.capability(LeasingEventStore.class).orElse(null);
+        this.settable = leasing != null && leasing.isClockSettable();
         this.nanoClock = nanoClock;
     }
 
@@ -76,13 +75,13 @@ public final class DatabaseClock {
 
     /** Reads the clock of the database. */
     Instant ask(Connection connection) {
-        return store instanceof LeasingEventStore leasing ? read(leasing, connection) : SystemTime.now();
+        return leasing == null ? SystemTime.now() : read(leasing, connection);
     }
 
     /** Returns the lower bound of the current time without a database call; null if a call would be necessary. */
     @Nullable
     Instant earliestKnown() {
-        if (!(store instanceof LeasingEventStore)) {
+        if (leasing == null) {
             return SystemTime.now();
         }
         return needsReading() ? null : earliest();
@@ -90,7 +89,7 @@ public final class DatabaseClock {
 
     /** Returns false for a plain store of the specification, which uses the clock of its caller. */
     private boolean bringUpToDate(Connection connection) {
-        if (!(store instanceof LeasingEventStore leasing)) {
+        if (leasing == null) {
             return false;
         }
         if (needsReading()) {
@@ -115,9 +114,9 @@ public final class DatabaseClock {
         return known != null && known.isWide();
     }
 
-    private Instant read(LeasingEventStore leasing, Connection connection) {
+    private Instant read(LeasingEventStore store, Connection connection) {
         long asked = nanoClock.getAsLong();
-        Instant answer = leasing.now(connection);
+        Instant answer = store.now(connection);
         long heard = nanoClock.getAsLong();
         accept(new Bounds(answer, answer.plusNanos(heard - asked), heard, SystemTime.now()));
         return answer;

@@ -3,7 +3,7 @@ package outbox.internal;
 import outbox.EventEnvelope;
 import outbox.EventHeaders;
 import outbox.InvalidEventException;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.time.Duration;
 import java.time.Instant;

@@ -1,8 +1,8 @@
 package outbox.internal;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -3,7 +3,7 @@ package outbox.internal;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
 import outbox.EventListener;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -1,7 +1,7 @@
 package outbox.internal;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -33,7 +33,7 @@ public final class StoreAccess {
     private static final Duration ROUGH = Duration.ofMillis(20);
 
     private final ConnectionProvider connections;
-    private final EventStore store;
+    private final @Nullable LeasingEventStore leasing; // null if the store does not support claims
     private final DatabaseClock clock;
     private final Supplier<Duration> timeout;
 
@@ -50,7 +50,7 @@ public final class StoreAccess {
     public StoreAccess(ConnectionProvider connections, EventStore store, Supplier<Duration> timeout) {
         this.timeout = timeout;
         this.connections = connections;
-        this.store = store;
+        this.leasing = store.capability(LeasingEventStore.class).orElse(null);
         this.clock = new DatabaseClock(store);
     }
 
@@ -134,7 +134,7 @@ public final class StoreAccess {
     private <T> T once(String what, Work<T> work) {
         try (Lent lent = new Lent(connections.getConnection(), timeout.get())) {
             Connection connection = lent.connection;
-            if (store instanceof LeasingEventStore leasing) {
+            if (leasing != null) {
                 leasing.prepare(connection);
             }
             T result = lent.run(work);

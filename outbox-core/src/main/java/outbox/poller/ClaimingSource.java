@@ -7,19 +7,18 @@ import outbox.internal.Expiry;
 import outbox.internal.RowRules;
 import outbox.internal.SqlErrors;
 import outbox.internal.StoreAccess;
+import outbox.internal.text.SafeLogger;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Content;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.ControlledEventStore;
 import outbox.spi.ErrorText;
+import outbox.spi.EventControl;
+import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
-import outbox.spi.LoadingEventStore;
-import outbox.spi.LoadingEventStore.Content;
 import outbox.spi.Mark;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.SafeLogger;
-import outbox.spi.Withheld;
-import outbox.spi.WithholdingEventStore;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -44,11 +43,12 @@ final class ClaimingSource implements EventSource {
 
     private final StoreAccess access;
     private final LeasingEventStore store;
+    private final @Nullable EventControl control; // null if events of the store are due at once, without a deadline
     private final Duration skipRecent;
     private final Duration lockTimeout;
     private final ClaimTokens tokens;
     private final KnownNeeds needs;
-    private final @Nullable ContentLoader loader; // null if the store reads the content when it claims
+    private final ContentLoader loader;
     private List<Found> claimed = List.of(); // events of the last claim; guarded by the poller's lock
     // events of the last claim without content; guarded by the poller's lock
     private List<ClaimedEvent> unread = List.of();
@@ -63,33 +63,32 @@ final class ClaimingSource implements EventSource {
 
     ClaimingSource(
             StoreAccess access,
-            LeasingEventStore store,
+            EventStore store,
             Duration skipRecent,
             Duration lockTimeout,
             @Nullable String ownerId,
             KnownNeeds needs) {
         this.access = access;
-        this.store = store;
+        this.store = store.capability(LeasingEventStore.class).orElseThrow();
+        this.control = store.capability(EventControl.class).orElse(null);
         this.skipRecent = skipRecent;
         this.lockTimeout = lockTimeout;
         this.tokens = new ClaimTokens(ownerId);
         this.needs = needs;
-        this.loader = store instanceof LoadingEventStore loading
-                ? new ContentLoader(access, loading, () -> needs.get().byteRoom())
-                : null;
+        this.loader = new ContentLoader(access, this.store, () -> needs.get().byteRoom());
     }
 
     @Override
     public Batch next(int limit, boolean suspects) {
         Withheld withheld = needs.get().withheld();
-        mayRepeat = !withheld.isNothing() && !(store instanceof WithholdingEventStore);
+        mayRepeat = !withheld.isNothing() && !store.canWithhold();
         claimed = List.of();
         try {
             return look(limit, suspects, withheld);
         } catch (RuntimeException | Error e) {
             releaseClaimed(e);
-            if (loader != null && SqlErrors.isUnreadable(e)) {
-                return lookOneByOne(loader, Math.min(limit, MAX_ONE_BY_ONE), suspects, withheld, e);
+            if (SqlErrors.isUnreadable(e)) {
+                return lookOneByOne(Math.min(limit, MAX_ONE_BY_ONE), suspects, withheld, e);
             }
             throw e;
         }
@@ -99,14 +98,15 @@ final class ClaimingSource implements EventSource {
         return access.inTransaction("claim events", connection -> {
             Instant expiry = expiry(connection); // read before the claim, so that a new lease never looks expired
             Instant now = access.now(connection);
-            if (isLocked(connection, now, expiry, limit)) {
+            if (isLocked(connection, ClaimRequest.of(now, expiry, limit).skippingRecent(skipRecent))) {
                 return new Batch(List.of(), now, Duration.ZERO, LOCK_PAUSE, List.of(), List.of());
             }
             Claim claim = tokens.next(lockTimeout);
             boolean late = System.nanoTime() - nextExpiryNanos >= 0;
             List<String> expired = late ? expire(connection, expiry) : List.of();
             List<String> untaken = late ? endUntaken(connection, now, expiry, withheld) : List.of();
-            List<String> unreachable = late ? endUnreachable(connection, now, expiry) : List.of();
+            List<String> unreachable =
+                    late ? store.endUnreachable(connection, now, expiry, RowRules.NEVER_DUE, MAX_EXPIRED) : List.of();
             if (late
                     && expired.size() < MAX_EXPIRED
                     && untaken.size() < MAX_EXPIRED
@@ -114,9 +114,10 @@ final class ClaimingSource implements EventSource {
                 nextExpiryNanos = System.nanoTime() + EXPIRY_INTERVAL.toNanos();
             }
             Instant lockExpiry = suspects ? expiry : NO_LEASE_HAS_ENDED;
-            List<ClaimedEvent> taken = claim(connection, claim, now, lockExpiry, limit, withheld);
+            List<ClaimedEvent> taken =
+                    store.claim(connection, claim, request(now, lockExpiry, limit, withheld, Content.SMALL));
             claimed = found(taken);
-            List<Found> found = loader == null ? claimed : loader.complete(connection, taken);
+            List<Found> found = loader.complete(connection, taken);
             Duration untilNext = taken.size() < limit ? untilNext(connection, now) : null;
             return new Batch(
                     found,
@@ -140,14 +141,14 @@ final class ClaimingSource implements EventSource {
      * Claims a few events without reading them, and then finds the row that cannot be read. Called after a claim
      * failed, perhaps because of such a row.
      */
-    private Batch lookOneByOne(ContentLoader loader, int limit, boolean suspects, Withheld withheld, Throwable why) {
+    private Batch lookOneByOne(int limit, boolean suspects, Withheld withheld, Throwable why) {
         try {
             Batch batch = access.inTransaction("claim events without reading them", connection -> {
                 Instant expiry = expiry(connection);
                 Instant now = access.now(connection);
                 Instant lockExpiry = suspects ? expiry : NO_LEASE_HAS_ENDED;
                 Claim claim = tokens.next(lockTimeout);
-                unread = claimUnread(connection, claim, now, lockExpiry, limit, withheld, Content.IDS);
+                unread = store.claim(connection, claim, request(now, lockExpiry, limit, withheld, Content.IDS));
                 claimed = found(unread);
                 return new Batch(claimed, now);
             });
@@ -213,12 +214,12 @@ final class ClaimingSource implements EventSource {
      * a row may stay locked for another reason. Ordered delivery does not need the wait: it claims no event whose
      * predecessor is unfinished, locked or not.
      */
-    private boolean isLocked(Connection connection, Instant now, Instant expiry, int limit) {
+    private boolean isLocked(Connection connection, ClaimRequest request) {
         if (leadsNanos == null || ordering().isOn()) {
             return false;
         }
         if (System.nanoTime() - leadsNanos < SETTLING.toNanos()) {
-            locked = !store.lockDue(connection, now, expiry, skipRecent, limit);
+            locked = !store.lockDue(connection, request);
         } else if (locked) {
             locked = false;
             LOG.log(
@@ -241,17 +242,11 @@ final class ClaimingSource implements EventSource {
      * claimed event is checked before its delivery starts.
      */
     private List<String> expire(Connection connection, Instant expiry) {
-        if (!(store instanceof ControlledEventStore controlled)) {
+        if (control == null) {
             return List.of();
         }
         Instant surely = access.earliest(connection); // every deadline before this time has certainly passed
-        return controlled.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
-    }
-
-    private List<String> endUnreachable(Connection connection, Instant now, Instant expiry) {
-        return store instanceof LoadingEventStore loading
-                ? loading.endUnreachable(connection, now, expiry, RowRules.NEVER_DUE, MAX_EXPIRED)
-                : List.of();
+        return control.expire(connection, surely, expiry, Expiry.REASON, MAX_EXPIRED);
     }
 
     /**
@@ -261,53 +256,30 @@ final class ClaimingSource implements EventSource {
     private List<String> endUntaken(Connection connection, Instant now, Instant expiry, Withheld withheld) {
         Duration limit = needs.get().untakenLimit();
         Set<String> known = withheld.known();
-        if (limit == null || known == null || !(store instanceof WithholdingEventStore withholding)) {
+        if (limit == null || known == null || !store.canWithhold()) {
             return List.of();
         }
-        return withholding.endUntaken(
+        ClaimRequest overdue = ClaimRequest.of(access.expiry(connection, limit), expiry, MAX_EXPIRED)
+                .inOrder(ordering())
+                .except(new Withheld(withheld.types(), known, withheld.tenants()));
+        return store.endUntaken(
                 connection,
+                overdue,
                 now,
-                access.expiry(connection, limit),
-                expiry,
-                MAX_EXPIRED,
-                ordering(),
-                new Withheld(withheld.types(), known, withheld.tenants()),
                 "No node took this event within " + limit
                         + " of its due time: none has a listener for it. Register one, then replay the event.");
     }
 
     private @Nullable Duration untilNext(Connection connection, Instant now) {
-        return store instanceof ControlledEventStore controlled
-                ? controlled
-                        .nextDue(connection, now)
+        return control == null
+                ? null
+                : control.nextDue(connection, now)
                         .map(due -> access.until(connection, due))
-                        .orElse(null)
-                : null;
+                        .orElse(null);
     }
 
-    private List<ClaimedEvent> claim(
-            Connection connection, Claim claim, Instant now, Instant expiry, int limit, Withheld withheld) {
-        if (store instanceof LoadingEventStore) {
-            return claimUnread(connection, claim, now, expiry, limit, withheld, Content.SMALL);
-        }
-        if (!withheld.isNothing() && store instanceof WithholdingEventStore withholding) {
-            return withholding.claimExcept(connection, claim, now, expiry, skipRecent, limit, ordering(), withheld);
-        }
-        return ordering().isOn() && store instanceof OrderedEventStore numbering
-                ? numbering.claimInOrder(connection, claim, now, expiry, skipRecent, limit, ordering())
-                : store.claim(connection, claim, now, expiry, skipRecent, limit);
-    }
-
-    private List<ClaimedEvent> claimUnread(
-            Connection connection,
-            Claim claim,
-            Instant now,
-            Instant expiry,
-            int limit,
-            Withheld withheld,
-            Content content) {
-        return ((LoadingEventStore) store)
-                .claimUnread(connection, claim, now, expiry, skipRecent, limit, ordering(), withheld, content);
+    private ClaimRequest request(Instant now, Instant expiry, int limit, Withheld withheld, Content content) {
+        return new ClaimRequest(now, expiry, skipRecent, limit, ordering(), withheld, content);
     }
 
     private Ordering ordering() {

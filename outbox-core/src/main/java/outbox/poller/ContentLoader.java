@@ -6,7 +6,7 @@ import outbox.model.OutboxEvent;
 import outbox.poller.EventSource.Found;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ErrorText;
-import outbox.spi.LoadingEventStore;
+import outbox.spi.LeasingEventStore;
 
 import java.sql.Connection;
 import java.util.ArrayList;
@@ -24,10 +24,10 @@ final class ContentLoader {
     private static final long GROUP_BYTES = 4L << 20;
 
     private final StoreAccess access;
-    private final LoadingEventStore store;
+    private final LeasingEventStore store;
     private final LongSupplier byteRoom;
 
-    ContentLoader(StoreAccess access, LoadingEventStore store, LongSupplier byteRoom) {
+    ContentLoader(StoreAccess access, LeasingEventStore store, LongSupplier byteRoom) {
         this.access = access;
         this.store = store;
         this.byteRoom = byteRoom;

@@ -1,8 +1,8 @@
 package outbox.poller;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.PollerNeeds;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

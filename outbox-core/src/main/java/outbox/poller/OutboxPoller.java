@@ -8,12 +8,12 @@ import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.ThrottledLog;
 import outbox.internal.Ulid;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.PollerNeeds;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -154,8 +154,8 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
         if (lockTimeout == null) {
             return new PlainSource(access, store, builder.skipRecent, null);
         }
-        if (store instanceof LeasingEventStore leasing) {
-            return new ClaimingSource(access, leasing, builder.skipRecent, lockTimeout, builder.ownerId, needs);
+        if (store.capability(LeasingEventStore.class).isPresent()) {
+            return new ClaimingSource(access, store, builder.skipRecent, lockTimeout, builder.ownerId, needs);
         }
         String owner = builder.ownerId != null ? builder.ownerId : "poller-" + Ulid.next();
         return new PlainSource(access, store, builder.skipRecent, new PlainSource.Lock(owner, lockTimeout));
@@ -211,9 +211,9 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
     }
 
     /** Returns the state of this poller, without I/O. */
-    public PollerStatus status() {
+    public Status status() {
         long looked = lookedNanos;
-        return new PollerStatus(
+        return new Status(
                 loop.isStarted(),
                 Duration.ofMillis(intervalMs),
                 looked == NOT_YET ? null : Duration.ofNanos(Math.max(0, sinceStart() - looked)),
@@ -429,6 +429,26 @@ public final class OutboxPoller implements AutoCloseable, PollerNeeds.Poller {
 
         public OutboxPoller build() {
             return new OutboxPoller(this);
+        }
+    }
+
+    /**
+     * The state of a poller.
+     *
+     * @param running whether it was started and not closed
+     * @param interval the pause while there are no events, plus or minus 20 %
+     * @param sinceLook time since the last cycle that read the table, or that found another node as the leader; time
+     *     since the start if there was no such cycle; null if the poller was never started or polled
+     * @param lastError the first line of the error of the last cycle; null if it succeeded
+     */
+    public record Status(
+            boolean running,
+            Duration interval,
+            @Nullable Duration sinceLook,
+            @Nullable String lastError) {
+
+        public Status {
+            Objects.requireNonNull(interval, "interval");
         }
     }
 }

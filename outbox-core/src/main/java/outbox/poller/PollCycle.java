@@ -8,13 +8,13 @@ import outbox.internal.GuardedMetrics;
 import outbox.internal.HandOver;
 import outbox.internal.LeadershipStart;
 import outbox.internal.RowRules;
+import outbox.internal.text.SafeLogger;
 import outbox.poller.EventSource.Batch;
 import outbox.poller.EventSource.Found;
 import outbox.spi.ErrorText;
 import outbox.spi.Leadership;
 import outbox.spi.MetricsExporter;
 import outbox.spi.PollerNeeds;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -1,16 +1,16 @@
 package outbox.purge;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Loop;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -45,7 +45,7 @@ public final class OutboxPurge implements AutoCloseable {
         this.metrics = GuardedMetrics.of(builder.metrics);
         this.run = new PurgeRun(
                 new StoreAccess(connections, store),
-                AdminEventStore.require(store),
+                store,
                 builder.retention,
                 builder.deadRetention,
                 builder.batchSize,
@@ -82,7 +82,7 @@ public final class OutboxPurge implements AutoCloseable {
      * @throws outbox.OutboxException if a batch failed; the events of earlier batches stay deleted
      * @throws IllegalStateException if the purge is closed
      */
-    public PurgeResult purge() {
+    public Result purge() {
         if (!isOpen()) {
             throw new IllegalStateException("The purge is closed; build a new one");
         }
@@ -104,7 +104,7 @@ public final class OutboxPurge implements AutoCloseable {
 
     private void round() {
         try {
-            PurgeResult result = run.run(this::isOpen);
+            Result result = run.run(this::isOpen);
             LOG.log(Level.DEBUG, "Purged {0} DONE and {1} DEAD events", result.done(), result.dead());
         } catch (RuntimeException | Error e) {
             trouble.log(Level.WARNING, "The purge failed; it is tried again in about " + interval, e);
@@ -139,9 +139,10 @@ public final class OutboxPurge implements AutoCloseable {
             return this;
         }
 
-        /** Required; an {@link AdminEventStore}. */
+        /** Required; a store with {@link EventAdministration}. */
         public Builder eventStore(EventStore eventStore) {
-            this.eventStore = AdminEventStore.require(eventStore);
+            EventAdministration.of(eventStore);
+            this.eventStore = eventStore;
             return this;
         }
 
@@ -197,6 +198,21 @@ public final class OutboxPurge implements AutoCloseable {
 
         public OutboxPurge build() {
             return new OutboxPurge(this);
+        }
+    }
+
+    /** The number of events that a run deleted, by status. */
+    public record Result(long done, long dead) {
+
+        public Result {
+            if (done < 0 || dead < 0) {
+                throw new IllegalArgumentException("Counts must not be negative: " + done + ", " + dead);
+            }
+        }
+
+        /** Returns the sum of both. */
+        public long total() {
+            return done + dead;
         }
     }
 }

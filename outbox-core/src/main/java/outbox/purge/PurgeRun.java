@@ -2,15 +2,14 @@ package outbox.purge;
 
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
-import outbox.admin.AdminEventStore;
-import outbox.admin.AttemptEventStore;
+import outbox.admin.EventAdministration;
 import outbox.internal.StoreAccess;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.model.EventStatus;
-import outbox.spi.ControlledEventStore;
+import outbox.spi.EventControl;
+import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
-import outbox.spi.PartitionedEventStore;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -40,7 +39,8 @@ final class PurgeRun {
     private static final Duration DAY_IS_DROPPED = Duration.ofDays(2);
 
     private final StoreAccess access;
-    private final AdminEventStore store;
+    private final EventAdministration store;
+    private final @Nullable EventControl keys; // null if the store has no keys
     private final Duration retention;
     private final @Nullable Duration deadRetention;
     private final int batchSize;
@@ -51,13 +51,14 @@ final class PurgeRun {
 
     PurgeRun(
             StoreAccess access,
-            AdminEventStore store,
+            EventStore store,
             Duration retention,
             @Nullable Duration deadRetention,
             int batchSize,
             MetricsExporter metrics) {
         this.access = access;
-        this.store = store;
+        this.store = EventAdministration.of(store);
+        this.keys = store.capability(EventControl.class).orElse(null);
         this.retention = retention;
         this.deadRetention = deadRetention;
         this.batchSize = batchSize;
@@ -65,17 +66,15 @@ final class PurgeRun {
         this.currentSize = new AtomicInteger(batchSize);
     }
 
-    PurgeResult run(BooleanSupplier goesOn) {
+    OutboxPurge.Result run(BooleanSupplier goesOn) {
         Duration doneAge = hasPartitions() ? retention.plus(DAY_IS_DROPPED) : retention;
-        if (store instanceof ControlledEventStore keyed) {
-            purgeKeys(keyed, doneAge, goesOn);
+        if (keys != null) {
+            purgeKeys(keys, doneAge, goesOn);
         }
         long done = purge(EventStatus.DONE, doneAge, goesOn);
         long dead = deadRetention == null ? 0 : purge(EventStatus.DEAD, deadRetention, goesOn);
-        if (store instanceof AttemptEventStore keeping) {
-            purgeAttempts(keeping, goesOn);
-        }
-        return new PurgeResult(done, dead);
+        purgeAttempts(goesOn);
+        return new OutboxPurge.Result(done, dead);
     }
 
     /**
@@ -83,12 +82,12 @@ final class PurgeRun {
      * privileges, events are purged row by row.
      */
     private boolean hasPartitions() {
-        if (!(store instanceof PartitionedEventStore partitioned)) {
+        if (!store.mayBePartitioned()) {
             return false;
         }
         try {
             return access.inTransaction(
-                    "keep the partitions", connection -> partitioned.keepPartitions(connection, retention));
+                    "keep the partitions", connection -> store.keepPartitions(connection, retention));
         } catch (RuntimeException e) {
             metrics.recordPurgeFailure();
             trouble.log(Level.WARNING, "The partitions cannot be kept; the next run tries again", e);
@@ -100,7 +99,7 @@ final class PurgeRun {
      * Purges keys before the events, so that no key refers to a deleted event. A failure does not prevent the
      * purge of events.
      */
-    private void purgeKeys(ControlledEventStore keyed, Duration age, BooleanSupplier goesOn) {
+    private void purgeKeys(EventControl keyed, Duration age, BooleanSupplier goesOn) {
         try {
             Optional<String> next = Optional.of("");
             while (next.isPresent() && goesOn.getAsBoolean()) {
@@ -108,7 +107,7 @@ final class PurgeRun {
                 next = access.inTransaction(
                         "purge keys",
                         connection -> keyed.purgeKeys(
-                                connection, keyed.now(connection).minus(age), after, MAX_KEYS));
+                                connection, access.ask(connection).minus(age), after, MAX_KEYS));
             }
         } catch (RuntimeException e) {
             metrics.recordPurgeFailure();
@@ -120,15 +119,15 @@ final class PurgeRun {
      * Purges the attempt history, once per run, because it reads the whole history to find attempts without an
      * event. A failure does not affect the purge of events.
      */
-    private void purgeAttempts(AttemptEventStore keeping, BooleanSupplier goesOn) {
+    private void purgeAttempts(BooleanSupplier goesOn) {
         Duration age = deadRetention != null && deadRetention.compareTo(retention) < 0 ? deadRetention : retention;
         try {
             boolean more = true;
             while (more && goesOn.getAsBoolean()) {
                 more = access.inTransaction(
                                 "purge attempts",
-                                connection -> keeping.purgeAttempts(
-                                        connection, keeping.now(connection).minus(age), MAX_ATTEMPTS))
+                                connection -> store.purgeAttempts(
+                                        connection, access.ask(connection).minus(age), MAX_ATTEMPTS))
                         == MAX_ATTEMPTS;
             }
         } catch (RuntimeException e) {
@@ -157,7 +156,7 @@ final class PurgeRun {
             int count = access.inTransaction(
                     "purge " + status + " events",
                     connection -> store.purge(
-                            connection, status, store.now(connection).minus(age), limit));
+                            connection, status, access.ask(connection).minus(age), limit));
             currentSize.set(Math.min(batchSize, limit * 2));
             metrics.recordPurged(count);
             return count;

@@ -7,13 +7,15 @@ import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Stores events. Every method uses the given connection and its transaction, and never closes it.
  *
- * <p>These are the operations of the specification; they identify an event by its id only. A store with more
- * capabilities also implements {@link LeasingEventStore} (claims that are fenced by a token) or
- * {@link outbox.admin.AdminEventStore}. The engine uses the capabilities that the store implements.
+ * <p>These are the operations of the specification; they identify an event by its id only. What else a store can do,
+ * the engine finds out by {@link #capability}. The capabilities are {@link LeasingEventStore} (claims that are fenced
+ * by a token), {@link EventOrder}, {@link EventControl}, and in other packages pauses, administration and the log of
+ * reconcile jobs.
  */
 public interface EventStore {
 
@@ -39,5 +41,16 @@ public interface EventStore {
     default List<OutboxEvent> claimPending(
             Connection conn, String ownerId, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
         return pollPending(conn, now, skipRecent, limit);
+    }
+
+    /**
+     * Returns the part of this store that has a capability; empty if it lacks the capability. The engine asks once,
+     * when it is built. A store returns itself for every interface that it implements, unless it overrides this
+     * method. A store that wraps another one returns itself or the part of the other one.
+     *
+     * @param type the interface of the capability, such as {@link LeasingEventStore}
+     */
+    default <T> Optional<T> capability(Class<T> type) {
+        return type.isInstance(this) ? Optional.of(type.cast(this)) : Optional.empty();
     }
 }

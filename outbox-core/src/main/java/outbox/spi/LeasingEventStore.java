@@ -3,27 +3,47 @@ package outbox.spi;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.Experimental;
+import outbox.model.OutboxEvent;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
 /**
- * A store with fenced claims. Each claim has a token, and only a caller with the current token can change the event.
- * With such a store, the engine delivers no duplicates unless a fault occurs, on any number of nodes.
+ * The capability of a store with fenced claims. Each claim has a token, and only a caller with the current token can
+ * change the event. With such a store, the engine delivers no duplicates unless a fault occurs, on any number of nodes.
  *
  * <p>The caller passes all times and reads them from {@link #now}: only the clock of the database counts.
+ *
+ * <p>A claim may leave large content in the table. The engine then reads it by {@link #load}, for as many events as fit
+ * into memory, so that a row that is too large or unreadable never blocks the delivery of other events.
  */
 @Experimental
 public interface LeasingEventStore extends EventStore {
 
     /** Returns the time of the database clock. */
     Instant now(Connection conn);
+
+    /**
+     * Whether the clock can be set at any time, for example by a test. A value of {@link #now} is then valid only at
+     * that moment, so the engine reads the clock each time.
+     */
+    default boolean isClockSettable() {
+        return false;
+    }
+
+    /**
+     * The name of the table, with its schema if it was given one, so that a writer refuses the hook of another
+     * table's dispatcher; null for a store without a table.
+     */
+    default @Nullable String tableName() {
+        return null;
+    }
 
     /**
      * Prepares a connection for a transaction of the framework, for example by setting the isolation level. The
@@ -57,12 +77,26 @@ public interface LeasingEventStore extends EventStore {
      */
     void checkCommit(Connection conn);
 
+    /** Claims due events that no claim holds or whose lease has expired. The oldest due time comes first. */
+    List<ClaimedEvent> claim(Connection conn, Claim claim, ClaimRequest request);
+
     /**
-     * Claims up to {@code limit} due events that no claim holds or whose lease began before {@code lockExpiry}. The
-     * oldest due time comes first.
+     * Whether claims skip the events that a request {@linkplain ClaimRequest#withheld withholds}. If not, the engine
+     * releases them after the claim.
      */
-    List<ClaimedEvent> claim(
-            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit);
+    boolean canWithhold();
+
+    /**
+     * Returns how many bytes {@link #load} would read for each event. The value is 0 for an event that is too large,
+     * because its content is never read.
+     */
+    Map<String, Long> sizes(Connection conn, Collection<String> eventIds);
+
+    /**
+     * Reads complete events in the order of their due times. An event that is too large is returned without its
+     * content and with a {@linkplain OutboxEvent#fault() fault}.
+     */
+    List<OutboxEvent> load(Connection conn, Collection<String> eventIds);
 
     /**
      * Claims one unfinished due event if no claim holds it, its lease has expired, or the claim {@code held}
@@ -91,11 +125,13 @@ public interface LeasingEventStore extends EventStore {
     Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now);
 
     /**
-     * Locks the events that a claim with the same arguments would take first, until the end of the transaction.
-     * Returns false if another transaction has locked one of them: a claim would skip that event and take later
-     * events before it. A store whose claims wait for locked rows keeps the default.
+     * Locks the events that a claim would take first, until the end of the transaction. Returns false if another
+     * transaction has locked one of them: a claim would skip that event and take later events before it. A store
+     * whose claims wait for locked rows keeps the default.
+     *
+     * @param request a request without an order and without withheld events
      */
-    default boolean lockDue(Connection conn, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+    default boolean lockDue(Connection conn, ClaimRequest request) {
         return true;
     }
 
@@ -117,4 +153,20 @@ public interface LeasingEventStore extends EventStore {
      * returns the ids of these events.
      */
     Set<String> remove(Connection conn, List<Mark> done);
+
+    /**
+     * Marks those of the events as dead that a claim would take, are NEW, and were never attempted. Not called unless
+     * the store {@linkplain #canWithhold can withhold} events. Returns the ids.
+     *
+     * @param overdue selects the events. Its {@link ClaimRequest#now} is the time before which they were due
+     */
+    List<String> endUntaken(Connection conn, ClaimRequest overdue, Instant now, String reason);
+
+    /**
+     * Marks unfinished events as dead that no claim would ever find, because their due time is on or after the last
+     * day of the year 9999, or infinity. Skips events that a claim holds. Uses the index of the claim.
+     *
+     * @return the ids of up to {@code limit} events
+     */
+    List<String> endUnreachable(Connection conn, Instant now, Instant lockExpiry, String reason, int limit);
 }

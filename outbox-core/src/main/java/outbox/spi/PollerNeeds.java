@@ -2,6 +2,7 @@ package outbox.spi;
 
 import org.jspecify.annotations.Nullable;
 import outbox.order.Ordering;
+import outbox.spi.ClaimRequest.Withheld;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -39,8 +40,8 @@ public interface PollerNeeds {
     }
 
     /**
-     * The events that must not be handed over now. Called before each claim. Requires a
-     * {@link WithholdingEventStore}.
+     * The events that must not be handed over now. Called before each claim. A store that cannot
+     * {@linkplain LeasingEventStore#canWithhold withhold} events claims them too.
      */
     default Withheld withheld() {
         return Withheld.NOTHING;

@@ -1,6 +1,7 @@
 package outbox.spi;
 
 import outbox.Experimental;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -16,6 +17,39 @@ import java.util.List;
  */
 @Experimental
 public final class TxCallbacks {
+
+    /** A transaction context whose current transaction has callbacks of this class. */
+    public abstract static class Context implements TxContext {
+
+        /** Returns the callbacks of the current transaction. Throws if there is none. */
+        protected abstract TxCallbacks callbacks();
+
+        @Override
+        public final void afterCommit(Runnable callback) {
+            callbacks().afterCommit(callback);
+        }
+
+        @Override
+        public final void afterRollback(Runnable callback) {
+            callbacks().afterRollback(callback);
+        }
+
+        @Override
+        public final boolean beforeCommit(Runnable callback) {
+            return callbacks().beforeCommit(callback);
+        }
+
+        @Override
+        public final boolean whenUndone(Runnable callback) {
+            callbacks().whenUndone(callback);
+            return true;
+        }
+
+        @Override
+        public final Object scope() {
+            return callbacks().scope();
+        }
+    }
 
     private static final Logger LOG = SafeLogger.of(TxCallbacks.class);
 

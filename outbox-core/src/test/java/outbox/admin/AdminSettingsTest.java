@@ -2,10 +2,10 @@ package outbox.admin;
 
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
+import outbox.admin.EventAdministration.Replay;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.spi.EventStore;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -150,11 +150,11 @@ class AdminSettingsTest {
 
     @Test
     void a_cursor_survives_as_text() {
-        EventCursor cursor = new EventCursor(DAY.plusNanos(123_456_000), "a/b-1");
+        EventQuery.Cursor cursor = new EventQuery.Cursor(DAY.plusNanos(123_456_000), "a/b-1");
 
-        assertThat(EventCursor.parse(cursor.text())).isEqualTo(cursor);
+        assertThat(EventQuery.Cursor.parse(cursor.text())).isEqualTo(cursor);
         for (String wrong : List.of("", "x", "/", "/id", "2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z/")) {
-            assertThatThrownBy(() -> EventCursor.parse(wrong))
+            assertThatThrownBy(() -> EventQuery.Cursor.parse(wrong))
                     .describedAs(wrong)
                     .isInstanceOf(IllegalArgumentException.class);
         }
@@ -163,7 +163,7 @@ class AdminSettingsTest {
     @Test
     void a_store_that_cannot_be_administered_is_refused() {
         refused(
-                "outbox.admin.AdminEventStore",
+                "outbox.admin.EventAdministration",
                 () -> new OutboxAdmin(
                         () -> {
                             throw new SQLException("not needed");

@@ -6,13 +6,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.model.EventStatus;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.PollerNeeds;
-import outbox.spi.Withheld;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -55,7 +55,7 @@ class AdmissionTest {
         eventually(() -> assertDone(quick));
         assertThat(inside).hasValue(2);
         assertThat(dispatcher.protectionStatus().limits())
-                .containsExactly(new ProtectionStatus.Place("type slow", 2, 8, false));
+                .containsExactly(new Protection.Status.Place("type slow", 2, 8, false));
         gate.countDown();
         eventually(() -> assertDone(slow));
         assertThat(most).hasValue(2);
@@ -116,7 +116,7 @@ class AdmissionTest {
             enter(events.size());
             DispatcherRig.await(gate);
             inside.addAndGet(-events.size());
-            return BatchOutcome.allDelivered();
+            return BatchEventListener.Outcome.allDelivered();
         });
         List<CompletableFuture<String>> stages = new ArrayList<>(); // guarded by itself
         rig.on("async", (AsyncEventListener) event -> {
@@ -243,7 +243,7 @@ class AdmissionTest {
         assertThat(calls).hasValue(0);
         assertThat(dispatcher.needs().withheld().routes()).containsExactly("__GLOBAL__:down");
         assertThat(dispatcher.protectionStatus().breakers())
-                .containsExactly(new ProtectionStatus.Breaker("crm", CircuitBreaker.State.OPEN, "maintenance", 10));
+                .containsExactly(new Protection.Status.Breaker("crm", CircuitBreaker.State.OPEN, "maintenance", 10));
 
         clock.pass(Duration.ofSeconds(5));
         eventually(() -> assertDone(down));
@@ -452,7 +452,7 @@ class AdmissionTest {
 
     private static int waiting(OutboxDispatcher dispatcher) {
         return dispatcher.protectionStatus().limits().stream()
-                .mapToInt(ProtectionStatus.Place::waiting)
+                .mapToInt(Protection.Status.Place::waiting)
                 .sum();
     }
 

@@ -6,7 +6,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 
@@ -43,7 +42,7 @@ class BatchListenerTest {
 
     @Test
     void a_call_holds_what_waits_for_the_listener_up_to_its_limit() throws InterruptedException {
-        rig.on("batch", new Batches(4, events -> BatchOutcome.allDelivered()));
+        rig.on("batch", new Batches(4, events -> BatchEventListener.Outcome.allDelivered()));
 
         List<QueuedEvent> events = delivered(one(), "batch".repeat(10));
 
@@ -53,7 +52,7 @@ class BatchListenerTest {
 
     @Test
     void a_single_event_does_not_wait_for_others() {
-        rig.on("batch", new Batches(100, events -> BatchOutcome.allDelivered()));
+        rig.on("batch", new Batches(100, events -> BatchEventListener.Outcome.allDelivered()));
         OutboxDispatcher dispatcher = one();
         QueuedEvent event = rig.hot("batch");
 
@@ -65,7 +64,7 @@ class BatchListenerTest {
 
     @Test
     void a_call_takes_from_both_queues() throws InterruptedException {
-        rig.on("batch", new Batches(100, events -> BatchOutcome.allDelivered()));
+        rig.on("batch", new Batches(100, events -> BatchEventListener.Outcome.allDelivered()));
         OutboxDispatcher dispatcher = one();
         CountDownLatch gate = rig.occupyWorker(dispatcher);
         List<QueuedEvent> events = List.of(rig.hot("batch"), rig.cold("batch"), rig.hot("batch"), rig.cold("batch"));
@@ -87,8 +86,8 @@ class BatchListenerTest {
             seen.add(event.eventId());
             return CompletableFuture.completedFuture("ok");
         };
-        rig.on("batch", new Batches(3, events -> BatchOutcome.allDelivered()))
-                .on("other", new Batches(3, events -> BatchOutcome.allDelivered()))
+        rig.on("batch", new Batches(3, events -> BatchEventListener.Outcome.allDelivered()))
+                .on("other", new Batches(3, events -> BatchEventListener.Outcome.allDelivered()))
                 .on("plain", event -> seen.add(event.eventId()))
                 .on("async", async);
 
@@ -104,7 +103,7 @@ class BatchListenerTest {
 
     @Test
     void every_event_is_delivered_once_with_several_workers() {
-        rig.on("batch", new Batches(7, events -> BatchOutcome.allDelivered()))
+        rig.on("batch", new Batches(7, events -> BatchEventListener.Outcome.allDelivered()))
                 .on("plain", event -> seen.add(event.eventId()));
         OutboxDispatcher dispatcher =
                 rig.start(builder -> builder.workerCount(4).hotQueueCapacity(2000));
@@ -126,8 +125,8 @@ class BatchListenerTest {
     void a_listener_that_cannot_tell_its_limit_has_failed_and_its_worker_goes_on() throws InterruptedException {
         rig.on("batch", new BatchEventListener() {
                     @Override
-                    public BatchOutcome onEvents(List<EventEnvelope> events) {
-                        return BatchOutcome.allDelivered();
+                    public BatchEventListener.Outcome onEvents(List<EventEnvelope> events) {
+                        return BatchEventListener.Outcome.allDelivered();
                     }
 
                     @Override
@@ -152,7 +151,7 @@ class BatchListenerTest {
                 "batch",
                 new Batches(
                         10,
-                        events -> BatchOutcome.allDelivered()
+                        events -> BatchEventListener.Outcome.allDelivered()
                                 .withFailed(events.get(1), new IOException("only this one"))));
 
         List<QueuedEvent> events = settled(one(), "batch".repeat(4));
@@ -194,8 +193,8 @@ class BatchListenerTest {
                 "batch",
                 new Batches(
                         10,
-                        events ->
-                                BatchOutcome.allDelivered().withFailed(stranger, new IOException("not in this call"))));
+                        events -> BatchEventListener.Outcome.allDelivered()
+                                .withFailed(stranger, new IOException("not in this call"))));
 
         List<QueuedEvent> events = settled(one(), "batch".repeat(2));
 
@@ -206,7 +205,7 @@ class BatchListenerTest {
     @Test
     void an_interceptor_that_refuses_an_event_takes_only_that_one_out_of_the_call() throws InterruptedException {
         AtomicInteger number = new AtomicInteger();
-        rig.on("batch", new Batches(10, events -> BatchOutcome.allDelivered()));
+        rig.on("batch", new Batches(10, events -> BatchEventListener.Outcome.allDelivered()));
         OutboxDispatcher dispatcher =
                 rig.start(builder -> builder.workerCount(1).interceptor(new EventInterceptor() {
                     @Override
@@ -238,7 +237,7 @@ class BatchListenerTest {
 
     @Test
     void without_any_event_that_passes_the_interceptors_the_listener_is_not_called() throws InterruptedException {
-        rig.on("batch", new Batches(10, events -> BatchOutcome.allDelivered()));
+        rig.on("batch", new Batches(10, events -> BatchEventListener.Outcome.allDelivered()));
         OutboxDispatcher dispatcher =
                 rig.start(builder -> builder.workerCount(1).interceptor(EventInterceptor.before(event -> {
                     if (event.eventType().equals("batch")) {
@@ -264,7 +263,7 @@ class BatchListenerTest {
                 seen.add("interrupted");
                 throw e;
             }
-            return BatchOutcome.allDelivered();
+            return BatchEventListener.Outcome.allDelivered();
         }));
 
         List<QueuedEvent> events = settled(limited(), "batch".repeat(3));
@@ -283,7 +282,7 @@ class BatchListenerTest {
         CountDownLatch gate = rig.gate();
         rig.on("batch", new Batches(10, events -> {
                     DispatcherRig.passUninterruptibly(gate);
-                    return BatchOutcome.allDelivered();
+                    return BatchEventListener.Outcome.allDelivered();
                 }))
                 .on("plain", event -> {});
         OutboxDispatcher dispatcher = limited();
@@ -314,7 +313,7 @@ class BatchListenerTest {
         AtomicBoolean interrupted = new AtomicBoolean();
         AtomicInteger started = new AtomicInteger();
         CountDownLatch never = new CountDownLatch(1);
-        rig.on("batch", new Batches(2, events -> BatchOutcome.allDelivered()));
+        rig.on("batch", new Batches(2, events -> BatchEventListener.Outcome.allDelivered()));
         OutboxDispatcher dispatcher = rig.start(builder -> builder.workerCount(1)
                 .listenerTimeLimit(LIMIT)
                 .inFlightTracker(new InFlightTracker() {
@@ -354,7 +353,7 @@ class BatchListenerTest {
         }
 
         @Override
-        public BatchOutcome onEvents(List<EventEnvelope> events) throws Exception {
+        public BatchEventListener.Outcome onEvents(List<EventEnvelope> events) throws Exception {
             calls.add(events.stream().map(EventEnvelope::eventId).toList());
             return listener.onEvents(events);
         }

@@ -4,11 +4,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
+import outbox.fake.ScriptedStore;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.LeasingEventStore;
 
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -150,10 +150,8 @@ class DispatcherQueuesTest {
 
     @Test
     void while_outcomes_pile_up_nothing_is_taken_and_nothing_is_born_leased() {
-        LeasingEventStore leasing = (LeasingEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {LeasingEventStore.class},
-                (proxy, method, arguments) -> method.getName().equals("release") ? 0 : null);
+        LeasingEventStore leasing =
+                ScriptedStore.of((self, method, arguments) -> method.getName().equals("release") ? 0 : null);
         OutboxDispatcher dispatcher = rig.start(builder -> builder.eventStore(leasing));
         Claim claim = dispatcher.birthClaim(1, 0);
         assertThat(claim).isNotNull();

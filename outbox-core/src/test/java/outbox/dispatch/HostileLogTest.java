@@ -9,10 +9,10 @@ import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
+import outbox.internal.text.PrintableText;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
 import outbox.poller.OutboxPoller;
-import outbox.spi.PrintableText;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -17,7 +17,7 @@ class JitterTest {
 
     @Test
     void the_wait_doubles_up_to_the_longest() {
-        RetryPolicy policy = RetryPolicies.exponential(FIRST, LONGEST, JITTER, bound -> 0);
+        RetryPolicy policy = new JitteredBackoff(1000, 60_000, 200, bound -> 0);
 
         assertThat(IntStream.rangeClosed(1, 8).mapToLong(policy::computeDelayMs))
                 .containsExactly(1000L, 2000L, 4000L, 8000L, 16_000L, 32_000L, 60_000L, 60_000L);
@@ -27,8 +27,8 @@ class JitterTest {
 
     @Test
     void chance_adds_up_to_the_jitter_and_comes_from_the_given_source() {
-        RetryPolicy most = RetryPolicies.exponential(FIRST, LONGEST, JITTER, bound -> bound - 1);
-        RetryPolicy any = RetryPolicies.exponential(FIRST, LONGEST, JITTER);
+        RetryPolicy most = new JitteredBackoff(1000, 60_000, 200, bound -> bound - 1);
+        RetryPolicy any = RetryPolicy.exponential(FIRST, LONGEST, JITTER);
 
         assertThat(most.computeDelayMs(1)).isEqualTo(1200);
         assertThat(most.computeDelayMs(20)).isEqualTo(60_200);
@@ -39,16 +39,18 @@ class JitterTest {
 
     @Test
     void nothing_overflows() {
+        RetryPolicy policy = new JitteredBackoff(1000, Long.MAX_VALUE, Long.MAX_VALUE, bound -> bound - 1);
         Duration ages = Duration.ofSeconds(Long.MAX_VALUE);
-        RetryPolicy policy = RetryPolicies.exponential(FIRST, ages, ages, bound -> bound - 1);
 
         assertThat(policy.computeDelayMs(70)).isEqualTo(Long.MAX_VALUE);
         assertThat(policy.computeDelayMs(50)).isEqualTo(Long.MAX_VALUE);
+        assertThat(RetryPolicy.exponential(FIRST, ages, ages).computeDelayMs(70))
+                .isEqualTo(Long.MAX_VALUE);
     }
 
     @Test
     void a_longest_wait_that_is_shorter_than_the_first_is_refused() {
-        assertThatThrownBy(() -> RetryPolicies.exponential(LONGEST, Duration.ofSeconds(59), JITTER))
+        assertThatThrownBy(() -> RetryPolicy.exponential(LONGEST, Duration.ofSeconds(59), JITTER))
                 .hasMessageContaining("longest must not be shorter than first");
     }
 }

@@ -5,7 +5,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.fake.CapturedLog;
 
@@ -113,7 +112,7 @@ class ListenerScopesTest {
     void a_batch_is_entered_once_for_all_its_events() throws InterruptedException {
         BatchEventListener batch = events -> {
             steps.add("listener " + events.size());
-            return BatchOutcome.allDelivered();
+            return BatchEventListener.Outcome.allDelivered();
         };
         rig.on("t", batch);
         OutboxDispatcher dispatcher =

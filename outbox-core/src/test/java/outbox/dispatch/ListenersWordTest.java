@@ -4,7 +4,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.DeliveryOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
@@ -45,8 +44,8 @@ class ListenersWordTest {
         assertDead((AsyncEventListener)
                 event -> // the failure comes wrapped
                 CompletableFuture.failedFuture(new GiveUpException("enough")).thenApply(same -> same));
-        assertDead((BatchEventListener)
-                events -> BatchOutcome.allDelivered().with(events.get(0), DeliveryOutcome.giveUp("enough")));
+        assertDead((BatchEventListener) events ->
+                BatchEventListener.Outcome.allDelivered().with(events.get(0), DeliveryOutcome.giveUp("enough")));
         assertDead((BatchEventListener) events -> {
             throw new GiveUpException("enough");
         });
@@ -61,8 +60,8 @@ class ListenersWordTest {
         assertLater((OutcomeEventListener) event -> DeliveryOutcome.failedRetryAfter(LATER, "busy"));
         assertLater((AsyncEventListener)
                 event -> CompletableFuture.completedFuture(DeliveryOutcome.retryAfter(LATER, "busy")));
-        assertLater((BatchEventListener)
-                events -> BatchOutcome.allDelivered().with(events.get(0), DeliveryOutcome.retryAfter(LATER, "busy")));
+        assertLater((BatchEventListener) events -> BatchEventListener.Outcome.allDelivered()
+                .with(events.get(0), DeliveryOutcome.retryAfter(LATER, "busy")));
     }
 
     @Test

@@ -5,15 +5,16 @@ import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.fake.Eventually;
 import outbox.fake.FakeConnections;
+import outbox.fake.ScriptedStore;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.Position;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.Position;
 
 import java.lang.reflect.Field;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -58,10 +59,9 @@ final class OrderGateRig implements AutoCloseable, OrderGate.Outlet {
     private final AtomicReference<Runnable> duringQuestion = new AtomicReference<>(() -> {});
 
     OrderGateRig(Ordering ordering) {
-        OrderedEventStore store = (OrderedEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {OrderedEventStore.class},
-                (proxy, method, arguments) -> method.getName().equals("positions") ? answer(arguments[1]) : null);
+        LeasingEventStore store = ScriptedStore.of(
+                (self, method, arguments) -> method.getName().equals("positions") ? answer(arguments[1]) : null,
+                EventOrder.class);
         gate = new OrderGate(
                 new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), null, false),
                 ordering,

@@ -4,7 +4,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
 
 import java.util.List;
 

@@ -75,7 +75,7 @@ class OutcomePolicyTest {
     @Test
     void an_exception_that_is_never_retried_is_the_end_whoever_is_to_blame() {
         RetryRules rules = RetryRules.builder()
-                .exception(IOException.class, RetryRule.never())
+                .exception(IOException.class, RetryRules.Rule.never())
                 .build();
 
         Mark mark = policy(rules, 10).outcome(tried(0), new IOException("down"), Duration.ofSeconds(5));
@@ -89,8 +89,8 @@ class OutcomePolicyTest {
         registry.register("Order", "Paid", new Named("crm"));
         registry.register("Order", "Sent", event -> {});
         RetryRules rules = RetryRules.builder()
-                .listener("crm", RetryRule.atMost(2))
-                .listener("Order:Sent", RetryRule.atMost(3))
+                .listener("crm", RetryRules.Rule.atMost(2))
+                .listener("Order:Sent", RetryRules.Rule.atMost(3))
                 .build();
         OutcomePolicy policy = policy(rules, 10);
 
@@ -101,7 +101,7 @@ class OutcomePolicyTest {
     @Test
     void a_rule_that_fails_loses_nothing() {
         RetryRules rules = RetryRules.builder()
-                .type("T", RetryRule.waiting(attempts -> {
+                .type("T", RetryRules.Rule.waiting(attempts -> {
                     throw new NoClassDefFoundError("of a policy");
                 }))
                 .build();

@@ -8,11 +8,11 @@ import outbox.dispatch.OutcomeWriter.Written;
 import outbox.fake.BrokenLog;
 import outbox.fake.CapturedLog;
 import outbox.fake.FakeConnections;
+import outbox.fake.ScriptedStore;
 import outbox.spi.Claim;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 
-import java.lang.reflect.Proxy;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -221,15 +221,12 @@ class OutcomeWriterTest {
 
     /** Starts an outcome writer on a store that returns this for its marks. */
     private OutcomeWriter marker(Function<Object[], Object> marks) {
-        LeasingEventStore store = (LeasingEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {LeasingEventStore.class},
-                (proxy, method, arguments) -> switch (method.getName()) {
-                    case "mark" -> marks.apply(arguments);
-                    case "now" -> Instant.EPOCH;
-                    case "lockFree" -> leftOut.apply((Collection<?>) arguments[1]);
-                    default -> null;
-                });
+        LeasingEventStore store = ScriptedStore.of((self, method, arguments) -> switch (method.getName()) {
+            case "mark" -> marks.apply(arguments);
+            case "now" -> Instant.EPOCH;
+            case "lockFree" -> leftOut.apply((Collection<?>) arguments[1]);
+            default -> null;
+        });
         OutcomeWriter marker = new OutcomeWriter(
                 new ClaimedStore(new FakeConnections(), store, "test", Duration.ofMinutes(5), null, false),
                 new Told(),

@@ -5,11 +5,11 @@ import org.junit.jupiter.api.Test;
 import outbox.EventEnvelope;
 import outbox.dispatch.QueuedEvent.Source;
 import outbox.fake.FakeLeadership;
+import outbox.fake.ScriptedStore;
 import outbox.spi.Claim;
 import outbox.spi.LeasingEventStore;
 
 import java.lang.ref.WeakReference;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -95,15 +95,14 @@ class ReleasedPayloadsTest {
 
     /** Starts a dispatcher without workers, on a store whose releases block. */
     private OutboxDispatcher.Builder slow(OutboxDispatcher.Builder builder) {
-        LeasingEventStore store = (LeasingEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, arguments) -> {
-                    if (method.getName().equals("release")) {
-                        atRelease.countDown();
-                        DispatcherRig.passUninterruptibly(stalled);
-                        return released.addAndGet(((Collection<?>) arguments[2]).size());
-                    }
-                    return null;
-                });
+        LeasingEventStore store = ScriptedStore.of((self, method, arguments) -> {
+            if (method.getName().equals("release")) {
+                atRelease.countDown();
+                DispatcherRig.passUninterruptibly(stalled);
+                return released.addAndGet(((Collection<?>) arguments[2]).size());
+            }
+            return null;
+        });
         return builder.eventStore(store).workerCount(0).maxQueuedBytes(16 << 20);
     }
 

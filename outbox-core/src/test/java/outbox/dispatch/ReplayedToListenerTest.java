@@ -4,7 +4,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventHeaders;
 import outbox.EventListener;
@@ -55,7 +54,7 @@ class ReplayedToListenerTest {
         rig.on("plain", named("search"))
                 .on("batch", (BatchEventListener) events -> {
                     received.add("batch");
-                    return BatchOutcome.allDelivered();
+                    return BatchEventListener.Outcome.allDelivered();
                 })
                 .on("async", new Async());
         OutboxDispatcher dispatcher = rig.start(builder -> builder);

@@ -1,6 +1,7 @@
 package outbox.dispatch;
 
 import org.junit.jupiter.api.Test;
+import outbox.dispatch.Protection.Limit;
 
 import java.time.Duration;
 import java.util.Objects;

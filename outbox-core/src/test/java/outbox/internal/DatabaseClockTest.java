@@ -4,9 +4,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import outbox.fake.CapturedLog;
 import outbox.fake.FakeConnections;
+import outbox.fake.ScriptedStore;
 import outbox.spi.LeasingEventStore;
 
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -190,16 +190,15 @@ class DatabaseClockTest {
     }
 
     private LeasingEventStore scripted() {
-        return (LeasingEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {
-                    if (!method.getName().equals("now")) {
-                        throw new UnsupportedOperationException(method.getName());
-                    }
-                    pass(before.plus(slowOnce));
-                    slowOnce = Duration.ZERO;
-                    Instant answer = micros();
-                    pass(after);
-                    return answer;
-                });
+        return ScriptedStore.of((self, method, args) -> {
+            if (!method.getName().equals("now")) {
+                throw new UnsupportedOperationException(method.getName());
+            }
+            pass(before.plus(slowOnce));
+            slowOnce = Duration.ZERO;
+            Instant answer = micros();
+            pass(after);
+            return answer;
+        });
     }
 }

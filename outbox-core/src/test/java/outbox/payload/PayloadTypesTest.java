@@ -5,8 +5,8 @@ import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
+import outbox.admin.EventAdministration.Replay;
 import outbox.model.OutboxEvent;
-import outbox.spi.Replay;
 import outbox.util.JsonCodec;
 
 import java.time.Duration;

@@ -70,7 +70,7 @@ class PollerLifecycleTest {
     @Test
     void a_poller_tells_whether_it_runs_and_when_it_last_looked() {
         OutboxPoller poller = poller(RARELY, this::count);
-        assertThat(poller.status()).isEqualTo(new PollerStatus(false, Duration.ofMillis(RARELY), null, null));
+        assertThat(poller.status()).isEqualTo(new OutboxPoller.Status(false, Duration.ofMillis(RARELY), null, null));
 
         poller.start();
 

@@ -52,7 +52,8 @@ public abstract class PublicApi {
         }
     }
 
-    private static Stream<JavaClass> publicTypes() {
+    /** Returns the public top-level types of the module that are not in an internal package. */
+    public static Stream<JavaClass> publicTypes() {
         return ModuleStructure.CLASSES.stream()
                 .filter(type -> type.isTopLevelClass() && type.getModifiers().contains(JavaModifier.PUBLIC))
                 .filter(type -> !(type.getPackageName() + ".").contains(".internal."));

@@ -1,6 +1,6 @@
 package outbox.http;
 
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;

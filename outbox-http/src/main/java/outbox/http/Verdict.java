@@ -5,7 +5,7 @@ import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.dispatch.CircuitBreaker;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;

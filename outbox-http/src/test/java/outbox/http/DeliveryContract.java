@@ -22,8 +22,8 @@ import outbox.jdbc.OutboxSchema;
 import outbox.jdbc.ThreadLocalTxContext;
 import outbox.model.EventStatus;
 import outbox.poller.OutboxPoller;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
 
 import java.net.URI;
 import java.time.Clock;

@@ -1,6 +1,6 @@
 package outbox.http;
 
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 
 class PostgresDeliveryTest extends DeliveryContract {
 

@@ -13,10 +13,10 @@ import outbox.admin.EventFilter;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
 import outbox.spi.EventStore;
-import outbox.testing.AdminContract;
-import outbox.testing.MariaDbServer;
-import outbox.testing.MySqlServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.contract.AdminContract;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.MySqlServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.SQLException;

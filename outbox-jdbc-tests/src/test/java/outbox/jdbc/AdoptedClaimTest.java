@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.h2.jdbcx.JdbcConnectionPool;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -12,12 +13,16 @@ import outbox.dispatch.QueuedEvent;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.poller.OutboxPoller;
 import outbox.registry.DefaultListenerRegistry;
+import outbox.spi.Claim;
+import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
+import outbox.spi.ForwardingEventStore;
 import outbox.spi.LeasingEventStore;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import java.sql.Connection;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -87,16 +92,18 @@ class AdoptedClaimTest {
 
     /** A store that pauses before claimOne. */
     private LeasingEventStore observedStore() {
-        return (LeasingEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {
-                    if (method.getName().equals("claimOne")) {
-                        beforeClaimOne.getAndSet(() -> {}).run();
-                    }
-                    try {
-                        return method.invoke(store, args);
-                    } catch (InvocationTargetException e) {
-                        throw e.getTargetException();
-                    }
-                });
+        return new ForwardingEventStore(store) {
+            @Override
+            public Optional<ClaimedEvent> claimOne(
+                    Connection conn,
+                    Claim claim,
+                    String eventId,
+                    Instant now,
+                    Instant lockExpiry,
+                    @Nullable Claim held) {
+                beforeClaimOne.getAndSet(() -> {}).run();
+                return super.claimOne(conn, claim, eventId, now, lockExpiry, held);
+            }
+        };
     }
 }

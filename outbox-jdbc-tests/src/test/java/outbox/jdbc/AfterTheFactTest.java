@@ -9,17 +9,16 @@ import outbox.EventEnvelope;
 import outbox.EventHeaders;
 import outbox.admin.AdminRequest;
 import outbox.admin.AdminResult;
-import outbox.admin.Attempt;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventFilter;
 import outbox.admin.OutboxAdmin;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.purge.OutboxPurge;
-import outbox.purge.PurgeResult;
 import outbox.registry.DefaultListenerRegistry;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -134,7 +133,7 @@ class AfterTheFactTest {
         return events;
     }
 
-    private static PurgeResult purge(StoreFixture db, FaultyDataSource dataSource) {
+    private static OutboxPurge.Result purge(StoreFixture db, FaultyDataSource dataSource) {
         return OutboxPurge.builder()
                 .connectionProvider(dataSource::getConnection)
                 .eventStore(db.store())

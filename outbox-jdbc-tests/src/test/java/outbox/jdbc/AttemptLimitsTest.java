@@ -6,10 +6,10 @@ import outbox.admin.AdminRequest;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
@@ -33,7 +33,7 @@ class AttemptLimitsTest {
         try (Connection connection = db.dataSource.getConnection()) {
             connection.setAutoCommit(false);
             Instant now = store.now(connection);
-            int claimed = store.claim(connection, new Claim("node", 1), now, now.minusSeconds(60), Duration.ZERO, 100)
+            int claimed = store.claim(connection, new Claim("node", 1), ClaimRequest.of(now, now.minusSeconds(60), 100))
                     .size();
             connection.commit();
             return claimed;
@@ -161,7 +161,8 @@ class AttemptLimitsTest {
             connection.createStatement().execute("SET LOCAL ROLE " + role);
             Instant now = db.store.now(connection);
 
-            assertThat(db.store.claim(connection, new Claim("node", 1), now, now.minusSeconds(60), Duration.ZERO, 100))
+            assertThat(db.store.claim(
+                            connection, new Claim("node", 1), ClaimRequest.of(now, now.minusSeconds(60), 100)))
                     .hasSize(1);
             connection.rollback();
         } finally {

@@ -2,8 +2,8 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
-import outbox.testing.AttemptContract;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.AttemptContract;
+import outbox.testing.contract.StoreFixture;
 
 class AttemptTest {
 

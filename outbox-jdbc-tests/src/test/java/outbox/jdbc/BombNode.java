@@ -3,7 +3,6 @@ package outbox.jdbc;
 import com.zaxxer.hikari.HikariDataSource;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.dispatch.DispatcherPollerHandler;
@@ -103,11 +102,11 @@ final class BombNode {
         };
     }
 
-    private static BatchOutcome runAll(List<EventEnvelope> events) {
+    private static BatchEventListener.Outcome runAll(List<EventEnvelope> events) {
         events.forEach(BombNode::begin);
         spend(events.stream().map(BombNode::timeOf).max(Duration::compareTo).orElse(RUN));
         events.forEach(BombNode::end);
-        return BatchOutcome.allDelivered();
+        return BatchEventListener.Outcome.allDelivered();
     }
 
     /** Returns the duration of a run. A bomb never ends before its process, however slow the machine is. */

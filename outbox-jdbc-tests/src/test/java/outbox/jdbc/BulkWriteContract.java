@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -3,11 +3,11 @@ package outbox.jdbc;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.OutboxWriter.Change;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -8,9 +8,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -80,7 +81,8 @@ class ClaimLocksTest {
     private static List<ClaimedEvent> claim(
             AbstractJdbcEventStore store, Connection connection, Claim claim, int limit, Ordering ordering) {
         Instant now = store.now(connection);
-        return store.claimInOrder(connection, claim, now, now.minus(LEASE), Duration.ZERO, limit, ordering);
+        return store.claim(
+                connection, claim, ClaimRequest.of(now, now.minus(LEASE), limit).inOrder(ordering));
     }
 
     private static void limitWaits(Connection connection, Databases database) throws SQLException {

@@ -7,16 +7,16 @@ import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.EventOrder.Position;
 import outbox.spi.Mark;
-import outbox.spi.Position;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -132,7 +132,7 @@ class ControlTableMigrationTest {
         assertThat(position.unfinishedBefore()).isEqualTo(10); // e09
         Instant now = db.now();
         List<ClaimedEvent> free =
-                db.call(connection -> store.claim(connection, CLAIM, now, now.minusSeconds(300), Duration.ZERO, 100));
+                db.call(connection -> store.claim(connection, CLAIM, ClaimRequest.of(now, now.minusSeconds(300), 100)));
         assertThat(free).extracting(one -> one.event().eventId()).containsExactly(next.eventId());
     }
 
@@ -148,7 +148,7 @@ class ControlTableMigrationTest {
                         connection -> store.expire(connection, now, now.minusSeconds(300), "Expired: late", 100)))
                 .containsExactly(late.eventId());
         List<ClaimedEvent> first =
-                db.call(connection -> store.claim(connection, CLAIM, now, now.minusSeconds(300), Duration.ZERO, 4));
+                db.call(connection -> store.claim(connection, CLAIM, ClaimRequest.of(now, now.minusSeconds(300), 4)));
         assertThat(first).extracting(one -> one.event().eventId()).contains(urgent.eventId());
         assertThat(ask("SELECT count(*) FROM ONLY outbox_event WHERE priority IS NOT NULL"))
                 .containsExactly("1");

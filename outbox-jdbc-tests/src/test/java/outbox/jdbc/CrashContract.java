@@ -10,9 +10,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
 import outbox.jdbc.DoomedNode.Step;
 import outbox.model.EventStatus;
-import outbox.testing.ChildJvm;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
+import outbox.testing.fault.ChildJvm;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -10,8 +10,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
 import outbox.jdbc.BombNode.Kind;
 import outbox.model.EventStatus;
-import outbox.testing.ChildJvm;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.ChildJvm;
 
 import java.time.Duration;
 import java.util.List;

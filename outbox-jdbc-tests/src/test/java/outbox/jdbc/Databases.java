@@ -2,11 +2,11 @@ package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import outbox.testing.MariaDbServer;
-import outbox.testing.MySqlServer;
-import outbox.testing.PgBouncerServer;
-import outbox.testing.PostgresServer;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.MySqlServer;
+import outbox.testing.server.PgBouncerServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -10,9 +10,9 @@ import outbox.admin.AdminResult;
 import outbox.admin.EventFilter;
 import outbox.admin.OutboxAdmin;
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
+import outbox.spi.EventOrder.BlockedAggregate;
 
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -2,8 +2,8 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
-import outbox.testing.DeliveryContract;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.DeliveryContract;
+import outbox.testing.contract.StoreFixture;
 
 /** Not on MySQL, because it uses the MariaDB store; ModelTest and EngineTest run there. */
 class DeliveryTest {

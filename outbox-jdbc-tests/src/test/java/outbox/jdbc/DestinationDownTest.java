@@ -5,7 +5,7 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.dispatch.CircuitBreaker;
 import outbox.dispatch.Protection;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.io.IOException;
 import java.time.Duration;

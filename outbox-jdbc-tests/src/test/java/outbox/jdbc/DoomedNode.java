@@ -11,12 +11,17 @@ import outbox.dispatch.OutboxDispatcher;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimedEvent;
+import outbox.spi.ForwardingEventStore;
 import outbox.spi.LeasingEventStore;
+import outbox.spi.Mark;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import java.sql.Connection;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 
 /**
@@ -152,29 +157,31 @@ final class DoomedNode {
     }
 
     private LeasingEventStore watched(LeasingEventStore store) {
-        return (LeasingEventStore) Proxy.newProxyInstance(
-                DoomedNode.class.getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {
-                    if (method.getName().equals("mark")) {
-                        reach(Step.BEFORE_MARK);
-                    }
-                    Object result;
-                    try {
-                        result = method.invoke(store, args);
-                    } catch (InvocationTargetException e) {
-                        throw e.getTargetException();
-                    }
-                    switch (method.getName()) {
-                        case "insertAll" -> reach(Step.AFTER_INSERT);
-                        case "mark" -> reach(Step.AFTER_MARK);
-                        case "claim" -> {
-                            if (!((List<?>) result).isEmpty()) {
-                                reach(Step.AFTER_CLAIM);
-                            }
-                        }
-                        default -> {}
-                    }
-                    return result;
-                });
+        return new ForwardingEventStore(store) {
+            @Override
+            public boolean insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+                boolean lasting = super.insertAll(conn, events, birth);
+                reach(Step.AFTER_INSERT);
+                return lasting;
+            }
+
+            @Override
+            public List<ClaimedEvent> claim(Connection conn, Claim claim, ClaimRequest request) {
+                List<ClaimedEvent> claimed = super.claim(conn, claim, request);
+                if (!claimed.isEmpty()) {
+                    reach(Step.AFTER_CLAIM);
+                }
+                return claimed;
+            }
+
+            @Override
+            public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
+                reach(Step.BEFORE_MARK);
+                Set<String> marked = super.mark(conn, marks, now);
+                reach(Step.AFTER_MARK);
+                return marked;
+            }
+        };
     }
 
     private void reach(Step step) {

@@ -1,6 +1,6 @@
 package outbox.jdbc;
 
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Statement;
 import java.util.List;

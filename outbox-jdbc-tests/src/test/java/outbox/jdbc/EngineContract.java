@@ -14,8 +14,8 @@ import outbox.model.EventStatus;
 import outbox.poller.OutboxPoller;
 import outbox.spi.Claim;
 import outbox.spi.MetricsExporter;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
 
 import java.sql.Connection;
 import java.sql.SQLException;

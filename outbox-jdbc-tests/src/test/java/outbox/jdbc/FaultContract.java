@@ -9,12 +9,13 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.testing.ChildJvm;
-import outbox.testing.DatabaseServer;
-import outbox.testing.FaultProxy;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.ChildJvm;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.server.DatabaseServer;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -277,7 +278,7 @@ abstract class FaultContract {
     private List<ClaimedEvent> claim(Connection connection, String token) {
         var now = db.store().now(connection);
         return db.store()
-                .claim(connection, new Claim(token, Long.MAX_VALUE), now, now.minusSeconds(60), Duration.ZERO, 10);
+                .claim(connection, new Claim(token, Long.MAX_VALUE), ClaimRequest.of(now, now.minusSeconds(60), 10));
     }
 
     @Test

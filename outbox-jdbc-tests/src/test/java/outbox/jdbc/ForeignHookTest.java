@@ -5,7 +5,7 @@ import org.junit.jupiter.api.Test;
 import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
 import outbox.dispatch.DispatcherCommitHook;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
 import outbox.internal.StoreAccess;
 import outbox.jdbc.Databases.Isolation;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

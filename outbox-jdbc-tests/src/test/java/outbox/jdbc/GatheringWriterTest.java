@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -8,11 +9,11 @@ import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.InvalidEventException;
 import outbox.OutboxWriter;
+import outbox.spi.Claim;
+import outbox.spi.ForwardingEventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.TxContext;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -48,17 +49,13 @@ class GatheringWriterTest {
     }
 
     private LeasingEventStore counting(LeasingEventStore store) {
-        return (LeasingEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {
-                    if (method.getName().equals("insertAll")) {
-                        inserts.add(((List<?>) args[1]).size());
-                    }
-                    try {
-                        return method.invoke(store, args);
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
+        return new ForwardingEventStore(store) {
+            @Override
+            public boolean insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+                inserts.add(events.size());
+                return super.insertAll(conn, events, birth);
+            }
+        };
     }
 
     @AfterEach

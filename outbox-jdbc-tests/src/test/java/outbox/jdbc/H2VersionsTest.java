@@ -4,7 +4,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.io.IOException;
 import java.net.URL;

@@ -5,7 +5,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.jdbc.HostileTable.Kind;
-import outbox.testing.ChildJvm;
+import outbox.testing.fault.ChildJvm;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.spi.LeasingEventStore;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -9,11 +9,10 @@ import outbox.OutboxWriter;
 import outbox.TransactionStateException;
 import outbox.inbox.IdempotentListener;
 import outbox.inbox.Inbox;
-import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.FaultyDataSource.Call;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource.Call;
 
 import java.io.IOException;
 import java.sql.Connection;
@@ -524,7 +523,7 @@ abstract class InboxContract {
 
     // ---- helpers ----
 
-    static InboxAction<SQLException> effect(String eventId) {
+    static Inbox.Action<SQLException> effect(String eventId) {
         return connection -> {
             try (PreparedStatement insert = connection.prepareStatement("INSERT INTO effect (event_id) VALUES (?)")) {
                 insert.setString(1, eventId);

@@ -4,14 +4,14 @@ import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxWriter;
+import outbox.OutboxWriter.Change;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.memory.MemoryEventStore;
 import outbox.memory.MemoryFullException;
-import outbox.testing.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.sql.SQLException;
 import java.sql.Savepoint;

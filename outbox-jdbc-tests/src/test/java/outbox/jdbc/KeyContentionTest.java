@@ -10,12 +10,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
+import outbox.admin.EventAdministration.Replay;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
-import outbox.spi.Replay;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -163,7 +164,7 @@ class KeyContentionTest {
             Claim claim = Claim.startingNow("marker-" + group, LEASE);
             List<ClaimedEvent> claimed = db.call(connection -> {
                 Instant now = store.now(connection);
-                return store.claim(connection, claim, now, now.minus(LEASE), Duration.ZERO, 20);
+                return store.claim(connection, claim, ClaimRequest.of(now, now.minus(LEASE), 20));
             });
             List<Mark> done = claimed.stream()
                     .map(event -> Mark.done(event.event().eventId(), claim.token()))

@@ -7,8 +7,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.EventEnvelope;
 import outbox.EventRef;
-import outbox.spi.Replay;
-import outbox.testing.StoreFixture;
+import outbox.admin.EventAdministration.Replay;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.SQLException;

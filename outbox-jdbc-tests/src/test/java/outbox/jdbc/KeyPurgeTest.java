@@ -9,9 +9,9 @@ import outbox.EventEnvelope;
 import outbox.model.EventStatus;
 import outbox.purge.OutboxPurge;
 import outbox.spi.Claim;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl.Pending;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.SQLException;

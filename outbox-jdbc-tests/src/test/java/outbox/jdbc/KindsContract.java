@@ -6,16 +6,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.EventRef;
+import outbox.OutboxWriter.Change;
 import outbox.dispatch.DefaultInFlightTracker;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -212,7 +211,7 @@ abstract class KindsContract {
             sizes.add(events.size());
             called.countDown();
             never.await(60, TimeUnit.SECONDS);
-            return BatchOutcome.allDelivered();
+            return BatchEventListener.Outcome.allDelivered();
         };
         Node node = started(new Node(
                 db.dataSource(),

@@ -11,7 +11,7 @@ import outbox.dispatch.DispatcherCommitHook;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.poller.OutboxPoller;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.SQLException;
 import java.time.Duration;

@@ -1,7 +1,9 @@
 package outbox.jdbc;
 
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.claim.LedFence;
 import outbox.model.EventStatus;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -3,12 +3,15 @@ package outbox.jdbc;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
+import outbox.jdbc.internal.claim.LockTimes;
+import outbox.jdbc.internal.schema.DdlFiles;
 import outbox.model.EventStatus;
 import outbox.relay.Relay;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -132,7 +135,10 @@ class LayoutTest {
     private static List<String> claim(StoreFixture db, String token, int limit) {
         Instant now = db.now();
         List<ClaimedEvent> claimed = db.call(connection -> db.store()
-                .claim(connection, new Claim(token, Long.MAX_VALUE), now, now.minusSeconds(60), Duration.ZERO, limit));
+                .claim(
+                        connection,
+                        new Claim(token, Long.MAX_VALUE),
+                        ClaimRequest.of(now, now.minusSeconds(60), limit)));
         return claimed.stream().map(event -> event.event().eventId()).toList();
     }
 

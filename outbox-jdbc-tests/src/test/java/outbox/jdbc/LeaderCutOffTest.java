@@ -5,12 +5,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import outbox.testing.DatabaseServer;
-import outbox.testing.FaultProxy;
-import outbox.testing.FaultProxy.Direction;
-import outbox.testing.MariaDbServer;
-import outbox.testing.MySqlServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.fault.FaultProxy.Direction;
+import outbox.testing.server.DatabaseServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.MySqlServer;
+import outbox.testing.server.PostgresServer;
 
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;

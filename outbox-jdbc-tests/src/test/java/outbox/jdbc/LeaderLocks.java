@@ -1,7 +1,8 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.testing.StoreFixture;
+import outbox.jdbc.internal.leader.LockNames;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -40,7 +41,7 @@ final class LeaderLocks {
     }
 
     private static String name(Connection connection) throws SQLException {
-        return MySqlLeaderLock.name(new TableName(TABLE), connection.getCatalog());
+        return LockNames.onMySql(TABLE, connection);
     }
 
     /** Ends the session or the lease of the leader, as an administrator or a failover does. */

@@ -10,7 +10,7 @@ import outbox.dispatch.OutboxDispatcher;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
 import outbox.relay.Relay;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

@@ -5,8 +5,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.ChildJvm;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.ChildJvm;
 
 import java.sql.ResultSet;
 import java.sql.Statement;

@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

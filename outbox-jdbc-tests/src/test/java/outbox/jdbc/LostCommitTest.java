@@ -5,9 +5,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import outbox.EventEnvelope;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.FaultyDataSource.Call;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource.Call;
 
 import java.sql.SQLException;
 import java.time.Duration;

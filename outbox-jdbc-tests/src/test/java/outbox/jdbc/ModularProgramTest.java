@@ -68,9 +68,11 @@ class ModularProgramTest {
     }
 
     @Test
-    void it_cannot_use_the_internals_of_the_core() {
+    void it_cannot_use_internal_packages() {
         assertThatThrownBy(() -> compile("package program; class Program { outbox.internal.Ulid id; }"))
                 .hasMessageContaining("package outbox.internal is declared in module outbox.core");
+        assertThatThrownBy(() -> compile("package program; class Program { outbox.jdbc.internal.sql.Binder binder; }"))
+                .hasMessageContaining("package outbox.jdbc.internal.sql is declared in module outbox.jdbc");
     }
 
     private static Object call(ClassLoader loader) throws ReflectiveOperationException {

@@ -1,8 +1,8 @@
 package outbox.jdbc;
 
 import outbox.EventEnvelope;
-import outbox.testing.EventStoreContract;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.EventStoreContract;
+import outbox.testing.contract.StoreFixture;
 
 import java.util.UUID;
 

@@ -5,7 +5,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.purge.OutboxPurge;
 import outbox.relay.Relay;
-import outbox.testing.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.sql.Connection;
 import java.sql.SQLException;

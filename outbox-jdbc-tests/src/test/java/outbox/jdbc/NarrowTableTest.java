@@ -9,7 +9,7 @@ import outbox.internal.SqlErrors;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.SQLException;
 import java.util.List;

@@ -4,14 +4,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
+import outbox.OutboxWriter.Change;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

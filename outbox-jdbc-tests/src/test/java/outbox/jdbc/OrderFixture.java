@@ -8,7 +8,7 @@ import outbox.dispatch.OutboxDispatcher;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
 import outbox.spi.LeasingEventStore;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -7,14 +7,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.Position;
-import outbox.testing.StoreFixture;
+import outbox.spi.EventOrder.Position;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
@@ -79,14 +79,13 @@ class OrderPlanTest {
         String plan = planOf(
                 db,
                 connection ->
-                        store.claimInOrder(connection, CLAIM, now, now, Duration.ZERO, 50, Ordering.perAggregate()));
+                        store.claim(connection, CLAIM, ClaimRequest.of(now, now, 50).inOrder(Ordering.perAggregate())));
 
         assertThat(plan).contains("outbox_event_due", "outbox_event_order");
         assertThat(plan).doesNotContain("filesort", "Seq Scan", "->  Sort");
         assertThat(lines(plan, "| ALL |"))
                 .allMatch(line -> line.contains("| <derived")); // the rows found before, in their order
-        List<ClaimedEvent> claimed = db.call(connection -> store.claimInOrder(
-                connection, CLAIM, now, now.minusSeconds(60), Duration.ZERO, 50, Ordering.perAggregate()));
+        List<ClaimedEvent> claimed = db.call(connection -> store.claim(connection, CLAIM, ClaimRequest.of(now, now.minusSeconds(60), 50).inOrder(Ordering.perAggregate())));
         assertThat(claimed).hasSize(50);
     }
 
@@ -125,8 +124,8 @@ class OrderPlanTest {
             }
             for (int i = 0; i < 20; i++) {
                 store.positions(connection, List.of(id(0), id(1)), Ordering.perAggregate());
-                store.claim(connection, CLAIM, now, now, Duration.ZERO, 50);
-                store.claimInOrder(connection, CLAIM, now, now, Duration.ZERO, 50, Ordering.perAggregate());
+                store.claim(connection, CLAIM, ClaimRequest.of(now, now, 50));
+                store.claim(connection, CLAIM, ClaimRequest.of(now, now, 50).inOrder(Ordering.perAggregate()));
                 store.nextDue(connection, now);
                 connection.commit();
             }

@@ -2,8 +2,8 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
-import outbox.testing.OrderContract;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.OrderContract;
+import outbox.testing.contract.StoreFixture;
 
 class OrderTest {
 

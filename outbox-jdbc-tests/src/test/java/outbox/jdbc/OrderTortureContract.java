@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import outbox.jdbc.TortureLedger.Fault;
 import outbox.jdbc.TortureLedger.Run;
-import outbox.testing.ChildJvm;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.ChildJvm;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -7,11 +7,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import outbox.EventEnvelope;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
+import outbox.jdbc.internal.schema.DdlFiles;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.spi.Position;
-import outbox.testing.StoreFixture;
+import outbox.spi.EventOrder.Position;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -165,7 +165,7 @@ class OutboxSchemaTest {
         OutboxSchema.create(pool, store, Capability.PAUSES);
 
         assertThat(db.<Boolean>call(store::hasPauses)).isTrue();
-        Pause pause = new Pause(PauseScope.TYPE, "T", db.now(), "ada", "why");
+        Pause pause = new Pause(Pause.Scope.TYPE, "T", db.now(), "ada", "why");
         assertThat(db.<Boolean>call(connection -> store.pause(connection, pause)))
                 .isTrue();
         assertThat(db.call(store::pauses)).hasSize(1);
@@ -294,7 +294,7 @@ class OutboxSchemaTest {
     @ParameterizedTest
     @ValueSource(strings = {"h2", "mysql", "postgresql"})
     void migration_tools_find_the_same_ddl_with_the_default_names(String database) {
-        Map<String, String> names = DdlFiles.names(new TableName(AbstractJdbcEventStore.DEFAULT_TABLE));
+        Map<String, String> names = DdlFiles.names(AbstractJdbcEventStore.DEFAULT_TABLE);
         List<String> resources = new ArrayList<>(List.of(OutboxSchema.TABLE.formatted(database)));
         for (Capability capability : Capability.values()) {
             resources.add(capability.resource(database));

@@ -4,12 +4,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.OutboxWriter.Change;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.model.EventStatus;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.SQLException;
 import java.time.Duration;

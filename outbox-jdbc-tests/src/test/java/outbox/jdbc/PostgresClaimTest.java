@@ -5,14 +5,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -131,7 +131,7 @@ class PostgresClaimTest {
 
     private static List<ClaimedEvent> claim(
             AbstractJdbcEventStore store, Connection connection, Instant now, int limit) {
-        return store.claim(connection, CLAIM, now, now.minusSeconds(300), Duration.ZERO, limit);
+        return store.claim(connection, CLAIM, ClaimRequest.of(now, now.minusSeconds(300), limit));
     }
 
     private static void execute(Connection connection, String... statements) throws SQLException {

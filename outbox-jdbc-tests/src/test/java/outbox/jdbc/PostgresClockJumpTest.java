@@ -8,7 +8,7 @@ import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.internal.DatabaseClock;
 import outbox.poller.OutboxPoller;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.SQLException;
 import java.sql.Statement;

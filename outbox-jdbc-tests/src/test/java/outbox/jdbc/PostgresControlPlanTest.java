@@ -4,10 +4,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.EventRef;
 import outbox.spi.Claim;
-import outbox.testing.StoreFixture;
+import outbox.spi.ClaimRequest;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.Statement;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
@@ -54,7 +54,7 @@ class PostgresControlPlanTest {
         assertThat(plans(
                         db,
                         connection -> assertThat(
-                                        store.claim(connection, CLAIM, now.plusSeconds(60), now, Duration.ZERO, 40))
+                                        store.claim(connection, CLAIM, ClaimRequest.of(now.plusSeconds(60), now, 40)))
                                 .hasSize(40)))
                 .anyMatch(plan -> plan.contains("Index Scan using outbox_event_priority on"))
                 .anyMatch(plan -> plan.contains("Index Scan using outbox_event_due on"))

@@ -9,8 +9,8 @@ import outbox.dispatch.DispatcherCommitHook;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.poller.OutboxPoller;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.time.Duration;
 import java.time.Instant;

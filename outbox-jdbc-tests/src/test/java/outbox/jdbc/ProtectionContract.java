@@ -13,15 +13,15 @@ import outbox.admin.OutboxAdmin;
 import outbox.admin.Pause;
 import outbox.admin.PauseRequest;
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryPolicies;
+import outbox.dispatch.Protection.Limit;
+import outbox.dispatch.RetryPolicy;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
+import outbox.testing.fault.FaultyDataSource;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -405,7 +405,7 @@ abstract class ProtectionContract {
         Node node = new Node(
                 db.dataSource(),
                 db.store(),
-                settings.andThen(dispatcher -> dispatcher.retryPolicy(RetryPolicies.fixed(Duration.ofSeconds(1)))),
+                settings.andThen(dispatcher -> dispatcher.retryPolicy(RetryPolicy.fixed(Duration.ofSeconds(1)))),
                 poller -> {});
         node.listener = listener;
         nodes.add(node);

@@ -5,10 +5,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import outbox.spi.EventStore;
-import outbox.testing.MariaDbServer;
-import outbox.testing.MySqlServer;
-import outbox.testing.PostgresServer;
-import outbox.testing.PurgeContract;
+import outbox.testing.contract.PurgeContract;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.MySqlServer;
+import outbox.testing.server.PostgresServer;
 
 import javax.sql.DataSource;
 

@@ -3,8 +3,8 @@ package outbox.jdbc;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.MariaDbServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.DriverManager;

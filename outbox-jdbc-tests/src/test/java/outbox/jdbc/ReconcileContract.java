@@ -17,7 +17,7 @@ import outbox.reconcile.ReconcileStatus;
 import outbox.reconcile.Reconciler;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.time.Duration;
 import java.time.Instant;

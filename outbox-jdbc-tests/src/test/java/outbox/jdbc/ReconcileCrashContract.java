@@ -11,7 +11,7 @@ import outbox.internal.SqlErrors;
 import outbox.reconcile.ReconcileAdmin;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.Reconciler;
-import outbox.testing.ChildJvm;
+import outbox.testing.fault.ChildJvm;
 
 import java.time.Duration;
 import java.time.Instant;

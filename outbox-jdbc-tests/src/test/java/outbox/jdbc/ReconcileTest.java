@@ -2,11 +2,12 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
-import outbox.spi.ControlledEventStore;
+import outbox.spi.EventControl;
 import outbox.spi.EventStore;
+import outbox.spi.ForwardingEventStore;
+import outbox.spi.LeasingEventStore;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import java.util.Optional;
 
 class ReconcileTest {
 
@@ -20,15 +21,14 @@ class ReconcileTest {
 
         @Override
         EventStore store() {
-            H2EventStore store = new H2EventStore();
-            return (EventStore) Proxy.newProxyInstance(
-                    getClass().getClassLoader(), new Class<?>[] {ControlledEventStore.class}, (proxy, method, args) -> {
-                        try {
-                            return method.invoke(store, args);
-                        } catch (InvocationTargetException e) {
-                            throw e.getTargetException();
-                        }
-                    });
+            return new ForwardingEventStore(new H2EventStore()) {
+                @Override
+                public <T> Optional<T> capability(Class<T> type) {
+                    return type == LeasingEventStore.class || type == EventControl.class
+                            ? super.capability(type)
+                            : Optional.empty();
+                }
+            };
         }
     }
 

@@ -3,8 +3,8 @@ package outbox.jdbc;
 import acme.AcmeDialect;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
-import outbox.testing.EventStoreContract;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.EventStoreContract;
+import outbox.testing.contract.StoreFixture;
 
 import java.util.UUID;
 import javax.sql.DataSource;

@@ -11,10 +11,11 @@ import outbox.relay.MessageDispatcher;
 import outbox.relay.Meta;
 import outbox.relay.Relay;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -642,7 +643,7 @@ class RelayTest {
             connection.setAutoCommit(false);
             Instant now = store.now(connection);
             List<ClaimedEvent> claimed = store.claim(
-                    connection, Claim.startingNow(token, lease), now, now.minus(lease), Duration.ZERO, limit);
+                    connection, Claim.startingNow(token, lease), ClaimRequest.of(now, now.minus(lease), limit));
             connection.commit();
             return claimed;
         }

@@ -2,8 +2,8 @@ package outbox.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.Test;
-import outbox.testing.DatabaseServer;
-import outbox.testing.FaultProxy;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.server.DatabaseServer;
 
 import java.util.ArrayList;
 import java.util.List;

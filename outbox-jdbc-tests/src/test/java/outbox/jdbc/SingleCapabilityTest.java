@@ -7,11 +7,11 @@ import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.Mark;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -123,7 +123,7 @@ class SingleCapabilityTest {
     private static List<String> claim(StoreFixture db, int limit) {
         Instant now = db.now();
         List<ClaimedEvent> claimed = db.call(
-                connection -> store(db).claim(connection, CLAIM, now, now.minusSeconds(300), Duration.ZERO, limit));
+                connection -> store(db).claim(connection, CLAIM, ClaimRequest.of(now, now.minusSeconds(300), limit)));
         return claimed.stream().map(one -> one.event().eventId()).toList();
     }
 

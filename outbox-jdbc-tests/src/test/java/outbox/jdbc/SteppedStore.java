@@ -1,13 +1,13 @@
 package outbox.jdbc;
 
-import outbox.spi.ControlledEventStore;
+import outbox.spi.EventControl;
+import outbox.spi.EventOrder;
 import outbox.spi.LeasingEventStore;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.WithholdingEventStore;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** A store that lets a test pause or fail the calling thread at named methods. */
@@ -29,8 +29,11 @@ final class SteppedStore {
     SteppedStore(LeasingEventStore target) {
         store = (LeasingEventStore) Proxy.newProxyInstance(
                 getClass().getClassLoader(),
-                new Class<?>[] {OrderedEventStore.class, ControlledEventStore.class, WithholdingEventStore.class},
+                new Class<?>[] {LeasingEventStore.class, EventOrder.class, EventControl.class},
                 (proxy, method, arguments) -> {
+                    if (method.getName().equals("capability") && ((Class<?>) arguments[0]).isInstance(proxy)) {
+                        return Optional.of(proxy);
+                    }
                     Call call = () -> {
                         try {
                             return method.invoke(target, arguments);

@@ -8,7 +8,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.dispatch.OutboxDispatcher;
@@ -16,9 +15,10 @@ import outbox.dispatch.QueuedEvent;
 import outbox.jdbc.BombNode.Kind;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
-import outbox.testing.FaultyDataSource;
-import outbox.testing.FaultyDataSource.Call;
-import outbox.testing.StoreFixture;
+import outbox.spi.ClaimRequest;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.fault.FaultyDataSource;
+import outbox.testing.fault.FaultyDataSource.Call;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -283,11 +283,11 @@ abstract class SuspectContract {
         List<String> claimed = db.call(connection -> {
             Instant now = db.store().now(connection);
             Claim claim = Claim.startingNow("ours", LEASE);
-            var released = db.store().claim(connection, claim, now, now, Duration.ZERO, 1);
+            var released = db.store().claim(connection, claim, ClaimRequest.of(now, now, 1));
             db.store()
                     .releaseSuspects(
                             connection, "ours", List.of(released.get(0).event().eventId()));
-            return db.store().claim(connection, claim, now, Instant.EPOCH, Duration.ZERO, 10).stream()
+            return db.store().claim(connection, claim, ClaimRequest.of(now, Instant.EPOCH, 10)).stream()
                     .map(one -> one.event().eventId())
                     .toList();
         });
@@ -324,7 +324,7 @@ abstract class SuspectContract {
                     for (EventEnvelope event : events) {
                         noting.onEvent(event);
                     }
-                    return BatchOutcome.allDelivered();
+                    return BatchEventListener.Outcome.allDelivered();
                 };
             case ASYNC ->
                 (AsyncEventListener) event -> {

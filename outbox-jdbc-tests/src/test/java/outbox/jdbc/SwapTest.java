@@ -3,15 +3,15 @@ package outbox.jdbc;
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.Change;
 import outbox.DedupKeys;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxWriter;
+import outbox.OutboxWriter.Change;
 import outbox.dispatch.DispatcherCommitHook;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.dispatch.RetryPolicies;
+import outbox.dispatch.RetryPolicy;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.memory.MemoryEventStore;
 import outbox.poller.OutboxPoller;
@@ -72,7 +72,7 @@ class SwapTest {
                         .connectionProvider(pool::getConnection)
                         .eventStore(store)
                         .listenerRegistry(listeners)
-                        .retryPolicy(RetryPolicies.fixed(Duration.ofMillis(20)))
+                        .retryPolicy(RetryPolicy.fixed(Duration.ofMillis(20)))
                         .build();
                 OutboxPoller poller = OutboxPoller.builder()
                         .connectionProvider(pool::getConnection)

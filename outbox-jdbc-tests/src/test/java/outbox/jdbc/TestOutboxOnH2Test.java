@@ -7,7 +7,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.admin.OutboxAdmin;
-import outbox.dispatch.RetryPolicies;
+import outbox.dispatch.RetryPolicy;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.testing.DeliveryReport;
@@ -44,7 +44,7 @@ class TestOutboxOnH2Test {
     @RegisterExtension // empty before each test
     final TestOutbox outbox = TestOutbox.builder(STORE, CONNECTIONS, TX_CONTEXT)
             .listeners(listeners)
-            .dispatcher(settings -> settings.maxAttempts(3).retryPolicy(RetryPolicies.fixed(Duration.ofHours(1))))
+            .dispatcher(settings -> settings.maxAttempts(3).retryPolicy(RetryPolicy.fixed(Duration.ofHours(1))))
             .build();
 
     final Orders orders = new Orders(outbox.writer(), new JdbcTransactionManager(CONNECTIONS, TX_CONTEXT));

@@ -1,7 +1,7 @@
 package outbox.jdbc;
 
 import outbox.EventEnvelope;
-import outbox.testing.EventStoreContract;
+import outbox.testing.contract.EventStoreContract;
 
 /** The store contract on the layout with a text status. The leader keeps its claims in memory. */
 abstract class TextStatusLayoutContract extends EventStoreContract {

@@ -2,7 +2,7 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 class TextStatusLayoutTest {
 

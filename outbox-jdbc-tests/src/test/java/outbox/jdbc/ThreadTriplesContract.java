@@ -14,7 +14,7 @@ import outbox.dispatch.OutboxDispatcher;
 import outbox.model.EventStatus;
 import outbox.order.Ordering;
 import outbox.poller.OutboxPoller;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture.Row;
 
 import java.sql.SQLException;
 import java.time.Duration;

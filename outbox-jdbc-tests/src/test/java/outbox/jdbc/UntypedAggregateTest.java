@@ -11,15 +11,15 @@ import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.Position;
-import outbox.testing.StoreFixture;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
+import outbox.testing.contract.StoreFixture;
 
 import java.sql.PreparedStatement;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -227,7 +227,7 @@ class UntypedAggregateTest {
         Claim claim = new Claim("claim/" + ++claims, Long.MAX_VALUE);
         return db.call(connection -> {
             Instant now = store.now(connection);
-            return store.claimInOrder(connection, claim, now, now.minusSeconds(60), Duration.ZERO, 50, ALL).stream()
+            return store.claim(connection, claim, ClaimRequest.of(now, now.minusSeconds(60), 50).inOrder(ALL)).stream()
                     .map(ClaimedEvent::event)
                     .map(event -> event.eventId())
                     .toList();

@@ -19,7 +19,7 @@ import outbox.poller.OutboxPoller;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.LeasingEventStore;
-import outbox.testing.StoreFixture;
+import outbox.testing.contract.StoreFixture;
 
 import java.time.Duration;
 import java.time.Instant;

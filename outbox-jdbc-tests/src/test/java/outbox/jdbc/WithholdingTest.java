@@ -2,8 +2,8 @@ package outbox.jdbc;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
-import outbox.testing.StoreFixture;
-import outbox.testing.WithholdingContract;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.WithholdingContract;
 
 class WithholdingTest {
 

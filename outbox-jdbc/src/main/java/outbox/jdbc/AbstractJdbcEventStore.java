@@ -3,27 +3,25 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
-import outbox.admin.Attempt;
-import outbox.admin.AttemptEventStore;
+import outbox.admin.EventDetails.Attempt;
+import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.admin.PausingEventStore;
-import outbox.order.BlockedAggregate;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.row.EventRows;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.Ordering;
+import outbox.reconcile.ReconcileLog;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
-import outbox.reconcile.ReconcilingEventStore;
 import outbox.spi.Claim;
-import outbox.spi.ClaimedEvent;
-import outbox.spi.ControlledEventStore;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.Position;
-import outbox.spi.Withheld;
-import outbox.spi.WithholdingEventStore;
+import outbox.spi.ClaimRequest;
+import outbox.spi.EventControl;
+import outbox.spi.EventOrder;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -35,12 +33,7 @@ import java.util.Optional;
  * use. Columns beyond the 15 of the specification are used if they exist. It keeps no connection and is thread-safe.
  */
 public abstract class AbstractJdbcEventStore extends TableEventStore
-        implements OrderedEventStore,
-                ControlledEventStore,
-                WithholdingEventStore,
-                PausingEventStore,
-                AttemptEventStore,
-                ReconcilingEventStore {
+        implements EventOrder, EventControl, EventPauses, ReconcileLog {
 
     /** The table name that a store uses by default. */
     public static final String DEFAULT_TABLE = "outbox_event";
@@ -61,8 +54,8 @@ public abstract class AbstractJdbcEventStore extends TableEventStore
     }
 
     private AbstractJdbcEventStore(Dialect dialect, TableName table, LayoutSql words) {
-        super(table, dialect, words, new LayoutFence.ByToken(words));
-        this.rows = new EventRows(dialect);
+        super(table, dialect, words, words.fenceByToken());
+        this.rows = new EventRows(dialect::byteSize);
         this.claims = dialect.newClaims(this);
         this.held = dialect.newHeld(this);
         this.order = new OrderStatements(this);
@@ -156,45 +149,13 @@ public abstract class AbstractJdbcEventStore extends TableEventStore
     // ---- claiming ----
 
     @Override
-    public List<ClaimedEvent> claimInOrder(
-            Connection conn,
-            Claim claim,
-            Instant now,
-            Instant lockExpiry,
-            Duration skipRecent,
-            int limit,
-            Ordering ordering) {
-        return claimExcept(conn, claim, now, lockExpiry, skipRecent, limit, ordering, Withheld.NOTHING);
+    public final boolean canWithhold() {
+        return true;
     }
 
     @Override
-    public List<ClaimedEvent> claimExcept(
-            Connection conn,
-            Claim claim,
-            Instant now,
-            Instant lockExpiry,
-            Duration skipRecent,
-            int limit,
-            Ordering ordering,
-            Withheld withheld) {
-        Due due = Due.of(now, lockExpiry, skipRecent);
-        return claimWhole(conn, new ClaimTerms(claim, due, limit, ordering, withheld, Content.SMALL));
-    }
-
-    @Override
-    public List<String> endUntaken(
-            Connection conn,
-            Instant now,
-            Instant dueBefore,
-            Instant lockExpiry,
-            int limit,
-            Ordering ordering,
-            Withheld except,
-            String reason) {
-        Due due = Due.of(dueBefore, lockExpiry, Duration.ZERO);
-        return run(
-                "end events that no node took",
-                () -> claims.endUntaken(conn, now, due, limit, ordering, new WithheldSql(except), reason));
+    public List<String> endUntaken(Connection conn, ClaimRequest overdue, Instant now, String reason) {
+        return run("end events that no node took", () -> claims.endUntaken(conn, overdue, now, reason));
     }
 
     // ---- order ----
@@ -274,7 +235,7 @@ public abstract class AbstractJdbcEventStore extends TableEventStore
     }
 
     @Override
-    public boolean resume(Connection conn, PauseScope scope, String name) {
+    public boolean resume(Connection conn, Pause.Scope scope, String name) {
         return run("resume events", () -> pauses.resume(conn, scope, name));
     }
 

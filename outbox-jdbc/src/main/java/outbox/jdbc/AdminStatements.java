@@ -1,21 +1,24 @@
 package outbox.jdbc;
 
-import outbox.admin.Attempt;
 import outbox.admin.Backlog;
-import outbox.admin.ClaimHolder;
-import outbox.admin.EventCursor;
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventQuery.Order;
 import outbox.admin.EventSummary;
-import outbox.admin.TypeCount;
-import outbox.jdbc.JdbcTable.Binds;
-import outbox.jdbc.JdbcTable.RowMapper;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.admin.OutboxStatistics.TypeCount;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.purge.EndedIds;
+import outbox.jdbc.internal.row.EventRows;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.RowMapper;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -115,7 +118,7 @@ abstract class AdminStatements {
     List<EventSummary> find(Connection conn, EventQuery query) throws SQLException {
         boolean oldestFirst = query.order() == Order.OLDEST_FIRST;
         FilterSql where = filter(conn, query.filter());
-        EventCursor after = query.after();
+        EventQuery.Cursor after = query.after();
         if (after != null) {
             where.behind(after, oldestFirst);
         }
@@ -294,7 +297,7 @@ abstract class AdminStatements {
         try (PreparedStatement select = conn.prepareStatement(sql)) {
             binds.to(new Binder(select, shape(conn)));
             try (ResultSet rows = select.executeQuery()) {
-                return JdbcTable.all(rows, mapper);
+                return RowMapper.all(rows, mapper);
             }
         }
     }

@@ -1,8 +1,11 @@
 package outbox.jdbc;
 
-import outbox.admin.Attempt;
+import outbox.admin.EventDetails.Attempt;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.ErrorText;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

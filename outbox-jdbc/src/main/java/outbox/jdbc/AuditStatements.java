@@ -3,6 +3,7 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AdminAction;
 import outbox.admin.AuditEntry;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

@@ -1,10 +1,18 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.jdbc.ContentSql.Reading;
-import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.internal.claim.ClaimTerms;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.claim.Due;
+import outbox.jdbc.internal.claim.WithheldSql;
+import outbox.jdbc.internal.row.Candidate;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.PriorityShare;
 
@@ -289,9 +297,10 @@ class ClaimStatements implements Claims {
 
     /** Ends events that were due before {@code due.now()} and that no node claimed. */
     final List<String> endUntaken(
-            Connection conn, Instant now, Due due, int limit, Ordering ordering, WithheldSql except, String reason)
-            throws SQLException {
-        List<String> ids = untaken(conn, due, limit, ordering, except);
+            Connection conn, ClaimRequest overdue, Instant now, String reason) throws SQLException {
+        Due due = Due.of(overdue);
+        WithheldSql except = new WithheldSql(overdue.withheld());
+        List<String> ids = untaken(conn, due, overdue.limit(), overdue.ordering(), except);
         store.updateHeldIds(
                 conn,
                 """

@@ -2,8 +2,11 @@ package outbox.jdbc;
 
 import outbox.EventEnvelope;
 import outbox.EventRef;
+import outbox.jdbc.internal.claim.Due;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl.Pending;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

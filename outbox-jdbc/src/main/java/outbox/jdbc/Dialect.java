@@ -1,8 +1,12 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.jdbc.JdbcTable.Binds;
-import outbox.jdbc.JdbcTable.RowMapper;
+import outbox.jdbc.internal.purge.PurgeSearch;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.RowMapper;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;

@@ -1,7 +1,9 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.purge.PurgeSearch;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 
 import java.sql.Array;

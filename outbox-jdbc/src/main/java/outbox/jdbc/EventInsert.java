@@ -4,6 +4,9 @@ import org.jspecify.annotations.Nullable;
 import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
 import outbox.InvalidEventException;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.InsertBatches;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.Claim;
 import outbox.util.JsonCodec;
 

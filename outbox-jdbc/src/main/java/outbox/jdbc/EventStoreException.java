@@ -2,6 +2,7 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
+import outbox.jdbc.internal.sql.SqlStates;
 
 import java.sql.SQLException;
 

@@ -2,9 +2,10 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
-import outbox.admin.EventCursor;
 import outbox.admin.EventFilter;
-import outbox.jdbc.JdbcTable.Binds;
+import outbox.admin.EventQuery;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
 import outbox.model.EventStatus;
 
 import java.sql.SQLException;
@@ -90,7 +91,7 @@ final class FilterSql {
      * Selects only events after the cursor. The first condition lets the database use an index on created_at. The
      * second one decides between events with the same time.
      */
-    void behind(EventCursor cursor, boolean oldestFirst) {
+    void behind(EventQuery.Cursor cursor, boolean oldestFirst) {
         String sign = oldestFirst ? ">" : "<";
         add(
                 "created_at " + sign + "= ? AND (created_at " + sign + " ? OR event_id " + sign + " ?)",

@@ -1,7 +1,10 @@
 package outbox.jdbc;
 
-import outbox.jdbc.JdbcTable.Binds;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.spi.Mark;
 

@@ -1,7 +1,9 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -56,7 +58,7 @@ final class InboxTable {
     private Known known(Connection connection) throws SQLException {
         Known found = known;
         if (found == null) {
-            found = new Known(JdbcEventStores.dialect(connection), TableColumns.readAny(connection, table));
+            found = new Known(JdbcEventStores.dialect(connection), TableColumns.readAny(connection, table.value()));
             List<String> missing = found.shape().missing(layout.columns());
             if (!missing.isEmpty()) {
                 throw new EventStoreException(

@@ -4,9 +4,9 @@ import org.jspecify.annotations.Nullable;
 import outbox.OutboxException;
 import outbox.TransactionStateException;
 import outbox.inbox.Inbox;
-import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
 import outbox.jdbc.JdbcTransactionManager.Transaction;
+import outbox.jdbc.internal.sql.SqlStates;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.TxContext;
 
@@ -79,7 +79,7 @@ public final class JdbcInbox implements Inbox {
 
     @Override
     public <X extends Exception> boolean handle(
-            String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+            String consumer, String eventId, @Nullable String eventType, Inbox.Action<X> action) throws X {
         InboxEntry entry = InboxEntry.of(table.layout(), consumer, eventId, eventType);
         Objects.requireNonNull(action, "action");
         if (txContext != null && txContext.isTransactionActive()) {
@@ -95,7 +95,7 @@ public final class JdbcInbox implements Inbox {
         }
     }
 
-    private <X extends Exception> boolean handleAlone(InboxEntry entry, InboxAction<X> action) throws X {
+    private <X extends Exception> boolean handleAlone(InboxEntry entry, Inbox.Action<X> action) throws X {
         for (int tries = 1; ; tries++) {
             try (Transaction tx = begin()) {
                 if (!handleIn(ownContext, entry, action, true)) {
@@ -138,7 +138,7 @@ public final class JdbcInbox implements Inbox {
     }
 
     private <X extends Exception> boolean handleIn(
-            TxContext context, InboxEntry entry, InboxAction<X> action, boolean isAlone) throws X {
+            TxContext context, InboxEntry entry, Inbox.Action<X> action, boolean isAlone) throws X {
         Connection connection = context.currentConnection();
         Mark mark = new Mark(connection, entry);
         if (!context.beforeCommit(mark::check)) {

@@ -1,8 +1,10 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.leader.LeaderQuery;
+import outbox.jdbc.internal.leader.LeaderSession;
 import outbox.spi.Leadership;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -109,7 +111,7 @@ public final class JdbcLeadership implements Leadership {
         try (Connection connection = dataSource.getConnection()) {
             String product =
                     JdbcEventStores.detect(connection.getMetaData().getURL()).name();
-            return LeaderQuery.ask(connection, product, new TableName(table));
+            return LeaderQuery.ask(connection, product, new TableName(table).value(), LeaderInfo::new);
         }
     }
 
@@ -211,7 +213,7 @@ public final class JdbcLeadership implements Leadership {
             LeaderSession.abort(connection, e);
             throw e;
         }
-        return LeaderSession.on(connection, database, table, term);
+        return LeaderSession.on(connection, database, table.value(), term, LeadershipRefusedException::new);
     }
 
     /**

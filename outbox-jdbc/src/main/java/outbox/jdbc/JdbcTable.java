@@ -1,6 +1,10 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.RowMapper;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -37,18 +41,6 @@ abstract class JdbcTable {
         return dialect;
     }
 
-    /** Binds some parameters of a statement. */
-    @FunctionalInterface
-    interface Binds {
-        void to(Binder binder) throws SQLException;
-    }
-
-    /** Maps the current row to a value. */
-    @FunctionalInterface
-    interface RowMapper<T> {
-        T map(ResultSet row) throws SQLException;
-    }
-
     /** A step that may fail with an SQLException. */
     @FunctionalInterface
     interface Step<T> {
@@ -65,7 +57,20 @@ abstract class JdbcTable {
     }
 
     TableColumns readShape(Connection conn) throws SQLException {
-        return TableColumns.read(conn, table);
+        return columns(conn, table);
+    }
+
+    /** Reads the columns of an outbox table. */
+    static TableColumns columns(Connection conn, TableName table) throws SQLException {
+        TableColumns columns = TableColumns.readAny(conn, table.value());
+        List<String> missing = columns.missing(TableColumns.REQUIRED);
+        if (!missing.isEmpty()) {
+            throw new EventStoreException(
+                    "Table " + table + " is not an outbox table: it has no column " + String.join(", ", missing)
+                            + ". Create it with the DDL under META-INF/outbox/schema in outbox-jdbc.",
+                    null);
+        }
+        return columns;
     }
 
     /** Returns the table name as statements use it. */
@@ -104,16 +109,8 @@ abstract class JdbcTable {
             throws SQLException {
         binds.to(new Binder(select, shape(conn)));
         try (ResultSet rows = select.executeQuery()) {
-            return all(rows, mapper);
+            return RowMapper.all(rows, mapper);
         }
-    }
-
-    static <T> List<T> all(ResultSet rows, RowMapper<T> mapper) throws SQLException {
-        List<T> found = new ArrayList<>();
-        while (rows.next()) {
-            found.add(mapper.map(rows));
-        }
-        return found;
     }
 
     /** See {@link Dialect#queryAnew}. */

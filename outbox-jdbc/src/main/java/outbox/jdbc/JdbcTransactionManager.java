@@ -2,8 +2,10 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.tx.TxScope;
 import outbox.spi.ConnectionProvider;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

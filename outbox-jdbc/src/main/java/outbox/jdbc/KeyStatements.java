@@ -1,7 +1,9 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
+import outbox.spi.EventControl.Pending;
 
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -1,11 +1,15 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.row.ContentSql;
+import outbox.jdbc.internal.row.EventRows;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -36,7 +40,7 @@ final class LayoutAdmin extends AdminStatements {
         this.store = store;
         this.layout = store.layout();
         this.sql = store.sql();
-        this.content = new ContentSql(store.dialect(), "payload");
+        this.content = new ContentSql(store.dialect()::byteSize, "payload");
     }
 
     @Override
@@ -53,7 +57,7 @@ final class LayoutAdmin extends AdminStatements {
                 + content.columns(shape, whole, ContentSql.Reading.WHOLE) + " FROM "
                 + asOurs(" WHERE " + sql.column(LayoutColumn.EVENT_ID) + " = "
                         + sql.parameter(store.shape(conn), LayoutColumn.EVENT_ID));
-        EventRows rows = new EventRows(store.dialect());
+        EventRows rows = new EventRows(store.dialect()::byteSize);
         return query(
                         conn,
                         text,

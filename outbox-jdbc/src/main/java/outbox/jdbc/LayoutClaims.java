@@ -1,12 +1,19 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.jdbc.ContentSql.Reading;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.claim.ClaimTerms;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.claim.Due;
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.row.Candidate;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.spi.Claim;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -221,7 +228,7 @@ final class LayoutClaims implements Claims {
     }
 
     /** Binds: those of the condition, limit. */
-    private List<String> lock(Connection conn, String condition, JdbcTable.Binds binds, int limit) throws SQLException {
+    private List<String> lock(Connection conn, String condition, Binds binds, int limit) throws SQLException {
         return store.queryHeld(
                 conn,
                 "SELECT " + store.idColumn() + " FROM " + store.sqlName() + " WHERE " + condition + " LIMIT ? " + LOCK,

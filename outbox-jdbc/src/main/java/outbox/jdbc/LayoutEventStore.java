@@ -3,14 +3,19 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.Experimental;
-import outbox.relay.DescribedEventStore;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.claim.LedFence;
+import outbox.jdbc.internal.sql.TableColumns;
+import outbox.relay.DescribedTable;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.Leadership;
-import outbox.spi.PartitionedEventStore;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
@@ -26,7 +31,7 @@ import javax.sql.DataSource;
  * claims are kept in memory and need a {@link Leadership}. Thread-safe. Keeps no connection.
  */
 @Experimental
-public final class LayoutEventStore extends TableEventStore implements DescribedEventStore, PartitionedEventStore {
+public final class LayoutEventStore extends TableEventStore implements DescribedTable {
 
     private final TableLayout layout;
     private final LayoutRows rows;
@@ -76,13 +81,13 @@ public final class LayoutEventStore extends TableEventStore implements Described
 
     private static LayoutFence fence(TableLayout layout, LayoutSql sql, @Nullable Leadership leadership) {
         if (layout.has(LayoutColumn.LOCKED_BY)) {
-            return new LayoutFence.ByToken(sql);
+            return sql.fenceByToken();
         }
         if (leadership != null && !layout.has(LayoutFeature.SHARED_CLAIMS)) {
             return new LedFence(leadership);
         }
         layout.require(LayoutFeature.SHARED_CLAIMS, "be shared by claims, and no leadership was given");
-        return new LayoutFence.ByTime(sql);
+        return sql.fenceByTime();
     }
 
     public TableLayout layout() {
@@ -207,6 +212,24 @@ public final class LayoutEventStore extends TableEventStore implements Described
             new LayoutInsert(this, shape(conn)).insert(conn, events, birth);
             return false;
         });
+    }
+
+    // ---- claiming ----
+
+    /** Returns false: a layout need not have the columns that tell which events are withheld. */
+    @Override
+    public boolean canWithhold() {
+        return false;
+    }
+
+    @Override
+    public List<String> endUntaken(Connection conn, ClaimRequest overdue, Instant now, String reason) {
+        throw new UnsupportedOperationException("A table of a layout cannot withhold events");
+    }
+
+    @Override
+    public boolean mayBePartitioned() {
+        return true;
     }
 
     /**

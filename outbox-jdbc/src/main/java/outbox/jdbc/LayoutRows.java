@@ -2,7 +2,12 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventHeaders;
-import outbox.jdbc.ContentSql.Reading;
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.row.Candidate;
+import outbox.jdbc.internal.row.ContentSql;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.row.EventReader;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.OutboxEvent;
 import outbox.util.JsonCodec;
 
@@ -46,7 +51,7 @@ final class LayoutRows implements EventReader {
     LayoutRows(LayoutEventStore store) {
         this.store = store;
         this.sql = store.sql();
-        this.content = new ContentSql(store.dialect(), sql.plain(LayoutColumn.PAYLOAD));
+        this.content = new ContentSql(store.dialect()::byteSize, sql.plain(LayoutColumn.PAYLOAD));
     }
 
     @Override

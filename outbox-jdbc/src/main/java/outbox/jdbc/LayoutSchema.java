@@ -1,6 +1,8 @@
 package outbox.jdbc;
 
 import outbox.Experimental;
+import outbox.jdbc.internal.schema.DdlFiles;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -177,7 +179,7 @@ public final class LayoutSchema {
      * and has its own placeholders.
      */
     private static String filled(String resource, TableName table, String sqlName, String schema) {
-        return DdlFiles.script(resource, DdlFiles.names(table, sqlName, schema))
+        return DdlFiles.script(resource, DdlFiles.names(table.simpleName(), sqlName, schema))
                 .replace("<schema>", schema)
                 .replace("<module>_outbox_", table.simpleName() + "_")
                 .replace("<module>_outbox", sqlName);

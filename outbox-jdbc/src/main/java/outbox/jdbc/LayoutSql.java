@@ -1,6 +1,9 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.spi.ErrorText;
 
@@ -71,6 +74,17 @@ final class LayoutSql {
 
     private String quoted(String name) {
         return standard ? name : dialect.quoted(name);
+    }
+
+    /** Returns the fence of a table with a column for the token of a claim. */
+    LayoutFence fenceByToken() {
+        return new LayoutFence.ByToken(
+                column(LayoutColumn.LOCKED_BY), column(LayoutColumn.LOCKED_AT), plain(LayoutColumn.LOCKED_AT));
+    }
+
+    /** Returns the fence of a table where the time of the lock identifies a claim. */
+    LayoutFence fenceByTime() {
+        return new LayoutFence.ByTime(column(LayoutColumn.LOCKED_AT), plain(LayoutColumn.LOCKED_AT));
     }
 
     /** Returns the parameter for a value that is bound as text, for a column of any type. */

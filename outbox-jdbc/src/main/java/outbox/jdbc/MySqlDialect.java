@@ -1,5 +1,7 @@
 package outbox.jdbc;
 
+import outbox.jdbc.internal.sql.Binder;
+
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.internal.sql.Binder;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;

@@ -2,10 +2,12 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.AggregateType;
-import outbox.order.BlockedAggregate;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
-import outbox.spi.Position;
+import outbox.order.Ordering.WhenDead;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
 
 import java.sql.Connection;
 import java.sql.ResultSet;

@@ -3,8 +3,10 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TraceContext;
 import outbox.TransactionStateException;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;

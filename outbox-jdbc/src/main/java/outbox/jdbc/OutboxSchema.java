@@ -1,8 +1,13 @@
 package outbox.jdbc;
 
+import outbox.jdbc.internal.leader.LeaderSession;
+import outbox.jdbc.internal.schema.Ddl;
+import outbox.jdbc.internal.schema.DdlFiles;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.sql.TableColumns;
+
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,8 +27,6 @@ public final class OutboxSchema {
     private static final Pattern INDEX = Pattern.compile("CREATE (?:UNIQUE )?INDEX IF NOT EXISTS (\\w+) ON (\\S+) ");
 
     private static final Pattern MADE = Pattern.compile("IF NOT EXISTS (?:\\w+\\.)?(\\w+)");
-
-    private static final int MAX_TRIES = 3; // retries after a conflict with another node
 
     /** The table of leases, for databases without a lock that ends with the session. */
     private static final String LEADER = "META-INF/outbox/schema-leader/%s/V6__outbox_leader.sql";
@@ -58,7 +61,8 @@ public final class OutboxSchema {
     }
 
     private static List<String> script(JdbcTable store, String resource) {
-        List<String> script = DdlFiles.statements(DdlFiles.script(resource, DdlFiles.names(store.table())));
+        List<String> script = DdlFiles.statements(
+                DdlFiles.script(resource, DdlFiles.names(store.table().value())));
         if (store.dialect() instanceof PostgresDialect) {
             refuseLongNames(store.table(), script);
         }
@@ -96,7 +100,7 @@ public final class OutboxSchema {
         Dialect dialect = JdbcEventStores.dialect(dataSource);
         synchronized (dialect instanceof H2Dialect ? OutboxSchema.class : new Object()) {
             withAutoCommit(
-                    dataSource, inbox.table(), connection -> createTables(connection, inboxStatements(dialect, inbox)));
+                    dataSource, inbox.table(), connection -> Ddl.create(connection, inboxStatements(dialect, inbox)));
         }
     }
 
@@ -125,15 +129,15 @@ public final class OutboxSchema {
         // H2 does not find a table while another session alters it. All users of an H2 database are in one process.
         synchronized (store.dialect() instanceof H2Dialect ? OutboxSchema.class : new Object()) {
             withAutoCommit(dataSource, store.table(), connection -> {
-                createTables(connection, statements(store));
-                TableColumns.read(connection, store.table());
+                Ddl.create(connection, statements(store));
+                JdbcTable.columns(connection, store.table());
                 for (Capability capability : capabilities) {
                     String column = capability.column();
                     if (column == null) {
-                        createTables(connection, statements(store, capability));
+                        Ddl.create(connection, statements(store, capability));
                     } else {
                         List<String> statements = statements(store, capability);
-                        migrate(connection, statements, () -> isMade(connection, store, capability, column));
+                        Ddl.migrate(connection, statements, () -> isMade(connection, store, capability, column));
                         addIndexes(connection, store, statements);
                     }
                 }
@@ -253,14 +257,14 @@ public final class OutboxSchema {
             withAutoCommit(
                     dataSource,
                     store.table(),
-                    connection -> migrate(
+                    connection -> Ddl.migrate(
                             connection, statements, () -> !PostgresDialect.hasControlTable(connection, store.table())));
         }
     }
 
     /** Creates what a {@link JdbcLeadership} needs, if it does not exist. */
     public static void createLeader(DataSource dataSource, AbstractJdbcEventStore store) {
-        withAutoCommit(dataSource, store.table(), connection -> createTables(connection, leaderStatements(store)));
+        withAutoCommit(dataSource, store.table(), connection -> Ddl.create(connection, leaderStatements(store)));
     }
 
     /**
@@ -271,7 +275,7 @@ public final class OutboxSchema {
         if (!(store.dialect() instanceof H2Dialect)) {
             return List.of();
         }
-        TableName table = H2LeaderLock.table(store.table());
+        TableName table = store.table().sibling(LeaderSession.LEASES);
         try (Connection connection = dataSource.getConnection()) {
             return shape(connection, table.value()) == TableColumns.NONE ? List.of("table " + table) : List.of();
         } catch (SQLException e) {
@@ -279,16 +283,16 @@ public final class OutboxSchema {
         }
     }
 
-    private interface Ddl {
+    private interface Action {
         void on(Connection connection) throws SQLException;
     }
 
-    private static void withAutoCommit(DataSource dataSource, TableName table, Ddl ddl) {
+    private static void withAutoCommit(DataSource dataSource, TableName table, Action action) {
         try (Connection connection = dataSource.getConnection()) {
             boolean autoCommit = connection.getAutoCommit();
             try {
                 connection.setAutoCommit(true);
-                ddl.on(connection);
+                action.on(connection);
             } finally {
                 connection.setAutoCommit(autoCommit);
             }
@@ -297,16 +301,8 @@ public final class OutboxSchema {
         }
     }
 
-    private static void createTables(Connection connection, List<String> statements) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                execute(statement, sql);
-            }
-        }
-    }
-
     private static boolean has(Connection connection, AbstractJdbcEventStore store, String column) throws SQLException {
-        return TableColumns.read(connection, store.table()).has(column);
+        return JdbcTable.columns(connection, store.table()).has(column);
     }
 
     private static boolean isMade(
@@ -332,38 +328,6 @@ public final class OutboxSchema {
                 && store.keys().isComplete(connection);
     }
 
-    /** Checks whether a migration has been done. */
-    private interface Made {
-        boolean isMade() throws SQLException;
-    }
-
-    /**
-     * Runs a migration if it has not been done. The check comes first, because MySQL has no IF NOT EXISTS for
-     * columns, and PostgreSQL would lock the whole table for it. It runs in one transaction, so that with
-     * transactional DDL no session sees a partial migration.
-     */
-    private static void migrate(Connection connection, List<String> statements, Made made) throws SQLException {
-        connection.setAutoCommit(false);
-        try (Statement statement = connection.createStatement()) {
-            for (int tries = 1; !made.isMade(); tries++) {
-                connection.commit(); // release the locks of the check
-                try {
-                    for (String sql : statements) {
-                        statement.execute(sql);
-                    }
-                    connection.commit();
-                } catch (SQLException e) {
-                    connection.rollback();
-                    if (tries >= MAX_TRIES && !made.isMade()) { // if the migration is done, another node was faster
-                        throw e;
-                    }
-                }
-            }
-        } finally {
-            connection.setAutoCommit(true);
-        }
-    }
-
     /**
      * Adds indexes that later versions introduced, which exist only on PostgreSQL. They are searched by name,
      * because CREATE INDEX IF NOT EXISTS would lock the table.
@@ -379,24 +343,7 @@ public final class OutboxSchema {
                     && PostgresDialect.hasRelation(connection, index.group(2))
                     && !PostgresDialect.hasRelation(
                             connection, store.table().sibling(index.group(1)).value())) {
-                createTables(connection, List.of(sql));
-            }
-        }
-    }
-
-    /**
-     * Executes a DDL statement and retries once. On PostgreSQL two sessions can conflict in CREATE … IF NOT EXISTS;
-     * the retry then finds what the other session created.
-     */
-    private static void execute(Statement statement, String sql) throws SQLException {
-        try {
-            statement.execute(sql);
-        } catch (SQLException e) {
-            try {
-                statement.execute(sql);
-            } catch (SQLException again) {
-                again.addSuppressed(e);
-                throw again;
+                Ddl.create(connection, List.of(sql));
             }
         }
     }

@@ -1,9 +1,9 @@
 package outbox.jdbc;
 
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.jdbc.JdbcTable.Binds;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -61,7 +61,7 @@ final class PauseStatements {
         Instant since = columns.read(row, "paused_at");
         try {
             pauses.add(new Pause(
-                    PauseScope.valueOf(scope.toUpperCase(Locale.ROOT)),
+                    Pause.Scope.valueOf(scope.toUpperCase(Locale.ROOT)),
                     name,
                     since == null ? Instant.EPOCH : since,
                     row.getString("paused_by"),
@@ -92,7 +92,7 @@ final class PauseStatements {
                         .text(pause.reason()));
     }
 
-    boolean resume(Connection conn, PauseScope scope, String name) throws SQLException {
+    boolean resume(Connection conn, Pause.Scope scope, String name) throws SQLException {
         // Binds: outbox_table, scope, name.
         String sql = "DELETE FROM %s WHERE outbox_table = ? AND UPPER(scope) = ? AND name = ?".formatted(table.name());
         Binds binds = binder -> binder.text(table.owner()).text(scope.name()).text(name);

@@ -1,6 +1,11 @@
 package outbox.jdbc;
 
-import outbox.jdbc.ContentSql.Reading;
+import outbox.jdbc.internal.claim.ClaimTerms;
+import outbox.jdbc.internal.claim.Due;
+import outbox.jdbc.internal.claim.WithheldSql;
+import outbox.jdbc.internal.row.Candidate;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.order.Ordering;
 import outbox.spi.ClaimedEvent;
 

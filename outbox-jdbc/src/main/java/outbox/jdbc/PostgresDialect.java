@@ -1,9 +1,16 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.jdbc.JdbcTable.Binds;
-import outbox.jdbc.JdbcTable.RowMapper;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.purge.PurgeSearch;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.PostgresLimits;
+import outbox.jdbc.internal.sql.PostgresStatement;
+import outbox.jdbc.internal.sql.RowMapper;
+import outbox.jdbc.internal.sql.TableColumns;
+import outbox.jdbc.internal.tx.PostgresIsolation;
+import outbox.jdbc.internal.tx.PostgresTransaction;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -139,12 +146,12 @@ final class PostgresDialect extends Dialect {
     @Override
     <T> List<T> queryHeld(JdbcTable table, Connection conn, String sql, Binds binds, RowMapper<T> mapper)
             throws SQLException {
-        return PostgresLimits.query(table, conn, sql, binds, mapper);
+        return PostgresLimits.query(table.shape(conn), conn, sql, binds, mapper);
     }
 
     @Override
     int updateHeld(JdbcTable table, Connection conn, String sql, Binds binds) throws SQLException {
-        return PostgresLimits.update(table, conn, sql, binds);
+        return PostgresLimits.update(table.shape(conn), conn, sql, binds);
     }
 
     private record ByIndex(String sql, int networkMillis) {}

@@ -1,5 +1,6 @@
 package outbox.jdbc;
 
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
 import outbox.spi.ErrorText;
 import outbox.spi.Mark;

@@ -1,6 +1,7 @@
 package outbox.jdbc;
 
 import outbox.jdbc.Dialect.Binding;
+import outbox.jdbc.internal.tx.TxScope;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

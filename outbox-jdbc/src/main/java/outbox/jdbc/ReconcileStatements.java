@@ -1,9 +1,10 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.jdbc.internal.sql.TableColumns;
+import outbox.reconcile.ReconcileLog.Turn;
 import outbox.reconcile.ReconcileRun;
 import outbox.reconcile.ReconcileStatus;
-import outbox.reconcile.ReconcilingEventStore.Turn;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -119,7 +120,7 @@ final class ReconcileStatements {
             return Optional.empty();
         }
         if (job.runId != null) {
-            markLost(conn, job.runId, wanted.startedAt());
+            markEnded(conn, job.runId, wanted.startedAt(), LOST);
         }
         boolean dryRun = wanted.dryRun() || requestId != null && job.requestDry;
         Instant sweepAt = job.checkpoint == null || job.sweepAt == null ? wanted.startedAt() : job.sweepAt;
@@ -165,11 +166,16 @@ final class ReconcileStatements {
                         row.getInt("request_dry") == 1));
     }
 
-    private void markLost(Connection conn, String runId, Instant now) throws SQLException {
+    /** The counts are already stored. Those in memory may be older than the committed ones. */
+    private void markEnded(Connection conn, String runId, @Nullable Instant endedAt, @Nullable String error)
+            throws SQLException {
         // Binds: ended_at, error, run_id.
         String sql =
                 "UPDATE %s SET ended_at = ?, error = ? WHERE run_id = ? AND ended_at IS NULL".formatted(runs.name());
-        runs.update(conn, sql, binder -> binder.time("ended_at", now).text(LOST).text(runId));
+        runs.update(
+                conn,
+                sql,
+                binder -> binder.time("ended_at", endedAt).text(error).text(runId));
     }
 
     private void take(Connection conn, ReconcileRun run, Instant leaseUntil, @Nullable Instant sweepAt)
@@ -247,15 +253,7 @@ final class ReconcileStatements {
     void end(Connection conn, ReconcileRun run, @Nullable Instant nextAt, boolean swept, boolean served, int keep)
             throws SQLException {
         release(conn, run, nextAt, swept, served && run.requestId() != null);
-        // Binds: ended_at, error, run_id. The counts are already stored. Those in memory may be older than the
-        // committed ones.
-        String sql =
-                "UPDATE %s SET ended_at = ?, error = ? WHERE run_id = ? AND ended_at IS NULL".formatted(runs.name());
-        runs.update(
-                conn,
-                sql,
-                binder ->
-                        binder.time("ended_at", run.endedAt()).text(run.error()).text(run.runId()));
+        markEnded(conn, run.runId(), run.endedAt(), run.error());
         forget(conn, run.job(), keep);
     }
 

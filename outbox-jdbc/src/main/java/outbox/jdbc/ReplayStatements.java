@@ -1,8 +1,10 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.EventAdministration.Replay;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;

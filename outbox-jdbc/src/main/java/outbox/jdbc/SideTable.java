@@ -1,7 +1,11 @@
 package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
-import outbox.jdbc.JdbcTable.Binds;
+import outbox.jdbc.internal.sql.Binder;
+import outbox.jdbc.internal.sql.Binds;
+import outbox.jdbc.internal.sql.RowMapper;
+import outbox.jdbc.internal.sql.SqlStates;
+import outbox.jdbc.internal.sql.TableColumns;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -68,7 +72,7 @@ final class SideTable {
     @Nullable
     TableColumns look(Connection conn) throws SQLException {
         if (shape == null && events.dialect().hasTable(conn, table)) {
-            TableColumns found = TableColumns.readAny(conn, table);
+            TableColumns found = TableColumns.readAny(conn, table.value());
             shape = found.missing(columns).isEmpty() ? found : null;
         }
         return shape;
@@ -89,7 +93,8 @@ final class SideTable {
                             ? "has no column "
                                     + String.join(
                                             ", ",
-                                            TableColumns.readAny(conn, table).missing(columns))
+                                            TableColumns.readAny(conn, table.value())
+                                                    .missing(columns))
                             : "does not exist");
         }
         return known;
@@ -141,7 +146,7 @@ final class SideTable {
         try (PreparedStatement select = conn.prepareStatement(sql)) {
             binds.to(new Binder(select, known));
             try (ResultSet rows = select.executeQuery()) {
-                return JdbcTable.all(rows, row -> mapper.map(row, known));
+                return RowMapper.all(rows, row -> mapper.map(row, known));
             }
         } catch (SQLException e) {
             if (SqlStates.isTableMissing(e)) {

@@ -1,12 +1,14 @@
 package outbox.jdbc;
 
-import outbox.admin.Attempt;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
+import outbox.admin.EventDetails.Attempt;
 import outbox.admin.EventFilter;
-import outbox.jdbc.ContentSql.Reading;
-import outbox.jdbc.LayoutFence.Piece;
+import outbox.jdbc.internal.claim.LayoutFence.Piece;
+import outbox.jdbc.internal.purge.PurgeSearch;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.sql.TableColumns;
 import outbox.model.EventStatus;
-import outbox.spi.Replay;
 
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -2,26 +2,33 @@ package outbox.jdbc;
 
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
-import outbox.admin.ClaimHolder;
+import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.admin.EventAdministration.Replay;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
-import outbox.admin.TypeCount;
-import outbox.jdbc.ContentSql.Reading;
+import outbox.admin.OutboxStatistics.TypeCount;
+import outbox.jdbc.internal.claim.ClaimTerms;
+import outbox.jdbc.internal.claim.Claims;
+import outbox.jdbc.internal.claim.Due;
+import outbox.jdbc.internal.claim.LayoutFence;
+import outbox.jdbc.internal.row.Candidate;
+import outbox.jdbc.internal.row.ContentSql.Reading;
+import outbox.jdbc.internal.row.EventReader;
+import outbox.jdbc.internal.sql.TableColumns;
+import outbox.jdbc.internal.sql.TimedCount;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
-import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Content;
 import outbox.spi.ClaimedEvent;
-import outbox.spi.LoadingEventStore;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.NamedEventStore;
-import outbox.spi.Replay;
-import outbox.spi.Withheld;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -41,7 +48,7 @@ import java.util.stream.Collectors;
  * They use the SQL of the layout ({@link LayoutSql}), its check of claims ({@link LayoutFence}) and the
  * {@link Dialect}. Keeps no connection. Thread-safe.
  */
-abstract class TableEventStore extends JdbcTable implements AdminEventStore, LoadingEventStore, NamedEventStore {
+abstract class TableEventStore extends JdbcTable implements LeasingEventStore, EventAdministration {
 
     private final LayoutSql sql;
     private final LayoutFence fence;
@@ -172,40 +179,22 @@ abstract class TableEventStore extends JdbcTable implements AdminEventStore, Loa
     @Override
     public final List<OutboxEvent> claimPending(
             Connection conn, String ownerId, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return claim(conn, new Claim(ownerId, Long.MAX_VALUE), now, lockExpiry, skipRecent, limit).stream()
+        ClaimRequest request = ClaimRequest.of(now, lockExpiry, limit).skippingRecent(skipRecent);
+        return claim(conn, new Claim(ownerId, Long.MAX_VALUE), request).stream()
                 .map(ClaimedEvent::event)
                 .toList();
     }
 
     @Override
-    public final List<ClaimedEvent> claim(
-            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        Due due = Due.of(now, lockExpiry, skipRecent);
-        return claimWhole(conn, new ClaimTerms(claim, due, limit, Ordering.off(), Withheld.NOTHING, Content.SMALL));
+    public final List<ClaimedEvent> claim(Connection conn, Claim claim, ClaimRequest request) {
+        ClaimTerms terms = ClaimTerms.of(claim, request);
+        List<ClaimedEvent> claimed =
+                run("claim events" + (terms.ordering().isOn() ? " in order" : ""), () -> claims().claim(conn, terms));
+        return request.content() == Content.ALL ? complete(conn, claimed) : claimed;
     }
 
-    @Override
-    public final List<ClaimedEvent> claimUnread(
-            Connection conn,
-            Claim claim,
-            Instant now,
-            Instant lockExpiry,
-            Duration skipRecent,
-            int limit,
-            Ordering ordering,
-            Withheld withheld,
-            Content content) {
-        Due due = Due.of(now, lockExpiry, skipRecent);
-        return claim(conn, new ClaimTerms(claim, due, limit, ordering, withheld, content));
-    }
-
-    private List<ClaimedEvent> claim(Connection conn, ClaimTerms terms) {
-        return run("claim events" + (terms.ordering().isOn() ? " in order" : ""), () -> claims().claim(conn, terms));
-    }
-
-    /** Claims events and also reads the large values that a normal claim leaves in the table. */
-    final List<ClaimedEvent> claimWhole(Connection conn, ClaimTerms terms) {
-        List<ClaimedEvent> claimed = claim(conn, terms);
+    /** Reads the large values that the statement of a claim leaves in the table. */
+    private List<ClaimedEvent> complete(Connection conn, List<ClaimedEvent> claimed) {
         List<String> large = claimed.stream()
                 .filter(event -> !event.complete())
                 .map(event -> event.event().eventId())
@@ -224,7 +213,7 @@ abstract class TableEventStore extends JdbcTable implements AdminEventStore, Loa
     @Override
     public final Optional<ClaimedEvent> claimOne(
             Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held) {
-        Due due = Due.of(now, lockExpiry, Duration.ZERO);
+        Due due = Due.of(ClaimRequest.of(now, lockExpiry, 1));
         return run("claim event " + eventId, () -> claims().claimOne(conn, claim, eventId, due, held));
     }
 
@@ -264,9 +253,9 @@ abstract class TableEventStore extends JdbcTable implements AdminEventStore, Loa
     }
 
     @Override
-    public final boolean lockDue(Connection conn, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
+    public final boolean lockDue(Connection conn, ClaimRequest request) {
         return run("lock due events", () -> {
-            List<String> due = claims().due(conn, Due.of(now, lockExpiry, skipRecent), limit);
+            List<String> due = claims().due(conn, Due.of(request), request.limit());
             String text = "SELECT " + idColumn() + " FROM %1$s" + byPrimaryKey() + " WHERE %2$s FOR UPDATE SKIP LOCKED";
             return queryIds(conn, text, due, binder -> {}).containsAll(due);
         });

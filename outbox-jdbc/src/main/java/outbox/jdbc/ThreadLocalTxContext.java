@@ -3,8 +3,9 @@ package outbox.jdbc;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.dispatch.EventInterceptor;
-import outbox.spi.SafeLogger;
-import outbox.spi.TxContext;
+import outbox.internal.text.SafeLogger;
+import outbox.jdbc.internal.tx.TxScope;
+import outbox.spi.TxCallbacks;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -14,7 +15,7 @@ import java.sql.Connection;
  * The transaction that {@link JdbcTransactionManager} began on this thread. A second transaction suspends the first
  * one: writes and callbacks belong to the inner transaction until it ends.
  */
-public final class ThreadLocalTxContext implements TxContext {
+public final class ThreadLocalTxContext extends TxCallbacks.Context {
 
     private static final Logger LOG = SafeLogger.of(ThreadLocalTxContext.class);
 
@@ -32,35 +33,14 @@ public final class ThreadLocalTxContext implements TxContext {
     }
 
     @Override
-    public void afterCommit(Runnable callback) {
-        current().callbacks().afterCommit(callback);
-    }
-
-    @Override
-    public void afterRollback(Runnable callback) {
-        current().callbacks().afterRollback(callback);
-    }
-
-    @Override
-    public boolean beforeCommit(Runnable callback) {
-        return current().callbacks().beforeCommit(callback);
-    }
-
-    @Override
-    public boolean whenUndone(Runnable callback) {
-        current().callbacks().whenUndone(callback);
-        return true;
+    protected TxCallbacks callbacks() {
+        return current().callbacks();
     }
 
     @Override
     public boolean whenUnknown(Runnable callback) {
-        current().callbacks().whenUnknown(callback);
+        callbacks().whenUnknown(callback);
         return true;
-    }
-
-    @Override
-    public Object scope() {
-        return current().callbacks().scope();
     }
 
     @Override

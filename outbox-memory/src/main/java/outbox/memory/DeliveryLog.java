@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.dispatch.EventInterceptor;
 import outbox.internal.EventRules;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.ErrorText;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -3,7 +3,7 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.TransactionStateException;
 import outbox.internal.ThrottledLog;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.TxContext;
 
 import java.lang.System.Logger;

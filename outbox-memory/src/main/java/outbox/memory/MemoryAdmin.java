@@ -3,49 +3,54 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.admin.AuditEntry;
 import outbox.admin.Backlog;
-import outbox.admin.ClaimHolder;
-import outbox.admin.EventCursor;
+import outbox.admin.EventAdministration;
+import outbox.admin.EventAdministration.ClaimHolder;
+import outbox.admin.EventAdministration.Replay;
+import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
 import outbox.admin.EventSummary;
-import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.admin.TypeCount;
+import outbox.admin.OutboxStatistics.TypeCount;
+import outbox.internal.SystemTime;
 import outbox.model.EventStatus;
+import outbox.order.Ordering;
+import outbox.spi.ClaimRequest.Withheld;
 
+import java.sql.Connection;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Operations for administrators, and the log of the last {@value #MAX_AUDITS} requests. Callers must hold the lock
- * of the table; it guards all fields.
+ * The administration of events in memory, and the log of the last {@value #MAX_AUDITS} requests. Thread-safe.
  */
-final class MemoryAdmin {
+final class MemoryAdmin implements EventAdministration {
 
     static final int MAX_AUDITS = 1000;
-
-    private static final int MAX_PAUSES = 10_000;
 
     private static final Comparator<RowState> BY_AGE =
             Comparator.comparing(RowState::createdAt).thenComparing(RowState::eventId);
 
-    private record What(PauseScope scope, String name) {}
-
     private record TypeAndStatus(String eventType, EventStatus status) {}
 
     private final MemoryTable table;
-    private final Map<What, Pause> pauses = new LinkedHashMap<>();
+    private final MemoryWork work;
+    private final MemoryClaims claims;
+    // oldest first; guarded by the lock of the table
     private final LinkedHashMap<String, AuditEntry> audits = new LinkedHashMap<>();
 
-    MemoryAdmin(MemoryTable table) {
+    MemoryAdmin(MemoryTable table, MemoryWork work, MemoryClaims claims) {
         this.table = table;
+        this.work = work;
+        this.claims = claims;
     }
 
     private Stream<RowState> states(MemoryTx tx) {
@@ -56,36 +61,60 @@ final class MemoryAdmin {
         return states(tx).filter(RowState::isPending);
     }
 
-    List<TypeCount> countByType(MemoryTx tx) {
-        Map<TypeAndStatus, Long> counts = states(tx)
-                .collect(Collectors.groupingBy(
-                        state -> new TypeAndStatus(state.event().eventType(), state.status()), Collectors.counting()));
+    @Override
+    public List<TypeCount> countByType(Connection conn) {
+        Map<TypeAndStatus, Long> counts = work.in(
+                conn,
+                tx -> states(tx)
+                        .collect(Collectors.groupingBy(
+                                state -> new TypeAndStatus(state.event().eventType(), state.status()),
+                                Collectors.counting())));
         return counts.entrySet().stream()
                 .map(entry -> new TypeCount(
                         entry.getKey().eventType(), entry.getKey().status().code(), entry.getValue()))
                 .toList();
     }
 
-    @Nullable
-    Instant oldestPending(MemoryTx tx) {
-        return pending(tx).map(RowState::createdAt).min(Instant::compareTo).orElse(null);
+    @Override
+    public Optional<Instant> oldestPending(Connection conn) {
+        return work.in(conn, this::oldestPending);
     }
 
-    Backlog backlog(MemoryTx tx, Instant now) {
-        Instant due =
-                pending(tx).map(RowState::availableAt).min(Instant::compareTo).orElse(null);
-        return Backlog.of(
-                now,
-                pending(tx).count(),
-                pending(tx).filter(state -> state.lockedBy() != null).count(),
-                oldestPending(tx),
-                due);
+    private Optional<Instant> oldestPending(MemoryTx tx) {
+        return pending(tx).map(RowState::createdAt).min(Instant::compareTo);
     }
 
-    List<EventSummary> find(MemoryTx tx, EventQuery query) {
+    @Override
+    public Backlog backlog(Connection conn) {
+        return work.in(conn, tx -> {
+            Optional<Instant> due = pending(tx).map(RowState::availableAt).min(Instant::compareTo);
+            return Backlog.of(
+                    SystemTime.now(),
+                    pending(tx).count(),
+                    pending(tx).filter(state -> state.lockedBy() != null).count(),
+                    oldestPending(tx).orElse(null),
+                    due.orElse(null));
+        });
+    }
+
+    @Override
+    public Optional<EventDetails> find(Connection conn, String eventId) {
+        return work.in(conn, tx -> {
+            Row row = table.row(eventId);
+            return Optional.ofNullable(row == null ? null : row.seenBy(tx))
+                    .map(state -> new EventDetails(state.summary(), state.row(), state.lastError(), List.of()));
+        });
+    }
+
+    @Override
+    public List<EventSummary> find(Connection conn, EventQuery query) {
+        return work.in(conn, tx -> find(tx, query));
+    }
+
+    private List<EventSummary> find(MemoryTx tx, EventQuery query) {
         boolean oldestFirst = query.order() == EventQuery.Order.OLDEST_FIRST;
         Comparator<RowState> order = oldestFirst ? BY_AGE : BY_AGE.reversed();
-        EventCursor after = query.after();
+        EventQuery.Cursor after = query.after();
         return states(tx)
                 .filter(state -> passes(state, query.filter()))
                 .filter(state -> after == null || isBehind(state, after, oldestFirst))
@@ -95,23 +124,28 @@ final class MemoryAdmin {
                 .toList();
     }
 
-    private static boolean isBehind(RowState state, EventCursor cursor, boolean oldestFirst) {
+    private static boolean isBehind(RowState state, EventQuery.Cursor cursor, boolean oldestFirst) {
         int byTime = state.createdAt().compareTo(cursor.createdAt());
         int place = byTime != 0 ? byTime : state.eventId().compareTo(cursor.eventId());
         return oldestFirst ? place > 0 : place < 0;
     }
 
-    long count(MemoryTx tx, EventFilter filter) {
-        return states(tx).filter(state -> passes(state, filter)).count();
+    @Override
+    public long count(Connection conn, EventFilter filter) {
+        return work.in(
+                conn, tx -> states(tx).filter(state -> passes(state, filter)).count());
     }
 
     /** Returns the ids in the order of the event numbers, which is the order of the rows. */
-    List<String> findIds(MemoryTx tx, EventFilter filter, int limit) {
-        return states(tx)
-                .filter(state -> passes(state, filter))
-                .limit(limit)
-                .map(RowState::eventId)
-                .toList();
+    @Override
+    public List<String> findIds(Connection conn, EventFilter filter, int limit) {
+        return work.in(
+                conn,
+                tx -> states(tx)
+                        .filter(state -> passes(state, filter))
+                        .limit(limit)
+                        .map(RowState::eventId)
+                        .toList());
     }
 
     private static boolean passes(RowState state, EventFilter filter) {
@@ -134,7 +168,7 @@ final class MemoryAdmin {
     }
 
     /** Returns whether the claim of the event matches the filter. */
-    static boolean isClaimed(RowState state, EventFilter filter) {
+    private static boolean isClaimed(RowState state, EventFilter filter) {
         String node = filter.claimedBy();
         Instant before = filter.claimedBefore();
         String token = state.lockedBy();
@@ -143,7 +177,12 @@ final class MemoryAdmin {
                 && (before == null || since != null && since.isBefore(before));
     }
 
-    List<ClaimHolder> claimHolders(MemoryTx tx) {
+    @Override
+    public List<ClaimHolder> claimHolders(Connection conn) {
+        return work.in(conn, this::claimHolders);
+    }
+
+    private List<ClaimHolder> claimHolders(MemoryTx tx) {
         List<ClaimHolder> holders = new ArrayList<>();
         pending(tx).forEach(state -> {
             String token = state.lockedBy();
@@ -167,49 +206,122 @@ final class MemoryAdmin {
         return limit != null && time.isBefore(limit);
     }
 
-    // ---- pauses ----
+    // ---- changes ----
 
-    List<Pause> pauses() {
-        return List.copyOf(pauses.values());
+    @Override
+    public int replay(Connection conn, List<String> eventIds, Replay how) {
+        return work.in(conn, tx -> {
+            int replayed = 0;
+            for (int i = 0; i < eventIds.size(); i++) {
+                Instant due = how.dueAt(i);
+                String eventId = eventIds.get(i);
+                if (isKeyFree(tx, eventId)
+                        && work.change(
+                                tx,
+                                eventId,
+                                state -> how.from().contains(state.status())
+                                        && (state.status() != EventStatus.RETRY || state.lockedBy() == null),
+                                state -> state.replayed(due, how.mark(state.headersJson())))) {
+                    replayed++;
+                }
+            }
+            return replayed;
+        });
     }
 
-    boolean pause(MemoryTx tx, Pause pause) {
-        What what = new What(pause.scope(), pause.name());
-        if (pauses.size() >= MAX_PAUSES || pauses.putIfAbsent(what, pause) != null) {
-            return false;
-        }
-        tx.add(() -> pauses.remove(what));
-        return true;
+    /** Checks again after each wait for another transaction. */
+    private boolean isKeyFree(MemoryTx tx, String eventId) {
+        boolean free;
+        long waits;
+        do {
+            waits = table.waits();
+            Row row = table.row(eventId);
+            if (row == null) {
+                return false;
+            }
+            table.await(tx, row);
+            RowState state = row.seenBy(tx);
+            String key = state == null ? null : state.event().dedupKey();
+            Row holder = key == null ? null : table.holderOf(tx, key, SystemTime.now());
+            free = holder == null || holder == row;
+        } while (waits != table.waits());
+        return free;
     }
 
-    boolean resume(MemoryTx tx, PauseScope scope, String name) {
-        What what = new What(scope, name);
-        Pause ended = pauses.remove(what);
-        if (ended == null) {
-            return false;
+    @Override
+    public int discard(Connection conn, Collection<String> eventIds) {
+        return work.changeAll(conn, eventIds, state -> state.status() == EventStatus.DEAD, state -> null)
+                .size();
+    }
+
+    @Override
+    public int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
+        if (!terminal.isTerminal()) {
+            throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
         }
-        tx.add(() -> pauses.put(what, ended));
-        return true;
+        Instant now = SystemTime.now();
+        return work.in(conn, tx -> {
+            List<Row> over = claims.next(
+                    tx,
+                    Ordering.off(),
+                    Withheld.NOTHING,
+                    state -> state.status() == terminal
+                            && state.doneAt() != null
+                            && state.doneAt().isBefore(doneBefore)
+                            && !state.hasKey(now));
+            List<Row> some = MemoryClaims.first(over, tx, Comparator.comparing(RowState::eventId), limit);
+            some.forEach(row -> table.change(tx, row, null));
+            return some.size();
+        });
+    }
+
+    @Override
+    public int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
+        return work.changeAll(
+                        conn,
+                        eventIds,
+                        state -> state.isPending() && isClaimed(state, claimed),
+                        state -> state.lockedBy(state.lockedBy(), Instant.EPOCH))
+                .size();
+    }
+
+    @Override
+    public int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
+        return work.changeAll(
+                        conn,
+                        eventIds,
+                        state -> state.isPending()
+                                && state.lockedBy() == null
+                                && state.availableAt().isAfter(now),
+                        state -> state.dueAt(now))
+                .size();
     }
 
     // ---- requests ----
 
-    @Nullable
-    AuditEntry audit(String requestId) {
-        return audits.get(requestId);
+    @Override
+    public Optional<AuditEntry> audit(Connection conn, String requestId) {
+        return work.in(conn, tx -> Optional.ofNullable(audits.get(requestId)));
     }
 
-    /** Returns the newest entries first. */
-    List<AuditEntry> audits(int limit) {
-        return audits.values().stream()
-                .sorted(Comparator.comparing(AuditEntry::startedAt)
-                        .thenComparing(AuditEntry::requestId)
-                        .reversed())
-                .limit(limit)
-                .toList();
+    @Override
+    public List<AuditEntry> audits(Connection conn, int limit) {
+        return work.in(
+                conn,
+                tx -> audits.values().stream()
+                        .sorted(Comparator.comparing(AuditEntry::startedAt)
+                                .thenComparing(AuditEntry::requestId)
+                                .reversed())
+                        .limit(limit)
+                        .toList());
     }
 
-    boolean beginAudit(MemoryTx tx, AuditEntry entry) {
+    @Override
+    public boolean beginAudit(Connection conn, AuditEntry entry) {
+        return work.in(conn, tx -> beginAudit(tx, entry));
+    }
+
+    private boolean beginAudit(MemoryTx tx, AuditEntry entry) {
         if (audits.putIfAbsent(entry.requestId(), entry) != null) {
             return false;
         }
@@ -220,7 +332,15 @@ final class MemoryAdmin {
         return true;
     }
 
-    void progressAudit(MemoryTx tx, String requestId, int affected, @Nullable Instant finishedAt) {
+    @Override
+    public void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt) {
+        work.in(conn, tx -> {
+            progressAudit(tx, requestId, affected, finishedAt);
+            return requestId;
+        });
+    }
+
+    private void progressAudit(MemoryTx tx, String requestId, int affected, @Nullable Instant finishedAt) {
         AuditEntry before = audits.get(requestId);
         if (before == null) {
             return; // the entry was removed because newer ones needed its place

@@ -3,12 +3,12 @@ package outbox.memory;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.model.EventStatus;
-import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
-import outbox.spi.Position;
+import outbox.order.Ordering.WhenDead;
+import outbox.spi.ClaimRequest.Withheld;
+import outbox.spi.EventOrder.BlockedAggregate;
+import outbox.spi.EventOrder.Position;
 import outbox.spi.PriorityShare;
-import outbox.spi.Withheld;
 
 import java.time.Instant;
 import java.util.ArrayList;

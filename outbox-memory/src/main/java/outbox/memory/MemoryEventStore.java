@@ -1,58 +1,33 @@
 package outbox.memory;
 
 import org.jspecify.annotations.Nullable;
-import outbox.DuplicateKeyException;
 import outbox.EventEnvelope;
-import outbox.EventRef;
-import outbox.InvalidEventException;
-import outbox.OutboxException;
-import outbox.admin.AdminEventStore;
-import outbox.admin.AuditEntry;
-import outbox.admin.Backlog;
-import outbox.admin.ClaimHolder;
-import outbox.admin.EventDetails;
-import outbox.admin.EventFilter;
-import outbox.admin.EventQuery;
-import outbox.admin.EventSummary;
-import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.admin.PausingEventStore;
-import outbox.admin.TypeCount;
-import outbox.internal.EventRules;
 import outbox.internal.SystemTime;
 import outbox.model.EventStatus;
 import outbox.model.OutboxEvent;
-import outbox.order.BlockedAggregate;
 import outbox.order.Ordering;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
+import outbox.spi.ClaimRequest.Withheld;
 import outbox.spi.ClaimedEvent;
 import outbox.spi.ConnectionProvider;
-import outbox.spi.ControlledEventStore;
 import outbox.spi.ErrorText;
+import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
 import outbox.spi.MetricsExporter;
-import outbox.spi.OrderedEventStore;
-import outbox.spi.Position;
-import outbox.spi.Replay;
 import outbox.spi.TxContext;
-import outbox.spi.Withheld;
-import outbox.spi.WithholdingEventStore;
 
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -74,15 +49,13 @@ import java.util.stream.Stream;
  * dead events last, and counts and logs them. It never removes a dead event that blocks an ordered aggregate. The
  * store has no history of attempts. Thread-safe.
  */
-public final class MemoryEventStore
-        implements OrderedEventStore, ControlledEventStore, AdminEventStore, WithholdingEventStore, PausingEventStore {
+public final class MemoryEventStore implements LeasingEventStore {
 
     private final MemoryTable table;
+    private final MemoryWork work;
     private final MemoryClaims claims;
-    private final MemoryAdmin admin;
-    private final @Nullable JoinedTx joined;
-    private final WhenFull whenFull;
-    private final String bounds;
+    private final MemoryInserts inserts;
+    private final List<Object> parts; // one for each capability
 
     /** Creates a store with the default bounds that joins the transactions of the context. */
     public MemoryEventStore(TxContext txContext) {
@@ -90,13 +63,18 @@ public final class MemoryEventStore
     }
 
     private MemoryEventStore(Builder builder) {
-        bounds = builder.maxEvents + " events and " + builder.maxBytes + " bytes";
+        String bounds = builder.maxEvents + " events and " + builder.maxBytes + " bytes";
         table = new MemoryTable(
                 builder.maxEvents, builder.maxBytes, builder.longestTx, new MemoryLosses(builder.metrics, bounds));
+        work = new MemoryWork(table, builder.txContext);
         claims = new MemoryClaims(table);
-        admin = new MemoryAdmin(table);
-        joined = builder.txContext == null ? null : new JoinedTx(builder.txContext, table);
-        whenFull = builder.whenFull;
+        inserts = new MemoryInserts(table, work, builder.whenFull, bounds);
+        parts = List.of(
+                this,
+                new MemoryOrder(table, work, claims),
+                new MemoryControl(table, work, claims, inserts),
+                new MemoryAdmin(table, work, claims),
+                new MemoryPauses(work));
     }
 
     public static Builder builder() {
@@ -118,59 +96,9 @@ public final class MemoryEventStore
                 .count());
     }
 
-    /** Runs the work in the transaction of the connection, completely or not at all. */
-    private <T> T in(Connection conn, Function<MemoryTx, T> work) {
-        MemoryConnection ours = MemoryConnection.of(conn, table);
-        if (ours != null) {
-            if (ours.isClosed()) {
-                throw new OutboxException("The connection is closed", null);
-            }
-            return ours.isAutoCommit() ? atOnce(work) : run(ours.tx(), work);
-        }
-        JoinedTx business = joined;
-        if (business == null || !business.isCurrent(conn)) {
-            return atOnce(work);
-        }
-        MemoryTx tx = business.of(conn);
-        Joined<T> joining = table.alone(() -> {
-            int before = tx.size();
-            return new Joined<>(run(tx, work), before, tx.size() > before);
-        });
-        if (joining.hasChanged()) {
-            join(business, conn, tx, joining.before());
-        }
-        return joining.answer();
-    }
-
-    /** The result of work in a joined transaction. */
-    private record Joined<T>(T answer, int before, boolean hasChanged) {}
-
-    private void join(JoinedTx business, Connection conn, MemoryTx tx, int before) {
-        try {
-            business.changed(conn, tx, before);
-        } catch (RuntimeException | Error e) { // the end of the transaction would not be reported
-            table.undoTo(tx, before);
-            throw e;
-        }
-    }
-
-    private <T> T atOnce(Function<MemoryTx, T> work) {
-        MemoryTx tx = new MemoryTx();
-        T answer = run(tx, work);
-        table.commit(tx);
-        return answer;
-    }
-
-    private <T> T run(MemoryTx tx, Function<MemoryTx, T> work) {
-        return table.alone(() -> {
-            int before = tx.size();
-            try {
-                return work.apply(tx);
-            } catch (RuntimeException | Error e) {
-                table.undoTo(tx, before);
-                throw e;
-            }
-        });
+    @Override
+    public <T> Optional<T> capability(Class<T> type) {
+        return parts.stream().filter(type::isInstance).map(type::cast).findFirst();
     }
 
     @Override
@@ -183,10 +111,7 @@ public final class MemoryEventStore
 
     @Override
     public void checkCommit(Connection conn) {
-        MemoryTx tx = joined == null ? null : joined.known(conn);
-        if (tx != null) {
-            table.requireOpen(tx);
-        }
+        work.checkCommit(conn);
     }
 
     // ---- writing ----
@@ -198,110 +123,19 @@ public final class MemoryEventStore
 
     @Override
     public boolean insertAll(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
-        insert(conn, events, birth, true);
+        inserts.insert(conn, events, birth, true);
         return true; // if the context does not report a savepoint rollback, that rollback undoes nothing here
     }
 
     @Override
     public Set<String> existing(Connection conn, Collection<String> eventIds) {
-        return in(
-                conn,
-                tx -> eventIds.stream()
-                        .filter(id -> {
-                            Row row = table.row(id);
-                            return row != null && row.seenBy(tx) != null;
-                        })
-                        .collect(Collectors.toUnmodifiableSet()));
-    }
-
-    @Override
-    public Map<String, String> insertUnlessTaken(Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
-        return insert(conn, events, birth, false);
-    }
-
-    private Map<String, String> insert(
-            Connection conn, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
-        for (EventEnvelope event : events) {
-            if (event.deliverAfter() != null || event.expireAfter() != null) {
-                throw new InvalidEventException(
-                        "Event " + event.eventId() + " has a time relative to its write. Write it by an OutboxWriter.");
-            }
-        }
-        return events.isEmpty() ? Map.of() : in(conn, tx -> insert(tx, events, birth, refuseTaken));
-    }
-
-    /**
-     * Inserts the events first and makes room afterwards. Only then is it known how much room they need, and other
-     * events are removed only if that is enough.
-     */
-    private Map<String, String> insert(
-            MemoryTx tx, List<EventEnvelope> events, @Nullable Claim birth, boolean refuseTaken) {
-        table.endAbandoned();
-        Map<String, String> leftOut = new HashMap<>();
-        for (EventEnvelope event : events) {
-            int before = tx.size();
-            String holder = insert(tx, event, birth);
-            if (holder != null && refuseTaken) {
-                throw new DuplicateKeyException(Objects.requireNonNull(event.dedupKey()), holder);
-            }
-            if (holder != null) {
-                leftOut.put(event.eventId(), holder);
-            } else if (whenFull == WhenFull.DROP && !table.makeRoom(SystemTime.now())) {
-                table.undoTo(tx, before);
-                table.dropEvent(tx, event);
-            }
-        }
-        if (whenFull == WhenFull.REFUSE && !table.makeRoom(SystemTime.now())) {
-            throw new MemoryFullException("There is no room in memory for " + show(events)
-                    + ": the store is bounded by " + bounds + ". Roll back, or deliver faster.");
-        }
-        return leftOut;
-    }
-
-    private static String show(List<EventEnvelope> events) {
-        EventEnvelope first = events.get(0);
-        return events.size() > 1
-                ? "the " + events.size() + " events of a write"
-                : "event " + first.eventId() + " (type " + EventRules.show(first.eventType()) + ")";
-    }
-
-    /** Returns the id of the event that holds the key, or null if the event was inserted. */
-    private @Nullable String insert(MemoryTx tx, EventEnvelope event, @Nullable Claim birth) {
-        Instant now = SystemTime.now();
-        String key = event.dedupKey();
-        Row place;
-        Row holder;
-        long waits;
-        do {
-            waits = table.waits();
-            holder = key == null ? null : table.holderOf(tx, key, now);
-            place = table.place(tx, event.eventId());
-        } while (waits != table.waits());
-        if (place == null) {
-            throw new OutboxException("There is an event " + event.eventId() + " already", null);
-        }
-        if (holder != null) {
-            return holder.eventId();
-        }
-        RowState state = RowState.written(event, place.number(), now);
-        if (birth != null && event.availableAt() == null) {
-            state = state.lockedBy(birth.token(), now);
-        }
-        table.insert(tx, place, state);
-        return null;
+        return work.in(
+                conn, tx -> existing(tx, eventIds).map(RowState::eventId).collect(Collectors.toUnmodifiableSet()));
     }
 
     @Override
     public Set<String> dropped(Connection conn, List<EventEnvelope> events) {
-        if (whenFull == WhenFull.REFUSE) {
-            return Set.of();
-        }
-        return in(
-                conn,
-                tx -> events.stream()
-                        .filter(tx::hasDropped)
-                        .map(EventEnvelope::eventId)
-                        .collect(Collectors.toSet()));
+        return inserts.dropped(conn, events);
     }
 
     // ---- marks of the specification, by event id ----
@@ -322,50 +156,15 @@ public final class MemoryEventStore
     }
 
     private int markById(Connection conn, String eventId, UnaryOperator<RowState> change) {
-        return changeAll(conn, List.of(eventId), state -> state.status() != EventStatus.DONE, change)
+        return work.changeAll(conn, List.of(eventId), state -> state.status() != EventStatus.DONE, change)
                 .size();
-    }
-
-    /**
-     * Changes the events that fulfil the condition, after waiting for other transactions that have changed them. If
-     * the function returns null, the event is deleted.
-     */
-    private Set<String> changeAll(
-            Connection conn,
-            Collection<String> eventIds,
-            Predicate<RowState> condition,
-            Function<RowState, @Nullable RowState> change) {
-        return in(conn, tx -> {
-            Set<String> changed = new HashSet<>();
-            for (String eventId : eventIds) {
-                if (change(tx, eventId, condition, change)) {
-                    changed.add(eventId);
-                }
-            }
-            return changed;
-        });
-    }
-
-    private boolean change(
-            MemoryTx tx, String eventId, Predicate<RowState> condition, Function<RowState, @Nullable RowState> change) {
-        Row row = table.row(eventId);
-        if (row == null || row.isLockedFor(tx) && row.committed == null) {
-            return false; // this transaction does not see the event
-        }
-        table.await(tx, row);
-        RowState state = row.seenBy(tx);
-        if (state == null || !condition.test(state)) {
-            return false;
-        }
-        table.change(tx, row, change.apply(state));
-        return true;
     }
 
     // ---- reading and claiming ----
 
     @Override
     public List<OutboxEvent> pollPending(Connection conn, Instant now, Duration skipRecent, int limit) {
-        return in(conn, tx -> {
+        return work.in(conn, tx -> {
             List<Row> due = claims.next(
                     tx, Ordering.off(), Withheld.NOTHING, state -> isDue(state, now, skipRecent) && state.isPending());
             return states(tx, MemoryClaims.first(due, tx, MemoryClaims.OLDEST_FIRST, limit)).stream()
@@ -377,54 +176,63 @@ public final class MemoryEventStore
     @Override
     public List<OutboxEvent> claimPending(
             Connection conn, String ownerId, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return claim(conn, new Claim(ownerId, Long.MAX_VALUE), now, lockExpiry, skipRecent, limit).stream()
+        ClaimRequest request = ClaimRequest.of(now, lockExpiry, limit).skippingRecent(skipRecent);
+        return claim(conn, new Claim(ownerId, Long.MAX_VALUE), request).stream()
                 .map(ClaimedEvent::event)
                 .toList();
     }
 
+    /** Reads every event completely, whatever the request asks for. */
     @Override
-    public List<ClaimedEvent> claim(
-            Connection conn, Claim claim, Instant now, Instant lockExpiry, Duration skipRecent, int limit) {
-        return claimInOrder(conn, claim, now, lockExpiry, skipRecent, limit, Ordering.off());
-    }
-
-    @Override
-    public List<ClaimedEvent> claimInOrder(
-            Connection conn,
-            Claim claim,
-            Instant now,
-            Instant lockExpiry,
-            Duration skipRecent,
-            int limit,
-            Ordering ordering) {
-        return claimExcept(conn, claim, now, lockExpiry, skipRecent, limit, ordering, Withheld.NOTHING);
-    }
-
-    @Override
-    public List<ClaimedEvent> claimExcept(
-            Connection conn,
-            Claim claim,
-            Instant now,
-            Instant lockExpiry,
-            Duration skipRecent,
-            int limit,
-            Ordering ordering,
-            Withheld withheld) {
-        return in(conn, tx -> {
-            table.claimedIn(ordering);
+    public List<ClaimedEvent> claim(Connection conn, Claim claim, ClaimRequest request) {
+        return work.in(conn, tx -> {
+            table.claimedIn(request.ordering());
             List<Row> due = claims.next(
                     tx,
-                    ordering,
-                    withheld,
-                    state -> state.isPending() && isDue(state, now, skipRecent) && state.isFree(lockExpiry));
+                    request.ordering(),
+                    request.withheld(),
+                    state -> state.isPending()
+                            && isDue(state, request.now(), request.skipRecent())
+                            && state.isFree(request.lockExpiry()));
             List<ClaimedEvent> claimed = new ArrayList<>();
-            for (Row row : claims.chosen(due, tx, limit)) {
+            for (Row row : claims.chosen(due, tx, request.limit())) {
                 RowState state = Objects.requireNonNull(row.seenBy(tx));
-                table.change(tx, row, state.lockedBy(claim.token(), now));
+                table.change(tx, row, state.lockedBy(claim.token(), request.now()));
                 claimed.add(new ClaimedEvent(state.row(), claim, state.lockedBy() != null));
             }
             return claimed;
         });
+    }
+
+    @Override
+    public boolean canWithhold() {
+        return true;
+    }
+
+    @Override
+    public Map<String, Long> sizes(Connection conn, Collection<String> eventIds) {
+        return work.in(
+                conn,
+                tx -> existing(tx, eventIds).collect(Collectors.toMap(RowState::eventId, state ->
+                        (long) state.event().payloadSize())));
+    }
+
+    @Override
+    public List<OutboxEvent> load(Connection conn, Collection<String> eventIds) {
+        return work.in(
+                conn,
+                tx -> existing(tx, eventIds)
+                        .sorted(MemoryClaims.OLDEST_FIRST)
+                        .map(RowState::row)
+                        .toList());
+    }
+
+    private Stream<RowState> existing(MemoryTx tx, Collection<String> eventIds) {
+        return eventIds.stream()
+                .map(table::row)
+                .filter(Objects::nonNull)
+                .map(row -> row.seenBy(tx))
+                .filter(Objects::nonNull);
     }
 
     private static boolean isDue(RowState state, Instant now, Duration skipRecent) {
@@ -440,7 +248,7 @@ public final class MemoryEventStore
     public Optional<ClaimedEvent> claimOne(
             Connection conn, Claim claim, String eventId, Instant now, Instant lockExpiry, @Nullable Claim held) {
         String ours = held == null ? "" : held.token();
-        return in(conn, tx -> {
+        return work.in(conn, tx -> {
             Row row = table.row(eventId);
             RowState state = row == null || row.isLockedFor(tx) ? null : row.seenBy(tx);
             if (row == null
@@ -466,33 +274,35 @@ public final class MemoryEventStore
 
     @Override
     public boolean setAttempts(Connection conn, String token, String eventId, int attempts) {
-        return !changeAll(conn, List.of(eventId), state -> state.isHeldBy(token), state -> state.withAttempts(attempts))
+        return !work.changeAll(
+                        conn, List.of(eventId), state -> state.isHeldBy(token), state -> state.withAttempts(attempts))
                 .isEmpty();
     }
 
     @Override
     public Set<String> renew(Connection conn, String token, Collection<String> eventIds, Instant now) {
-        return changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, now));
+        return work.changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, now));
     }
 
     @Override
     public int release(Connection conn, String token, Collection<String> eventIds) {
-        return changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(null, null))
+        return work.changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(null, null))
                 .size();
     }
 
     @Override
     public int releaseSuspects(Connection conn, String token, Collection<String> eventIds) {
-        return changeAll(conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, Instant.EPOCH))
+        return work.changeAll(
+                        conn, eventIds, state -> state.isHeldBy(token), state -> state.lockedBy(token, Instant.EPOCH))
                 .size();
     }
 
     @Override
     public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
-        return in(conn, tx -> {
+        return work.in(conn, tx -> {
             Set<String> written = new HashSet<>();
             for (Mark mark : marks) {
-                if (change(
+                if (work.change(
                         tx, mark.eventId(), state -> state.isHeldBy(mark.token()), state -> marked(state, mark, now))) {
                     written.add(mark.eventId());
                 }
@@ -513,10 +323,10 @@ public final class MemoryEventStore
 
     @Override
     public Set<String> remove(Connection conn, List<Mark> done) {
-        return in(conn, tx -> {
+        return work.in(conn, tx -> {
             Set<String> removed = new HashSet<>();
             for (Mark mark : done) {
-                if (change(tx, mark.eventId(), state -> state.isHeldBy(mark.token()), state -> null)) {
+                if (work.change(tx, mark.eventId(), state -> state.isHeldBy(mark.token()), state -> null)) {
                     removed.add(mark.eventId());
                 }
             }
@@ -524,350 +334,31 @@ public final class MemoryEventStore
         });
     }
 
-    // ---- order ----
+    // ---- events that no node delivers ----
 
     @Override
-    public void requireOrder(Connection conn) {}
-
-    @Override
-    public Map<String, Position> positions(Connection conn, Collection<String> eventIds, Ordering ordering) {
-        return in(conn, tx -> {
-            table.claimedIn(ordering);
-            return claims.positions(tx, eventIds, ordering);
-        });
-    }
-
-    @Override
-    public List<BlockedAggregate> blockedAggregates(Connection conn, int limit) {
-        return in(conn, tx -> claims.blocked(tx, limit));
-    }
-
-    @Override
-    public int skip(Connection conn, Collection<String> eventIds) {
-        return changeAll(
-                        conn,
-                        eventIds,
-                        state -> state.status() == EventStatus.DEAD
-                                && state.number() > 0
-                                && state.event().aggregateId() != null,
-                        RowState::skipped)
-                .size();
-    }
-
-    // ---- control ----
-
-    @Override
-    public Optional<Pending> find(Connection conn, EventRef event, boolean latest) {
-        return in(conn, tx -> {
-            RowState state = find(tx, event, latest);
-            return Optional.ofNullable(state).map(MemoryEventStore::pending);
-        });
-    }
-
-    private static Pending pending(RowState state) {
-        return new Pending(
-                state.eventId(), state.status(), state.lockedBy(), state.event().dedupKey());
-    }
-
-    @Override
-    public Optional<Pending> findLast(Connection conn, String dedupKey) {
-        return in(conn, tx -> Optional.ofNullable(table.lastWith(tx, dedupKey)).map(MemoryEventStore::pending));
-    }
-
-    @Override
-    public Optional<String> purgeKeys(Connection conn, Instant doneBefore, String after, int limit) {
-        return Optional.empty(); // a key is removed together with its event
-    }
-
-    private @Nullable RowState find(MemoryTx tx, EventRef event, boolean latest) {
-        String key = event.dedupKey();
-        Instant now = SystemTime.now();
-        if (key != null && !latest) {
-            return table.seenHolder(tx, key, now);
-        }
-        Row row = key != null ? table.holderOf(tx, key, now) : table.row(Objects.requireNonNull(event.eventId()));
-        if (row == null) {
-            return null;
-        }
-        if (latest) {
-            table.await(tx, row);
-        }
-        return row.seenBy(tx);
-    }
-
-    @Override
-    public boolean cancel(Connection conn, Pending found) {
-        return !changeAll(conn, List.of(found.eventId()), state -> isAsFound(state, found), state -> null)
-                .isEmpty();
-    }
-
-    @Override
-    public boolean reschedule(Connection conn, Pending found, Instant availableAt) {
-        return !changeAll(
-                        conn,
-                        List.of(found.eventId()),
-                        state -> isAsFound(state, found),
-                        state -> state.dueAt(availableAt))
-                .isEmpty();
-    }
-
-    private static boolean isAsFound(RowState state, Pending found) {
-        return state.isPending() && Objects.equals(state.lockedBy(), found.lockedBy());
-    }
-
-    @Override
-    public Optional<Instant> nextDue(Connection conn, Instant now) {
-        return in(
+    public List<String> endUntaken(Connection conn, ClaimRequest overdue, Instant now, String reason) {
+        return work.in(
                 conn,
-                tx -> table.rows().stream()
-                        .map(row -> row.seenBy(tx))
-                        .flatMap(Stream::ofNullable)
-                        .filter(state -> state.isPending() && state.lockedBy() == null)
-                        .map(RowState::availableAt)
-                        .filter(due -> due.isAfter(now))
-                        .min(Instant::compareTo));
-    }
-
-    @Override
-    public List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
-        return in(conn, tx -> {
-            List<String> expired = new ArrayList<>();
-            for (EventStatus status : List.of(EventStatus.NEW, EventStatus.RETRY)) {
-                expired.addAll(end(
+                tx -> work.end(
                         tx,
                         claims.next(
                                 tx,
-                                Ordering.off(),
-                                Withheld.NOTHING,
-                                state -> state.status() == status
-                                        && state.expiresAt() != null
-                                        && state.expiresAt().isBefore(now)
-                                        && state.isFree(lockExpiry)),
-                        limit,
-                        now,
-                        reason));
-            }
-            return expired;
-        });
-    }
-
-    @Override
-    public List<String> endUntaken(
-            Connection conn,
-            Instant now,
-            Instant dueBefore,
-            Instant lockExpiry,
-            int limit,
-            Ordering ordering,
-            Withheld except,
-            String reason) {
-        return in(
-                conn,
-                tx -> end(
-                        tx,
-                        claims.next(
-                                tx,
-                                ordering,
-                                except,
+                                overdue.ordering(),
+                                overdue.withheld(),
                                 state -> state.status() == EventStatus.NEW
                                         && state.attempts() == 0
-                                        && isDue(state, dueBefore, Duration.ZERO)
-                                        && state.isFree(lockExpiry)),
-                        limit,
+                                        && isDue(state, overdue.now(), Duration.ZERO)
+                                        && state.isFree(overdue.lockExpiry())),
+                        overdue.limit(),
                         now,
                         reason));
     }
 
-    private List<String> end(MemoryTx tx, List<Row> rows, int limit, Instant now, String reason) {
-        List<String> ended = new ArrayList<>();
-        for (Row row : MemoryClaims.first(rows, tx, MemoryClaims.OLDEST_FIRST, limit)) {
-            RowState state = Objects.requireNonNull(row.seenBy(tx));
-            table.change(tx, row, state.dead(now, reason));
-            ended.add(row.eventId());
-        }
-        return ended;
-    }
-
-    // ---- pauses ----
-
+    /** Returns no ids: every due time in memory was checked when the event was written. */
     @Override
-    public boolean hasPauses(Connection conn) {
-        return true;
-    }
-
-    @Override
-    public List<Pause> pauses(Connection conn) {
-        return in(conn, tx -> admin.pauses());
-    }
-
-    @Override
-    public boolean pause(Connection conn, Pause pause) {
-        return in(conn, tx -> admin.pause(tx, pause));
-    }
-
-    @Override
-    public boolean resume(Connection conn, PauseScope scope, String name) {
-        return in(conn, tx -> admin.resume(tx, scope, name));
-    }
-
-    // ---- administration ----
-
-    @Override
-    public List<TypeCount> countByType(Connection conn) {
-        return in(conn, admin::countByType);
-    }
-
-    @Override
-    public Optional<Instant> oldestPending(Connection conn) {
-        return in(conn, tx -> Optional.ofNullable(admin.oldestPending(tx)));
-    }
-
-    @Override
-    public Backlog backlog(Connection conn) {
-        return in(conn, tx -> admin.backlog(tx, SystemTime.now()));
-    }
-
-    @Override
-    public Optional<EventDetails> find(Connection conn, String eventId) {
-        return in(conn, tx -> {
-            Row row = table.row(eventId);
-            RowState state = row == null ? null : row.seenBy(tx);
-            return state == null
-                    ? Optional.empty()
-                    : Optional.of(new EventDetails(state.summary(), state.row(), state.lastError(), List.of()));
-        });
-    }
-
-    @Override
-    public List<EventSummary> find(Connection conn, EventQuery query) {
-        return in(conn, tx -> admin.find(tx, query));
-    }
-
-    @Override
-    public long count(Connection conn, EventFilter filter) {
-        return in(conn, tx -> admin.count(tx, filter));
-    }
-
-    @Override
-    public List<String> findIds(Connection conn, EventFilter filter, int limit) {
-        return in(conn, tx -> admin.findIds(tx, filter, limit));
-    }
-
-    @Override
-    public int replay(Connection conn, List<String> eventIds, Replay how) {
-        return in(conn, tx -> {
-            int replayed = 0;
-            for (int i = 0; i < eventIds.size(); i++) {
-                Instant due = how.dueAt(i);
-                String eventId = eventIds.get(i);
-                if (isKeyFree(tx, eventId)
-                        && change(
-                                tx,
-                                eventId,
-                                state -> how.from().contains(state.status())
-                                        && (state.status() != EventStatus.RETRY || state.lockedBy() == null),
-                                state -> state.replayed(due, how.mark(state.headersJson())))) {
-                    replayed++;
-                }
-            }
-            return replayed;
-        });
-    }
-
-    /** Checks again after each wait for another transaction. */
-    private boolean isKeyFree(MemoryTx tx, String eventId) {
-        boolean free;
-        long waits;
-        do {
-            waits = table.waits();
-            Row row = table.row(eventId);
-            if (row == null) {
-                return false;
-            }
-            table.await(tx, row);
-            RowState state = row.seenBy(tx);
-            String key = state == null ? null : state.event().dedupKey();
-            Row holder = key == null ? null : table.holderOf(tx, key, SystemTime.now());
-            free = holder == null || holder == row;
-        } while (waits != table.waits());
-        return free;
-    }
-
-    @Override
-    public int discard(Connection conn, Collection<String> eventIds) {
-        return changeAll(conn, eventIds, state -> state.status() == EventStatus.DEAD, state -> null)
-                .size();
-    }
-
-    @Override
-    public int purge(Connection conn, EventStatus terminal, Instant doneBefore, int limit) {
-        if (!terminal.isTerminal()) {
-            throw new IllegalArgumentException("Only DONE and DEAD events can be purged, not " + terminal);
-        }
-        Instant now = SystemTime.now();
-        return in(conn, tx -> {
-            List<Row> over = claims.next(
-                    tx,
-                    Ordering.off(),
-                    Withheld.NOTHING,
-                    state -> state.status() == terminal
-                            && state.doneAt() != null
-                            && state.doneAt().isBefore(doneBefore)
-                            && !state.hasKey(now));
-            List<Row> some = MemoryClaims.first(over, tx, Comparator.comparing(RowState::eventId), limit);
-            some.forEach(row -> table.change(tx, row, null));
-            return some.size();
-        });
-    }
-
-    @Override
-    public Optional<AuditEntry> audit(Connection conn, String requestId) {
-        return in(conn, tx -> Optional.ofNullable(admin.audit(requestId)));
-    }
-
-    @Override
-    public List<AuditEntry> audits(Connection conn, int limit) {
-        return in(conn, tx -> admin.audits(limit));
-    }
-
-    @Override
-    public List<ClaimHolder> claimHolders(Connection conn) {
-        return in(conn, admin::claimHolders);
-    }
-
-    @Override
-    public int releaseClaims(Connection conn, Collection<String> eventIds, EventFilter claimed) {
-        return changeAll(
-                        conn,
-                        eventIds,
-                        state -> state.isPending() && MemoryAdmin.isClaimed(state, claimed),
-                        state -> state.lockedBy(state.lockedBy(), Instant.EPOCH))
-                .size();
-    }
-
-    @Override
-    public int makeDue(Connection conn, Collection<String> eventIds, Instant now) {
-        return changeAll(
-                        conn,
-                        eventIds,
-                        state -> state.isPending()
-                                && state.lockedBy() == null
-                                && state.availableAt().isAfter(now),
-                        state -> state.dueAt(now))
-                .size();
-    }
-
-    @Override
-    public boolean beginAudit(Connection conn, AuditEntry entry) {
-        return in(conn, tx -> admin.beginAudit(tx, entry));
-    }
-
-    @Override
-    public void progressAudit(Connection conn, String requestId, int affected, @Nullable Instant finishedAt) {
-        in(conn, tx -> {
-            admin.progressAudit(tx, requestId, affected, finishedAt);
-            return requestId;
-        });
+    public List<String> endUnreachable(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+        return List.of();
     }
 
     /** Collects the settings of a store. Every setter rejects invalid values. */

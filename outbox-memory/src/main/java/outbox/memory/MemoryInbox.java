@@ -2,7 +2,6 @@ package outbox.memory;
 
 import org.jspecify.annotations.Nullable;
 import outbox.inbox.Inbox;
-import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
 
 import java.sql.Connection;
@@ -75,7 +74,7 @@ public final class MemoryInbox implements Inbox {
 
     @Override
     public <X extends Exception> boolean handle(
-            String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+            String consumer, String eventId, @Nullable String eventType, Inbox.Action<X> action) throws X {
         Objects.requireNonNull(action, "action");
         Key key = new Key(Objects.requireNonNull(consumer, "consumer"), Objects.requireNonNull(eventId, "eventId"));
         if (!begin(key)) {

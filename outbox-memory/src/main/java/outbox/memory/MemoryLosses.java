@@ -4,8 +4,8 @@ import outbox.EventEnvelope;
 import outbox.internal.EventRules;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -5,7 +5,7 @@ import outbox.AfterCommitHook;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.dispatch.RetryPolicies;
+import outbox.dispatch.RetryPolicy;
 import outbox.poller.OutboxPoller;
 import outbox.registry.ListenerRegistry;
 import outbox.runtime.OutboxRuntime;
@@ -51,7 +51,7 @@ public final class MemoryOutbox implements AutoCloseable {
                 .metrics(builder.metrics)
                 .dispatcher(dispatching -> dispatching
                         .listenerRegistry(builder.registry)
-                        .retryPolicy(RetryPolicies.series(builder.backoff))
+                        .retryPolicy(RetryPolicy.series(builder.backoff))
                         .maxAttempts(builder.maxAttempts)
                         .interceptor(new DeliveryLog())
                         .deleteDone(true))
@@ -206,7 +206,7 @@ public final class MemoryOutbox implements AutoCloseable {
          * {@code INTEV_BACKOFF_SERIES}, in milliseconds.
          */
         public Builder backoff(List<Duration> backoff) {
-            RetryPolicies.series(backoff); // rejects invalid values
+            RetryPolicy.series(backoff); // rejects invalid values
             this.backoff = List.copyOf(backoff);
             return this;
         }

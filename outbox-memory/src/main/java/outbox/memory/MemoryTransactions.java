@@ -5,7 +5,6 @@ import outbox.OutboxException;
 import outbox.TransactionStateException;
 import outbox.spi.ErrorText;
 import outbox.spi.TxCallbacks;
-import outbox.spi.TxContext;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -17,7 +16,7 @@ import java.util.concurrent.Callable;
  * delivered if it ends without an exception. Otherwise they are dropped. Thread-safe; each transaction belongs
  * to one thread.
  */
-public final class MemoryTransactions implements TxContext {
+public final class MemoryTransactions extends TxCallbacks.Context {
 
     private record Current(Connection connection, TxCallbacks callbacks) {}
 
@@ -108,29 +107,8 @@ public final class MemoryTransactions implements TxContext {
     }
 
     @Override
-    public void afterCommit(Runnable callback) {
-        current().callbacks().afterCommit(callback);
-    }
-
-    @Override
-    public void afterRollback(Runnable callback) {
-        current().callbacks().afterRollback(callback);
-    }
-
-    @Override
-    public boolean beforeCommit(Runnable callback) {
-        return current().callbacks().beforeCommit(callback);
-    }
-
-    @Override
-    public boolean whenUndone(Runnable callback) {
-        current().callbacks().whenUndone(callback);
-        return true;
-    }
-
-    @Override
-    public Object scope() {
-        return current().callbacks().scope();
+    protected TxCallbacks callbacks() {
+        return current().callbacks();
     }
 
     @Override

@@ -6,18 +6,17 @@ import outbox.EventEnvelope;
 import outbox.fake.CapturedLog;
 import outbox.internal.DatabaseClock;
 import outbox.poller.OutboxPoller;
+import outbox.spi.ForwardingEventStore;
 import outbox.spi.LeasingEventStore;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.logging.Level;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -81,17 +80,12 @@ class ClockJumpTest {
 
     /** Answers slowly, so that it is asked often. */
     private LeasingEventStore jumping() {
-        return (LeasingEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {LeasingEventStore.class}, (proxy, method, args) -> {
-                    if (method.getName().equals("now")) {
-                        new CountDownLatch(1).await(300, TimeUnit.MILLISECONDS);
-                        return ((Instant) method.invoke(memory, args)).plus(offset);
-                    }
-                    try {
-                        return method.invoke(memory, args);
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
+        return new ForwardingEventStore(memory) {
+            @Override
+            public Instant now(Connection conn) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
+                return super.now(conn).plus(offset);
+            }
+        };
     }
 }

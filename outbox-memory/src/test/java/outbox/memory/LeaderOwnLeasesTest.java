@@ -11,13 +11,11 @@ import outbox.fake.FakeLeadership;
 import outbox.poller.OutboxPoller;
 import outbox.poller.OutboxPollerHandler;
 import outbox.spi.Claim;
+import outbox.spi.ForwardingEventStore;
 import outbox.spi.Leadership;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.PollerNeeds;
-import outbox.spi.SettableClockEventStore;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -131,16 +129,16 @@ class LeaderOwnLeasesTest {
 
     /** So many milliseconds pass before each reading of its clock. */
     private LeasingEventStore readEachTime(LeasingEventStore store, long millis) {
-        return (SettableClockEventStore) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {SettableClockEventStore.class}, (proxy, method, args) -> {
-                    try {
-                        Object answer = method.invoke(store, args);
-                        return method.getName().equals("now")
-                                ? ((Instant) answer).plusMillis(millis * readings.incrementAndGet())
-                                : answer;
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
+        return new ForwardingEventStore(store) {
+            @Override
+            public boolean isClockSettable() {
+                return true;
+            }
+
+            @Override
+            public Instant now(Connection conn) {
+                return super.now(conn).plusMillis(millis * readings.incrementAndGet());
+            }
+        };
     }
 }

@@ -4,17 +4,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import outbox.Change;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxException;
 import outbox.OutboxWriter;
+import outbox.OutboxWriter.Change;
 import outbox.TransactionStateException;
+import outbox.admin.EventAdministration;
 import outbox.admin.EventFilter;
 import outbox.admin.EventSummary;
 import outbox.model.EventStatus;
 import outbox.registry.DefaultListenerRegistry;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -91,7 +93,7 @@ class MemoryOutboxTest {
 
     private static long rows(MemoryOutbox outbox) {
         try (var connection = outbox.store().connections().getConnection()) {
-            return outbox.store().count(connection, EventFilter.all());
+            return EventAdministration.of(outbox.store()).count(connection, EventFilter.all());
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
@@ -116,7 +118,7 @@ class MemoryOutboxTest {
 
         try (Connection connection = store.connections().getConnection()) {
             Instant later = now.plusSeconds(100);
-            assertThat(store.claim(connection, new Claim("c", 0), later, now, Duration.ZERO, 5))
+            assertThat(store.claim(connection, new Claim("c", 0), ClaimRequest.of(later, now, 5)))
                     .extracting(claimed -> claimed.event().eventId())
                     .containsExactly("event-5", "event-3", "event-1", "event-4", "event-2");
         }
@@ -157,7 +159,10 @@ class MemoryOutboxTest {
     private static EventSummary awaitAttempts(MemoryOutbox outbox, Connection connection, String id, int attempts) {
         return await().atMost(SOON)
                 .until(
-                        () -> outbox.store().find(connection, id).orElseThrow().summary(),
+                        () -> EventAdministration.of(outbox.store())
+                                .find(connection, id)
+                                .orElseThrow()
+                                .summary(),
                         event -> event.attempts() == attempts);
     }
 
@@ -203,7 +208,9 @@ class MemoryOutboxTest {
                         .isGreaterThanOrEqualTo(Duration.ofMillis(i == 0 ? 49 : 199));
             }
             try (var connection = outbox.store().connections().getConnection()) {
-                var dead = outbox.store().find(connection, id).orElseThrow();
+                var dead = EventAdministration.of(outbox.store())
+                        .find(connection, id)
+                        .orElseThrow();
                 assertThat(dead.summary().status()).contains(EventStatus.DEAD);
                 assertThat(dead.lastError()).contains("always");
             } catch (SQLException e) {

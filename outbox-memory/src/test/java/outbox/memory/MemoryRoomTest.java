@@ -5,13 +5,15 @@ import org.junit.jupiter.api.Timeout;
 import outbox.EventEnvelope;
 import outbox.OutboxException;
 import outbox.OutboxWriter;
+import outbox.admin.EventAdministration;
 import outbox.admin.EventFilter;
 import outbox.fake.CapturedLog;
 import outbox.fake.CountedMetrics;
 import outbox.fake.FakeTx;
 import outbox.order.Ordering;
-import outbox.order.WhenDead;
+import outbox.order.Ordering.WhenDead;
 import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.MetricsExporter;
 
 import java.lang.reflect.Proxy;
@@ -71,7 +73,10 @@ class MemoryRoomTest {
         });
 
         assertThat(store.pending()).isEqualTo(3);
-        in(store, connection -> assertThat(store.find(connection, "3")).isEmpty());
+        in(
+                store,
+                connection -> assertThat(EventAdministration.of(store).find(connection, "3"))
+                        .isEmpty());
     }
 
     @Test
@@ -135,7 +140,7 @@ class MemoryRoomTest {
 
     private static List<String> ids(MemoryEventStore store) {
         List<String> ids = new ArrayList<>();
-        in(store, connection -> ids.addAll(store.findIds(connection, EventFilter.all(), 100)));
+        in(store, connection -> ids.addAll(EventAdministration.of(store).findIds(connection, EventFilter.all(), 100)));
         return ids;
     }
 
@@ -154,14 +159,11 @@ class MemoryRoomTest {
                                     .build()));
             in(store, connection -> {
                 Instant now = store.now(connection);
-                store.claimInOrder(
+                store.claim(
                         connection,
                         new Claim("c", 0),
-                        now,
-                        now,
-                        Duration.ZERO,
-                        1,
-                        Ordering.perAggregate().whenDead(whenDead));
+                        ClaimRequest.of(now, now, 1)
+                                .inOrder(Ordering.perAggregate().whenDead(whenDead)));
                 store.markDead(connection, "dead", "x");
             });
 

@@ -15,7 +15,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.function.ToDoubleFunction;
 
 /**
  * The meters of one outbox table on one node. Pass the same object to the dispatcher, the poller and the writer
@@ -75,7 +74,8 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         purgeFailures = meters.counter("outbox.purge.failures", "Purges that failed, or a part of them");
         sincePoll = new SinceLast(meters, "outbox.since.poll", "Since a poller last looked at the table");
         sincePurge = new SinceLast(meters, "outbox.since.purge", "Since a batch of the purge last succeeded");
-        sample(builder);
+        new SampledMeters(meters, builder.table, builder.sampleEvery, builder.sampleTimeout)
+                .register(builder.backlog, builder.dead);
         BooleanSupplier leader = builder.relayLeader;
         if (leader != null) {
             meters.gauge(
@@ -84,81 +84,6 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
                     leader,
                     asked -> asked.getAsBoolean() ? 1 : 0);
         }
-    }
-
-    private void sample(Builder builder) {
-        Supplier<Backlog> backlog = builder.backlog;
-        LongSupplier dead = builder.dead;
-        if (backlog == null && dead == null) {
-            return;
-        }
-        Counter failures = meters.counter("outbox.sample.failures", "Looks at the table that failed or took too long");
-        TableSampler<Long> deadSampler = dead == null
-                ? null
-                : new TableSampler<>(
-                        "dead events of table " + builder.table,
-                        dead::getAsLong,
-                        builder.deadEvery(),
-                        builder.sampleTimeout,
-                        failures,
-                        System::nanoTime);
-        if (deadSampler != null) {
-            meters.gauge("outbox.dead.events", "Events that are DEAD", deadSampler, OutboxMeters::dead);
-        }
-        if (backlog != null) {
-            sample(
-                    new TableSampler<>(
-                            "backlog of table " + builder.table,
-                            backlog,
-                            builder.sampleEvery,
-                            builder.sampleTimeout,
-                            failures,
-                            System::nanoTime),
-                    deadSampler);
-        }
-    }
-
-    private void sample(TableSampler<Backlog> sampler, @Nullable TableSampler<Long> dead) {
-        meters.gauge(
-                "outbox.pending", "Rows that are not delivered", sampler, of(backlog -> unpublished(backlog, dead)));
-        meters.gauge("outbox.waiting", "Events that are NEW or RETRY", sampler, of(Backlog::pending));
-        meters.gauge("outbox.locked", "Undelivered events that are claimed", sampler, of(Backlog::locked));
-        meters.seconds(
-                "outbox.oldest.pending.age",
-                "Age of the oldest pending event",
-                sampler,
-                of -> of.age(backlog -> seconds(backlog.oldestPendingAge())));
-        meters.seconds(
-                "outbox.overdue.age",
-                "How long the event that is due longest waits",
-                sampler,
-                of -> of.age(backlog -> seconds(backlog.longestOverdue())));
-    }
-
-    /**
-     * Returns the undelivered rows, including dead events. If the backlog does not count dead events, uses the last
-     * count.
-     */
-    private static double unpublished(Backlog backlog, @Nullable TableSampler<Long> dead) {
-        Long counted = dead == null ? null : dead.last();
-        return Math.max(backlog.unpublished(), backlog.pending() + (counted == null ? 0 : counted));
-    }
-
-    /** Returns the last count of any age: dead events stay dead until a person acts. */
-    private static double dead(TableSampler<Long> sampler) {
-        Long counted = sampler.last();
-        return counted == null ? Double.NaN : counted;
-    }
-
-    private static double seconds(@Nullable Duration age) {
-        return age == null ? 0 : TableMeters.inSeconds(age);
-    }
-
-    private static ToDoubleFunction<TableSampler<Backlog>> of(ToDoubleFunction<Backlog> value) {
-        return sampler -> {
-            Backlog backlog = sampler.current();
-            return backlog == null ? Double.NaN : value.applyAsDouble(backlog);
-        };
     }
 
     /**
@@ -404,11 +329,6 @@ public final class OutboxMeters implements MetricsExporter, AutoCloseable {
         public Builder dead(LongSupplier dead) {
             this.dead = Objects.requireNonNull(dead, "dead");
             return this;
-        }
-
-        /** Six times the interval of the backlog, because the count may read the whole table. */
-        private Duration deadEvery() {
-            return sampleEvery.multipliedBy(6);
         }
 
         /** The minimum interval between reads of the table; at most 1 hour, default 10 s. */

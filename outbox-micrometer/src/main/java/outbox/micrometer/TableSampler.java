@@ -2,7 +2,7 @@ package outbox.micrometer;
 
 import io.micrometer.core.instrument.Counter;
 import org.jspecify.annotations.Nullable;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -7,9 +7,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.yaml.snakeyaml.Yaml;
-import outbox.testing.AlertRules;
-import outbox.testing.AlertRules.Question;
-import outbox.testing.Scrape;
+import outbox.testing.metrics.AlertRules;
+import outbox.testing.metrics.AlertRules.Question;
+import outbox.testing.metrics.Scrape;
 
 import java.io.IOException;
 import java.nio.file.Files;

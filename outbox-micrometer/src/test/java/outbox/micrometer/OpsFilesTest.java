@@ -6,7 +6,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.yaml.snakeyaml.Yaml;
-import outbox.testing.Scrape;
+import outbox.testing.metrics.Scrape;
 
 import java.io.IOException;
 import java.nio.file.Files;

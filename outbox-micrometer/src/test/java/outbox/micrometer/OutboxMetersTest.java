@@ -4,7 +4,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.Test;
 import outbox.admin.Backlog;
-import outbox.testing.Scrape;
+import outbox.testing.metrics.Scrape;
 
 import java.time.Duration;
 import java.time.Instant;

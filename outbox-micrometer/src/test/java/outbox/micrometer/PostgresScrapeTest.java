@@ -1,7 +1,7 @@
 package outbox.micrometer;
 
 import org.junit.jupiter.api.Test;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.DriverManager;

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Timeout;
 import outbox.admin.AdminRequest;
 import outbox.admin.EventFilter;
 import outbox.model.EventStatus;
-import outbox.testing.Scrape;
+import outbox.testing.metrics.Scrape;
 
 import java.util.Set;
 

@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.EventEnvelope;
 import outbox.InvalidEventException;
 import outbox.TraceContext;
@@ -349,8 +348,9 @@ class TracingTest {
                 together.await(); // keeps the only worker busy until the other events are queued
             }
             return events.size() == 3
-                    ? BatchOutcome.allDelivered().withFailed(events.get(1), new IllegalStateException("no"))
-                    : BatchOutcome.allDelivered();
+                    ? BatchEventListener.Outcome.allDelivered()
+                            .withFailed(events.get(1), new IllegalStateException("no"))
+                    : BatchEventListener.Outcome.allDelivered();
         };
         OutboxDispatcher dispatcher = relay.deliver(relay.tracing, listener, builder -> builder.workerCount(1));
         relay.write(relay.hotWriter(dispatcher), EventEnvelope.ofJson("first", "{}"));

@@ -3,7 +3,7 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Envelope;
 import org.jspecify.annotations.Nullable;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -4,7 +4,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;

@@ -2,8 +2,8 @@ package outbox.rabbitmq;
 
 import com.rabbitmq.client.AlreadyClosedException;
 import org.jspecify.annotations.Nullable;
+import outbox.internal.text.SafeLogger;
 import outbox.rabbitmq.PublishRefusedException.Reason;
-import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;

@@ -1,7 +1,7 @@
 package outbox.rabbitmq;
 
 import org.slf4j.MDC;
-import outbox.spi.PrintableText;
+import outbox.internal.text.PrintableText;
 
 /**
  * Sets the fields {@code eventId}, {@code traceId}, {@code queue} and {@code consumer} in the MDC of SLF4J, which is

@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 import outbox.GiveUpException;
 import outbox.RetryLaterException;
 import outbox.inbox.InboxException;
+import outbox.internal.text.PrintableText;
 import outbox.spi.ErrorText;
-import outbox.spi.PrintableText;
 
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;

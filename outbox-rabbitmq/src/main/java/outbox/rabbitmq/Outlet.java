@@ -5,9 +5,9 @@ import com.rabbitmq.client.AlreadyClosedException;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Return;
 import com.rabbitmq.client.ShutdownSignalException;
+import outbox.internal.text.SafeLogger;
 import outbox.rabbitmq.ConfirmTracker.Settled;
 import outbox.rabbitmq.PublishRefusedException.Reason;
-import outbox.spi.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;

@@ -3,26 +3,20 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
 import outbox.inbox.Inbox;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
-import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Consumes a queue of events. Each event takes effect once, and its message is acked after the effect is committed.
@@ -39,23 +33,13 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 public final class RabbitConsumer implements AutoCloseable {
 
-    private enum State {
-        NEW,
-        RUNNING,
-        CLOSED
-    }
-
     private static final Logger LOG = SafeLogger.of(RabbitConsumer.class);
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(4); // health must be correct within 5 s
-    private static final long WATCH_SECONDS = 1;
     private static final int ANSWER_MILLIS =
             (int) Duration.ofSeconds(10).toMillis(); // time limit for a reply of the broker
 
     private final String queue;
     private final String consumer;
-    private final int prefetch;
     private final Duration drainTime;
-    private final ConnectionFactory factory;
     private final MessageHandling handling;
     private final ConsumerCounts counts = new ConsumerCounts();
     private final InFlight inFlight = new InFlight();
@@ -63,18 +47,14 @@ public final class RabbitConsumer implements AutoCloseable {
     private final ExecutorService dispatch; // runs the callbacks of the client, which only hand over
     // the prefetch bounds its queue; messages of a lost connection are removed
     private final ThreadPoolExecutor workers;
-    private final AtomicReference<State> state = new AtomicReference<>(State.NEW);
-    private final CountDownLatch closing = new CountDownLatch(1);
-    private final AtomicReference<@Nullable Subscription> current =
-            new AtomicReference<>(); // set by the supervisor, taken by close
-    private volatile @Nullable String trouble = "not started"; // written by the supervisor
+    private final Subscriptions subscriptions;
 
     private RabbitConsumer(Builder settings) {
         queue = settings.required("queue", settings.queue);
         consumer = settings.required("consumer", settings.consumer);
-        prefetch = settings.prefetch;
         drainTime = settings.drainTime;
-        factory = ownFactory(settings.required("connectionFactory", settings.connectionFactory), consumer);
+        ConnectionFactory factory =
+                ownFactory(settings.required("connectionFactory", settings.connectionFactory), consumer);
         if (settings.handlers.isEmpty() && settings.handler == null) {
             throw new IllegalArgumentException("handler is required");
         }
@@ -89,6 +69,13 @@ public final class RabbitConsumer implements AutoCloseable {
                 TimeUnit.SECONDS,
                 new LinkedBlockingQueue<>(),
                 ConsumerThreads.named(consumer, "worker"));
+        int prefetch = settings.prefetch;
+        subscriptions = new Subscriptions(
+                consumer,
+                queue,
+                () -> new Subscription(factory, dispatch, "outbox-" + consumer, queue, prefetch, this::arrived),
+                settlement::abortIfStuck,
+                this::forgetLost);
     }
 
     /** Disables the recovery of the client: it would let old delivery tags settle new messages. */
@@ -110,20 +97,12 @@ public final class RabbitConsumer implements AutoCloseable {
      * started.
      */
     public void start() {
-        if (!state.compareAndSet(State.NEW, State.RUNNING)) {
-            if (state.get() == State.CLOSED) {
-                throw new IllegalStateException("The consumer is closed and cannot be started again; build a new one");
-            }
-            return;
-        }
-        trouble = "connecting";
-        ConsumerThreads.named(consumer, "supervisor").newThread(this::supervise).start();
+        subscriptions.start();
     }
 
     public ConsumerHealth health() {
-        Subscription open = current.get();
-        boolean consuming = open != null && open.isOpen() && isRunning();
-        String why = consuming ? settlement.trouble() : Objects.requireNonNullElse(trouble, "the connection was lost");
+        boolean consuming = subscriptions.isConsuming();
+        String why = consuming ? settlement.trouble() : subscriptions.trouble();
         return new ConsumerHealth(
                 consuming,
                 why,
@@ -142,12 +121,10 @@ public final class RabbitConsumer implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (state.getAndSet(State.CLOSED) == State.CLOSED) {
+        if (!subscriptions.end()) {
             return;
         }
-        trouble = "closed";
-        closing.countDown();
-        Subscription last = current.getAndSet(null);
+        Subscription last = subscriptions.take();
         try {
             if (last != null) {
                 last.cancel();
@@ -174,94 +151,13 @@ public final class RabbitConsumer implements AutoCloseable {
         }
     }
 
-    private boolean isRunning() {
-        return state.get() == State.RUNNING;
-    }
-
-    private void supervise() {
-        int failures = 0;
-        do {
-            try {
-                Subscription open =
-                        new Subscription(factory, dispatch, "outbox-" + consumer, queue, prefetch, this::arrived);
-                failures = 0;
-                trouble = watch(open);
-            } catch (IOException | TimeoutException | RuntimeException | Error e) { // nothing restarts this thread
-                failures = Math.min(failures + 1, 10);
-                trouble = reason(e);
-                end(current.getAndSet(null));
-            }
-            settlement.abortIfStuck();
-            if (isRunning()) {
-                LOG.log(Level.WARNING, "Consumer " + consumer + " cannot consume queue " + queue + ": " + trouble);
-            }
-        } while (!closesWithin(pause(failures)));
-        if (state.get() == State.CLOSED) {
-            trouble = "closed";
-        }
-    }
-
-    private static String reason(Throwable e) {
-        Throwable root = e.getMessage() == null && e.getCause() != null ? e.getCause() : e;
-        return root.getMessage() == null ? root.toString() : root.getMessage();
-    }
-
-    /**
-     * Waits until the subscription ends and returns the reason. Closes a subscription that was opened during close(),
-     * which did not see it.
-     */
-    private String watch(Subscription open) {
-        current.set(open);
-        if (!isRunning() && current.compareAndSet(open, null)) {
-            open.close();
-            return "closed";
-        }
-        trouble = null;
-        LOG.log(Level.INFO, "Consumer {0} consumes queue {1}", consumer, queue);
-        while (isRunning()) {
-            try {
-                String why = open.end().get(WATCH_SECONDS, TimeUnit.SECONDS);
-                if (current.compareAndSet(open, null)) {
-                    end(open);
-                }
-                return why;
-            } catch (TimeoutException e) {
-                settlement.abortIfStuck();
-            } catch (InterruptedException e) {
-                LOG.log(Level.DEBUG, "Interrupt ignored: the consumer ends by close", e);
-            } catch (ExecutionException e) {
-                return reason(e); // cannot happen: the future never completes exceptionally
-            }
-        }
-        return "closed";
-    }
-
-    /** Closes a subscription and forgets its messages, which the broker redelivers. */
-    private void end(@Nullable Subscription last) {
-        if (last == null) {
-            return;
-        }
-        last.close();
+    /** Forgets the messages of lost connections, which the broker redelivers. */
+    private void forgetLost() {
         settlement.forgetLost();
         for (Runnable task : workers.getQueue()) {
             if (task instanceof Work work && !work.arrival.isOurs() && workers.remove(work)) {
                 inFlight.end();
             }
-        }
-    }
-
-    /** Returns the wait before the next attempt: at most 4 s, reduced by up to 25 % at random. */
-    private static Duration pause(int failures) {
-        long millis = Math.min(LONGEST_PAUSE.toMillis(), 250L << failures);
-        return Duration.ofMillis(millis * 3 / 4 + ThreadLocalRandom.current().nextLong(millis / 4 + 1));
-    }
-
-    private boolean closesWithin(Duration pause) {
-        try {
-            return closing.await(pause.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "Interrupt ignored: the consumer ends by close", e);
-            return !isRunning();
         }
     }
 
@@ -295,7 +191,7 @@ public final class RabbitConsumer implements AutoCloseable {
         public void run() {
             if (!arrival.isOurs()) {
                 inFlight.end();
-            } else if (!isRunning()) {
+            } else if (!subscriptions.isRunning()) {
                 arrival.requeue();
                 inFlight.end();
             } else {

@@ -7,7 +7,7 @@ import outbox.AsyncEventListener;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
 import outbox.dispatch.CircuitBreaker;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -3,8 +3,8 @@ package outbox.rabbitmq;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.ConnectionFactory;
 import org.jspecify.annotations.Nullable;
-import outbox.spi.PrintableText;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.PrintableText;
+import outbox.internal.text.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -7,7 +7,7 @@ import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.DefaultConsumer;
 import com.rabbitmq.client.Envelope;
 import com.rabbitmq.client.ShutdownSignalException;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 
 import java.io.IOException;
 import java.lang.System.Logger;

@@ -3,7 +3,7 @@ package outbox.rabbitmq;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.time.Duration;
 import java.util.concurrent.Semaphore;

@@ -5,9 +5,9 @@ import com.rabbitmq.client.ConnectionFactory;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.FaultProxy;
-import outbox.testing.FaultProxy.Direction;
-import outbox.testing.RabbitServer;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.fault.FaultProxy.Direction;
+import outbox.testing.server.RabbitServer;
 
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;

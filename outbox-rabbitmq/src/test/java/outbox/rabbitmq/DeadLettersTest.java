@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.OutboxException;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.time.Duration;
 import java.util.List;

@@ -6,7 +6,7 @@ import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.GetResponse;
 import org.jspecify.annotations.Nullable;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

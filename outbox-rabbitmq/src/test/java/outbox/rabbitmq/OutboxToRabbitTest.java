@@ -29,11 +29,11 @@ import outbox.jdbc.OutboxSchema;
 import outbox.jdbc.ThreadLocalTxContext;
 import outbox.model.EventStatus;
 import outbox.poller.OutboxPoller;
-import outbox.testing.FaultProxy;
-import outbox.testing.PostgresServer;
-import outbox.testing.RabbitServer;
-import outbox.testing.StoreFixture;
-import outbox.testing.StoreFixture.Row;
+import outbox.testing.contract.StoreFixture;
+import outbox.testing.contract.StoreFixture.Row;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.server.PostgresServer;
+import outbox.testing.server.RabbitServer;
 
 import java.time.Duration;
 import java.util.ArrayList;

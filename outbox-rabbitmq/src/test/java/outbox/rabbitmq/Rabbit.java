@@ -4,7 +4,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.GetResponse;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.io.IOException;
 import java.util.ArrayList;

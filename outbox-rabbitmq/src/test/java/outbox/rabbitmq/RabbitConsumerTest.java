@@ -12,9 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import outbox.RetryLaterException;
 import outbox.inbox.Inbox;
-import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -192,7 +191,7 @@ class RabbitConsumerTest {
         Inbox shaky = new Inbox() {
             @Override
             public <X extends Exception> boolean handle(
-                    String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+                    String consumer, String eventId, @Nullable String eventType, Inbox.Action<X> action) throws X {
                 if (calls.incrementAndGet() == 1) {
                     throw new InboxException("the database is away", null);
                 }

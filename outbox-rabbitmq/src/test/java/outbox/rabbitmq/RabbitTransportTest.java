@@ -17,7 +17,7 @@ import outbox.OutboxException;
 import outbox.RetryLaterException;
 import outbox.dispatch.CircuitBreaker;
 import outbox.rabbitmq.PublishRefusedException.Reason;
-import outbox.testing.FaultProxy;
+import outbox.testing.fault.FaultProxy;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -4,11 +4,11 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.internal.StoreAccess;
 import outbox.internal.Ulid;
-import outbox.reconcile.ReconcilingEventStore.Turn;
+import outbox.internal.text.SafeLogger;
+import outbox.reconcile.ReconcileLog.Turn;
 import outbox.reconcile.RunBook.Ending;
 import outbox.spi.ErrorText;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

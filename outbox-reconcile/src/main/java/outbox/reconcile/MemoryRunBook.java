@@ -2,7 +2,7 @@ package outbox.reconcile;
 
 import org.jspecify.annotations.Nullable;
 import outbox.internal.StoreAccess;
-import outbox.reconcile.ReconcilingEventStore.Turn;
+import outbox.reconcile.ReconcileLog.Turn;
 
 import java.time.Instant;
 import java.util.ArrayDeque;

@@ -4,11 +4,11 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventRef;
 import outbox.OutboxWriter;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.admin.EventFilter;
 import outbox.model.EventStatus;
-import outbox.spi.ControlledEventStore;
-import outbox.spi.ControlledEventStore.Pending;
+import outbox.spi.EventControl;
+import outbox.spi.EventControl.Pending;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
 import outbox.spi.TxCallbacks;
@@ -29,28 +29,31 @@ import java.util.stream.Collectors;
  */
 final class MissingEvents implements TxContext {
 
-    private final EventStore store;
+    private final @Nullable EventControl control; // null only if there is an administration
+    private final @Nullable EventAdministration administration;
     private final OutboxWriter writer;
     private @Nullable Connection connection; // of the current transaction; null outside of write
     private TxCallbacks callbacks = new TxCallbacks();
 
     MissingEvents(EventStore store, MetricsExporter metrics) {
-        this.store = store;
+        this.control = store.capability(EventControl.class).orElse(null);
+        this.administration = store.capability(EventAdministration.class).orElse(null);
         this.writer = new OutboxWriter(this, store).countedBy(metrics);
     }
 
     /**
      * Rejects a store that cannot check whether an event exists.
      *
-     * @throws IllegalArgumentException if the store implements neither of the two interfaces
+     * @throws IllegalArgumentException if the store has neither of the two capabilities
      */
     static EventStore check(EventStore store) {
-        if (store instanceof ControlledEventStore || store instanceof AdminEventStore) {
+        if (store.capability(EventControl.class).isPresent()
+                || store.capability(EventAdministration.class).isPresent()) {
             return store;
         }
         throw new IllegalArgumentException("eventStore " + store.getClass().getName()
-                + " cannot tell whether an event exists: it implements neither " + ControlledEventStore.class.getName()
-                + " nor " + AdminEventStore.class.getName());
+                + " cannot tell whether an event exists: it implements neither " + EventControl.class.getName()
+                + " nor " + EventAdministration.class.getName());
     }
 
     /**
@@ -100,16 +103,18 @@ final class MissingEvents implements TxContext {
     }
 
     private boolean exists(Connection conn, EventEnvelope event) {
-        return store instanceof ControlledEventStore controlled
-                ? controlled.find(conn, EventRef.id(event.eventId()), false).isPresent()
-                : ((AdminEventStore) store).find(conn, event.eventId()).isPresent();
+        return control != null
+                ? control.find(conn, EventRef.id(event.eventId()), false).isPresent()
+                : Objects.requireNonNull(administration)
+                        .find(conn, event.eventId())
+                        .isPresent();
     }
 
     private boolean isKeyTaken(Connection conn, EventEnvelope event) {
         String key = event.dedupKey();
         return key != null
-                && store instanceof ControlledEventStore controlled
-                && controlled.find(conn, EventRef.key(key), false).isPresent();
+                && control != null
+                && control.find(conn, EventRef.key(key), false).isPresent();
     }
 
     /**
@@ -118,15 +123,13 @@ final class MissingEvents implements TxContext {
      */
     private boolean hasDied(Connection conn, EventEnvelope event) {
         String key = event.dedupKey();
-        if (key == null
-                || !(store instanceof ControlledEventStore controlled)
-                || !(store instanceof AdminEventStore admin)) {
+        if (key == null || control == null || administration == null) {
             return false;
         }
-        Optional<Pending> last = controlled.findLast(conn, key);
+        Optional<Pending> last = control.findLast(conn, key);
         return last.isPresent()
                 && last.get().status() == EventStatus.DEAD
-                && admin.count(conn, dead(last.get().eventId(), event.eventType())) > 0;
+                && administration.count(conn, dead(last.get().eventId(), event.eventType())) > 0;
     }
 
     private static EventFilter dead(String eventId, String eventType) {

@@ -1,9 +1,9 @@
 package outbox.reconcile;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequestFailedException;
 import outbox.admin.AdminResult;
+import outbox.admin.EventAdministration;
 import outbox.internal.Checks;
 import outbox.internal.StoreAccess;
 import outbox.spi.ConnectionProvider;
@@ -25,24 +25,22 @@ public final class ReconcileAdmin {
     public static final int MAX_RUNS = 1000;
 
     private final StoreAccess access;
-    private final AdminEventStore store;
-    private final ReconcilingEventStore jobs; // the same store
+    private final EventAdministration store;
+    private final ReconcileLog jobs; // of the same store
 
     /**
      * Creates an administration for the reconcile jobs of a store.
      *
-     * @throws IllegalArgumentException if the store is not both an {@link AdminEventStore} and a
-     *     {@link ReconcilingEventStore}
+     * @throws IllegalArgumentException if the store lacks {@link EventAdministration} or {@link ReconcileLog}
      */
     public ReconcileAdmin(ConnectionProvider connectionProvider, EventStore eventStore) {
         Objects.requireNonNull(connectionProvider, "connectionProvider");
-        this.store = AdminEventStore.require(eventStore);
-        if (!(eventStore instanceof ReconcilingEventStore reconciling)) {
-            throw new IllegalArgumentException(
-                    "eventStore " + eventStore.getClass().getName() + " keeps no reconcile jobs: it does not implement "
-                            + ReconcilingEventStore.class.getName());
-        }
-        this.jobs = reconciling;
+        this.store = EventAdministration.of(eventStore);
+        this.jobs = eventStore
+                .capability(ReconcileLog.class)
+                .orElseThrow(() -> new IllegalArgumentException("eventStore "
+                        + eventStore.getClass().getName() + " keeps no reconcile jobs: it does not implement "
+                        + ReconcileLog.class.getName()));
         this.access = new StoreAccess(connectionProvider, eventStore);
     }
 

@@ -1,10 +1,10 @@
 package outbox.reconcile;
 
 import outbox.admin.AdminAction;
-import outbox.admin.AdminEventStore;
 import outbox.admin.AdminRequestFailedException;
 import outbox.admin.AdminResult;
 import outbox.admin.AuditEntry;
+import outbox.admin.EventAdministration;
 import outbox.internal.StoreAccess;
 
 import java.sql.Connection;
@@ -19,12 +19,11 @@ import java.util.Optional;
 final class ReconcileRequestRun {
 
     private final StoreAccess access;
-    private final AdminEventStore store;
-    private final ReconcilingEventStore jobs; // the same store
+    private final EventAdministration store;
+    private final ReconcileLog jobs; // of the same store
     private final ReconcileRequest request;
 
-    ReconcileRequestRun(
-            StoreAccess access, AdminEventStore store, ReconcilingEventStore jobs, ReconcileRequest request) {
+    ReconcileRequestRun(StoreAccess access, EventAdministration store, ReconcileLog jobs, ReconcileRequest request) {
         this.access = access;
         this.store = store;
         this.jobs = jobs;
@@ -60,7 +59,7 @@ final class ReconcileRequestRun {
             }
             return dry(made.map(ReconcileRun::fixed).orElse(0L), !waits, true);
         }
-        Instant now = store.now(connection);
+        Instant now = access.ask(connection);
         if (request.isConfirmed() && !store.beginAudit(connection, entry(now))) {
             return repeated(store.audit(connection, request.requestId()).orElseThrow());
         }

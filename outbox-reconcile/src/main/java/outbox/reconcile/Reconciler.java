@@ -1,16 +1,17 @@
 package outbox.reconcile;
 
 import org.jspecify.annotations.Nullable;
+import outbox.admin.EventAdministration;
 import outbox.internal.ClaimTokens;
 import outbox.internal.GuardedMetrics;
 import outbox.internal.Loop;
 import outbox.internal.StoreAccess;
 import outbox.internal.Threads;
 import outbox.internal.ThrottledLog;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.MetricsExporter;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -29,7 +30,7 @@ import java.util.concurrent.ThreadLocalRandom;
  * The safety net of an outbox: runs jobs that search business tables for facts whose event or effect is missing, and
  * writes the events. They are delivered like all other events.
  *
- * <p>With a {@link ReconcilingEventStore}, such as the JDBC stores, any number of nodes may have the same jobs. Each
+ * <p>With a {@link ReconcileLog}, as the JDBC stores have one, any number of nodes may have the same jobs. Each
  * job runs on one node at a time. Its checkpoint moves in the transaction that writes the events. A node that has
  * lost a job to another node writes nothing more. With any other store, such as one in memory, the state of the jobs
  * exists only in this process.
@@ -61,8 +62,11 @@ public final class Reconciler implements AutoCloseable {
         }
         StoreAccess access = new StoreAccess(connections, store);
         String node = new ClaimTokens(builder.ownerId).owner();
-        this.book = store instanceof ReconcilingEventStore keeping
-                ? new StoredRunBook(access, keeping, node, builder.keepRuns)
+        ReconcileLog log = store.capability(ReconcileLog.class).orElse(null);
+        EventAdministration administration =
+                store.capability(EventAdministration.class).orElse(null);
+        this.book = log != null
+                ? new StoredRunBook(access, log, administration, node, builder.keepRuns)
                 : new MemoryRunBook(access, node, builder.keepRuns);
         this.dryRun = builder.dryRun;
         this.lookEvery = builder.lookEvery;
@@ -125,7 +129,7 @@ public final class Reconciler implements AutoCloseable {
     }
 
     /**
-     * Returns the latest runs of all jobs, the newest first. With a {@link ReconcilingEventStore}, includes the runs
+     * Returns the latest runs of all jobs, the newest first. With a {@link ReconcileLog}, includes the runs
      * of all nodes.
      *
      * @param limit 1 to 1000
@@ -138,7 +142,7 @@ public final class Reconciler implements AutoCloseable {
     }
 
     /**
-     * Returns the state of the jobs. With a {@link ReconcilingEventStore}, includes jobs that only other nodes have.
+     * Returns the state of the jobs. With a {@link ReconcileLog}, includes jobs that only other nodes have.
      */
     public List<ReconcileStatus> jobs() {
         makeKnown();
@@ -245,8 +249,8 @@ public final class Reconciler implements AutoCloseable {
         }
 
         /**
-         * Required: the store for the events. It must be able to check whether an event exists: a
-         * {@link outbox.spi.ControlledEventStore} or an {@link outbox.admin.AdminEventStore}.
+         * Required: the store for the events. It must be able to check whether an event exists: by
+         * {@link outbox.spi.EventControl} or {@link EventAdministration}.
          */
         public Builder eventStore(EventStore eventStore) {
             this.eventStore = MissingEvents.check(Objects.requireNonNull(eventStore, "eventStore"));

@@ -1,7 +1,7 @@
 package outbox.reconcile;
 
 import org.jspecify.annotations.Nullable;
-import outbox.reconcile.ReconcilingEventStore.Turn;
+import outbox.reconcile.ReconcileLog.Turn;
 
 import java.sql.Connection;
 import java.util.Collection;

@@ -1,9 +1,9 @@
 package outbox.reconcile;
 
 import org.jspecify.annotations.Nullable;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.internal.StoreAccess;
-import outbox.reconcile.ReconcilingEventStore.Turn;
+import outbox.reconcile.ReconcileLog.Turn;
 
 import java.sql.Connection;
 import java.time.Duration;
@@ -23,13 +23,15 @@ import java.util.stream.Collectors;
 final class StoredRunBook implements RunBook {
 
     private final StoreAccess access;
-    private final ReconcilingEventStore store;
+    private final ReconcileLog store;
+    private final @Nullable EventAdministration audits; // of the same store; null if it has none
     private final String node;
     private final int keep;
 
-    StoredRunBook(StoreAccess access, ReconcilingEventStore store, String node, int keep) {
+    StoredRunBook(StoreAccess access, ReconcileLog store, @Nullable EventAdministration audits, String node, int keep) {
         this.access = access;
         this.store = store;
+        this.audits = audits;
         this.node = node;
         this.keep = keep;
     }
@@ -151,9 +153,9 @@ final class StoredRunBook implements RunBook {
         String requestId = run.requestId();
         if (requestId != null
                 && !run.dryRun()
-                && store instanceof AdminEventStore admin
-                && admin.audit(connection, requestId).isPresent()) {
-            admin.progressAudit(connection, requestId, fixed, finishedAt);
+                && audits != null
+                && audits.audit(connection, requestId).isPresent()) {
+            audits.progressAudit(connection, requestId, fixed, finishedAt);
         }
     }
 

@@ -4,7 +4,6 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventListener;
 import outbox.dispatch.EventInterceptor;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
 import outbox.internal.ListenerSettings;
 import outbox.purge.OutboxPurge;
@@ -141,7 +140,7 @@ public final class Relay implements AutoCloseable {
         private Duration dispatchTimeout = Duration.ofSeconds(30);
         private Duration drainTimeout = Duration.ofSeconds(5);
         private RetryPolicy retryPolicy =
-                RetryPolicies.exponential(Duration.ofSeconds(1), Duration.ofSeconds(60), Duration.ofMillis(200));
+                RetryPolicy.exponential(Duration.ofSeconds(1), Duration.ofSeconds(60), Duration.ofMillis(200));
         private Protection protection = Protection.none();
         private final List<EventInterceptor> interceptors = new ArrayList<>();
         private MetricsExporter metrics = MetricsExporter.NOOP;
@@ -159,9 +158,9 @@ public final class Relay implements AutoCloseable {
             return this;
         }
 
-        /** Required; a {@link LeasingEventStore}. */
+        /** Required; a store with {@link LeasingEventStore}. */
         public Builder eventStore(EventStore eventStore) {
-            if (!(eventStore instanceof LeasingEventStore)) {
+            if (eventStore.capability(LeasingEventStore.class).isEmpty()) {
                 throw new IllegalArgumentException("A relay needs a store with claims, but "
                         + eventStore.getClass().getName() + " does not implement " + LeasingEventStore.class.getName());
             }
@@ -170,7 +169,7 @@ public final class Relay implements AutoCloseable {
         }
 
         /**
-         * The name of the table in {@link Meta#table()}. Default: the name from a {@link DescribedEventStore}.
+         * The name of the table in {@link Meta#table()}. Default: the name from a {@link DescribedTable}.
          * Required with any other store.
          */
         public Builder table(String table) {
@@ -238,7 +237,7 @@ public final class Relay implements AutoCloseable {
         }
 
         /**
-         * Number of failed attempts after which an event is dead; default 25. With a {@link DescribedEventStore},
+         * Number of failed attempts after which an event is dead; default 25. With a {@link DescribedTable},
          * the default is the value of the store, and no other value is allowed.
          */
         public Builder maxAttempts(int maxAttempts) {
@@ -349,7 +348,8 @@ public final class Relay implements AutoCloseable {
         }
 
         private String checkedTable(EventStore store) {
-            if (!(store instanceof DescribedEventStore described)) {
+            DescribedTable described = store.capability(DescribedTable.class).orElse(null);
+            if (described == null) {
                 return required("table", table);
             }
             if (!described.isShared() && leadership == null) {
@@ -360,9 +360,10 @@ public final class Relay implements AutoCloseable {
         }
 
         private int checkedMaxAttempts(EventStore store) {
-            int said = store instanceof DescribedEventStore described ? described.maxAttempts() : 25;
+            DescribedTable described = store.capability(DescribedTable.class).orElse(null);
+            int said = described == null ? 25 : described.maxAttempts();
             int wanted = maxAttempts == null ? said : maxAttempts;
-            if (store instanceof DescribedEventStore described && wanted != said) {
+            if (described != null && wanted != said) {
                 throw new IllegalArgumentException("maxAttempts is " + wanted + ", but the layout of table "
                         + described.tableName() + " tells dead events by " + said
                         + " attempts. Set it in the layout only.");

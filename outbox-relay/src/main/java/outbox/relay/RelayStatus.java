@@ -1,11 +1,9 @@
 package outbox.relay;
 
 import org.jspecify.annotations.Nullable;
-import outbox.dispatch.DispatcherStatus;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.dispatch.ProtectionStatus;
+import outbox.dispatch.Protection;
 import outbox.poller.OutboxPoller;
-import outbox.poller.PollerStatus;
 import outbox.spi.Leadership;
 
 import java.time.Duration;
@@ -16,7 +14,8 @@ import java.util.Objects;
  *
  * @param role the role of this node for the table
  */
-public record RelayStatus(Role role, PollerStatus poller, DispatcherStatus dispatcher, ProtectionStatus protection) {
+public record RelayStatus(
+        Role role, OutboxPoller.Status poller, OutboxDispatcher.Status dispatcher, Protection.Status protection) {
 
     /** The role of a node for a table. */
     public enum Role {

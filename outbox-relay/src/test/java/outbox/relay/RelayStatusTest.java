@@ -2,9 +2,9 @@ package outbox.relay;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import outbox.dispatch.DispatcherStatus;
-import outbox.dispatch.ProtectionStatus;
-import outbox.poller.PollerStatus;
+import outbox.dispatch.OutboxDispatcher;
+import outbox.dispatch.Protection;
+import outbox.poller.OutboxPoller;
 import outbox.relay.RelayStatus.Role;
 
 import java.time.Duration;
@@ -18,16 +18,16 @@ class RelayStatusTest {
     private static final Duration SHORT = Duration.ofSeconds(29);
     private static final Duration LONG = Duration.ofSeconds(31);
 
-    private static PollerStatus poller(boolean running, @Nullable Duration sinceLook) {
-        return new PollerStatus(running, Duration.ofSeconds(1), sinceLook, null);
+    private static OutboxPoller.Status poller(boolean running, @Nullable Duration sinceLook) {
+        return new OutboxPoller.Status(running, Duration.ofSeconds(1), sinceLook, null);
     }
 
-    private static DispatcherStatus dispatcher(int live, @Nullable Duration marksFailing) {
-        return new DispatcherStatus(2, live, 0, 0, marksFailing, "refused");
+    private static OutboxDispatcher.Status dispatcher(int live, @Nullable Duration marksFailing) {
+        return new OutboxDispatcher.Status(2, live, 0, 0, marksFailing, "refused");
     }
 
-    private static RelayStatus status(PollerStatus poller, DispatcherStatus dispatcher) {
-        return new RelayStatus(Role.LEADER, poller, dispatcher, new ProtectionStatus(List.of(), List.of(), List.of()));
+    private static RelayStatus status(OutboxPoller.Status poller, OutboxDispatcher.Status dispatcher) {
+        return new RelayStatus(Role.LEADER, poller, dispatcher, new Protection.Status(List.of(), List.of(), List.of()));
     }
 
     @Test
@@ -52,7 +52,7 @@ class RelayStatusTest {
 
     @Test
     void the_error_of_the_poller_comes_before_that_of_a_delivery() {
-        PollerStatus failed = new PollerStatus(true, LIMIT, SHORT, "no route");
+        OutboxPoller.Status failed = new OutboxPoller.Status(true, LIMIT, SHORT, "no route");
 
         assertThat(status(failed, dispatcher(2, null)).lastError()).isEqualTo("no route");
         assertThat(status(poller(true, SHORT), dispatcher(2, null)).lastError()).isEqualTo("refused");

@@ -5,12 +5,12 @@ import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.scheduling.annotation.Async;
 import outbox.AggregateType;
-import outbox.BatchOutcome;
+import outbox.BatchEventListener;
 import outbox.DeliveryOutcome;
 import outbox.EventListener;
-import outbox.dispatch.Limit;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.RetryPolicy;
-import outbox.dispatch.RetryRule;
+import outbox.dispatch.RetryRules;
 import outbox.spring.ListenerParameter.Kind;
 import outbox.spring.OutboxListeners.Entry;
 
@@ -85,7 +85,7 @@ final class ListenerMethod {
 
     List<Entry> entries(String origin) {
         EventListener listener = listener();
-        RetryRule retry = retry();
+        RetryRules.Rule retry = retry();
         Duration timeLimit = timeLimit();
         Integer concurrency = number("concurrency", annotation.concurrency());
         Limit limit = concurrency == null ? null : Limit.concurrency(concurrency);
@@ -139,9 +139,9 @@ final class ListenerMethod {
                     "it takes a list, that is several events in one call, so every parameter must be a list of"
                             + " payloads or of envelopes");
             require(
-                    result == void.class || result == BatchOutcome.class,
-                    "it takes several events in one call, so it must return nothing or a BatchOutcome, not a "
-                            + result.getName());
+                    result == void.class || result == BatchEventListener.Outcome.class,
+                    "it takes several events in one call, so it must return nothing or a BatchEventListener.Outcome,"
+                            + " not a " + result.getName());
             require(annotation.batchSize() >= 1, "batchSize must be at least 1: " + annotation.batchSize());
         } else {
             require(
@@ -166,7 +166,7 @@ final class ListenerMethod {
     private EventListener listener() {
         String name = name();
         if (isBatch()) {
-            boolean answers = method.getReturnType() == BatchOutcome.class;
+            boolean answers = method.getReturnType() == BatchEventListener.Outcome.class;
             return new MethodListeners.Batch(call, name, annotation.batchSize(), answers);
         }
         if (isAsync()) {
@@ -187,11 +187,11 @@ final class ListenerMethod {
         return severalRoutes ? beanName + "." + method.getName() : null;
     }
 
-    private @Nullable RetryRule retry() {
+    private RetryRules.@Nullable Rule retry() {
         String waits = text(annotation.retry());
         Integer attempts = number("attempts", annotation.attempts());
         if (waits.isEmpty()) {
-            return attempts == null ? null : RetryRule.atMost(attempts);
+            return attempts == null ? null : RetryRules.Rule.atMost(attempts);
         }
         RetryPolicy policy = named(
                 "retry",
@@ -199,7 +199,7 @@ final class ListenerMethod {
                     require(beans.containsBean(bean), "there is no bean '" + bean + "'");
                     return beans.getBean(bean, RetryPolicy.class);
                 }));
-        RetryRule rule = RetryRule.waiting(policy);
+        RetryRules.Rule rule = RetryRules.Rule.waiting(policy);
         return attempts == null ? rule : rule.andAtMost(attempts);
     }
 

@@ -3,7 +3,6 @@ package outbox.spring;
 import org.jspecify.annotations.Nullable;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.DeliveryOutcome;
 import outbox.EventEnvelope;
 import outbox.EventListener;
@@ -51,8 +50,8 @@ final class MethodListeners {
 
         /** If the payload of one event cannot be read, only that event fails. */
         @Override
-        public BatchOutcome onEvents(List<EventEnvelope> events) throws Exception {
-            BatchOutcome outcome = BatchOutcome.allDelivered();
+        public BatchEventListener.Outcome onEvents(List<EventEnvelope> events) throws Exception {
+            BatchEventListener.Outcome outcome = BatchEventListener.Outcome.allDelivered();
             List<EventEnvelope> readable = new ArrayList<>();
             List<@Nullable Object[]> arguments = new ArrayList<>();
             for (EventEnvelope event : events) {
@@ -66,15 +65,15 @@ final class MethodListeners {
             return readable.isEmpty() ? outcome : with(outcome, readable, arguments);
         }
 
-        private BatchOutcome with(
-                BatchOutcome outcome, List<EventEnvelope> events, List<@Nullable Object[]> arguments) {
-            BatchOutcome all = outcome;
+        private BatchEventListener.Outcome with(
+                BatchEventListener.Outcome outcome, List<EventEnvelope> events, List<@Nullable Object[]> arguments) {
+            BatchEventListener.Outcome all = outcome;
             Exception thrown = null;
-            BatchOutcome said = BatchOutcome.allDelivered();
+            BatchEventListener.Outcome said = BatchEventListener.Outcome.allDelivered();
             try {
                 Object returned = call.on(arguments);
                 if (answers) {
-                    said = (BatchOutcome)
+                    said = (BatchEventListener.Outcome)
                             Objects.requireNonNull(returned, "The listener returned null instead of an outcome");
                 }
             } catch (Exception e) {

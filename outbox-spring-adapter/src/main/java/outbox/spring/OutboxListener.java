@@ -19,7 +19,7 @@ import java.lang.annotation.Target;
  * the {@link Attempt}. It returns nothing, a {@link outbox.DeliveryOutcome}, or a
  * {@link java.util.concurrent.CompletionStage} if it completes later. A method with a {@code List} of payloads, a
  * {@code List} of envelopes, or both receives several events in one call. It returns nothing or a
- * {@link outbox.BatchOutcome}.
+ * {@link outbox.BatchEventListener.Outcome}.
  *
  * <p>All texts may contain {@code ${placeholders}}. An empty attribute means the setting of the outbox.
  */

@@ -15,9 +15,9 @@ import org.springframework.core.MethodIntrospector;
 import org.springframework.core.MethodIntrospector.MetadataLookup;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
+import outbox.internal.text.SafeLogger;
 import outbox.payload.PayloadCodec;
 import outbox.payload.PayloadTypes;
-import outbox.spi.SafeLogger;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -4,10 +4,9 @@ import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.dispatch.CircuitBreaker;
-import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryRule;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.RetryRules;
 import outbox.registry.ListenerRegistry;
 
@@ -106,7 +105,7 @@ public final class OutboxListeners implements ListenerRegistry {
             String eventType,
             EventListener listener,
             String origin,
-            @Nullable RetryRule retry,
+            RetryRules.@Nullable Rule retry,
             @Nullable Duration timeLimit,
             @Nullable Limit limit) {
 

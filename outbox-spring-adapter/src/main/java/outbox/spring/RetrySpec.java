@@ -1,7 +1,6 @@
 package outbox.spring;
 
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
-import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
 
 import java.time.Duration;
@@ -28,10 +27,10 @@ final class RetrySpec {
                 return beans.apply(words[0]);
             }
             return switch (words[0].toLowerCase(Locale.ROOT)) {
-                case "exponential" -> range(spans, RetryPolicies::exponential);
-                case "linear" -> range(spans, RetryPolicies::linear);
-                case "fixed" -> RetryPolicies.fixed(duration(spans));
-                case "series" -> RetryPolicies.series(series(spans));
+                case "exponential" -> range(spans, RetryPolicy::exponential);
+                case "linear" -> range(spans, RetryPolicy::linear);
+                case "fixed" -> RetryPolicy.fixed(duration(spans));
+                case "series" -> RetryPolicy.series(series(spans));
                 default -> throw new IllegalArgumentException("'" + words[0] + "' is not known");
             };
         } catch (IllegalArgumentException e) {

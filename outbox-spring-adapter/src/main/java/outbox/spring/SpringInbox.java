@@ -7,7 +7,6 @@ import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.TransactionTemplate;
 import outbox.inbox.Inbox;
-import outbox.inbox.InboxAction;
 import outbox.inbox.InboxException;
 
 import java.sql.Connection;
@@ -39,7 +38,7 @@ public final class SpringInbox implements Inbox {
     @Override
     @SuppressWarnings("unchecked") // the carried exception came from the action, which declares X
     public <X extends Exception> boolean handle(
-            String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+            String consumer, String eventId, @Nullable String eventType, Inbox.Action<X> action) throws X {
         AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>(); // thrown by the inbox or its action
         try {
             return Boolean.TRUE.equals(transactions.execute(status -> {

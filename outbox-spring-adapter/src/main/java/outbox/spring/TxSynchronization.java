@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
-import outbox.spi.SafeLogger;
+import outbox.internal.text.SafeLogger;
 import outbox.spi.TxCallbacks;
 
 import java.lang.System.Logger;

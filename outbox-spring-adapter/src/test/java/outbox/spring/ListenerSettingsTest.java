@@ -14,9 +14,7 @@ import outbox.admin.OutboxAdmin;
 import outbox.dispatch.DispatcherPollerHandler;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryPolicies;
 import outbox.dispatch.RetryPolicy;
-import outbox.dispatch.RetryRule;
 import outbox.dispatch.RetryRules;
 import outbox.jackson.JacksonPayloadCodec;
 import outbox.model.EventStatus;
@@ -92,7 +90,7 @@ class ListenerSettingsTest {
 
         @Bean
         RetryPolicy hourly() {
-            return RetryPolicies.fixed(Duration.ofHours(1));
+            return RetryPolicy.fixed(Duration.ofHours(1));
         }
 
         @Bean
@@ -123,7 +121,9 @@ class ListenerSettingsTest {
         context.getBean(OutboxListeners.class)
                 .configure(
                         builder,
-                        RetryRules.builder().type("free", RetryRule.never()).build(),
+                        RetryRules.builder()
+                                .type("free", RetryRules.Rule.never())
+                                .build(),
                         Protection.none());
         dispatcher = builder.build();
         poller = OutboxPoller.builder()

@@ -16,7 +16,6 @@ import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import outbox.AsyncEventListener;
 import outbox.BatchEventListener;
-import outbox.BatchOutcome;
 import outbox.DeliveryOutcome;
 import outbox.EventEnvelope;
 import outbox.GiveUpException;
@@ -231,9 +230,9 @@ class OutboxListenerMethodsTest {
     class Batches {
 
         @OutboxListener(type = "batch", batchSize = 7)
-        BatchOutcome batch(List<EventEnvelope> events, List<Order> orders) {
+        BatchEventListener.Outcome batch(List<EventEnvelope> events, List<Order> orders) {
             got.addAll(orders);
-            return BatchOutcome.allDelivered().withFailed(events.get(0), new IOException("first"));
+            return BatchEventListener.Outcome.allDelivered().withFailed(events.get(0), new IOException("first"));
         }
     }
 
@@ -245,7 +244,7 @@ class OutboxListenerMethodsTest {
         EventEnvelope first = EventEnvelope.ofJson("batch", "{\"id\":\"1\"}");
         EventEnvelope second = EventEnvelope.ofJson("batch", "{\"id\":\"2\"}");
 
-        BatchOutcome outcome = batch.onEvents(List.of(wrong, first, second));
+        BatchEventListener.Outcome outcome = batch.onEvents(List.of(wrong, first, second));
 
         assertThat(got).containsExactly(new Order("1", 0), new Order("2", 0));
         assertThat(outcome.failures()).containsOnlyKeys(wrong.eventId(), first.eventId());

@@ -5,10 +5,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import outbox.EventListener;
-import outbox.dispatch.Limit;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
-import outbox.dispatch.RetryRule;
+import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.RetryRules;
 import outbox.spring.OutboxListeners.Entry;
 
@@ -124,18 +123,18 @@ class OutboxListenersTest {
 
     @Test
     void settings_of_a_pattern_need_a_name_to_go_by() {
-        assertThatThrownBy(() -> new Entry("*", "order.*", NOTHING, "Mail.send", RetryRule.never(), null, null))
+        assertThatThrownBy(() -> new Entry("*", "order.*", NOTHING, "Mail.send", RetryRules.Rule.never(), null, null))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContainingAll("Mail.send", "name");
     }
 
     @Test
     void the_applications_rule_for_a_listener_that_has_one_of_its_own_is_refused() {
-        listeners.add(new Entry("Order", "paid", NOTHING, "Mail.send", RetryRule.never(), null, null));
+        listeners.add(new Entry("Order", "paid", NOTHING, "Mail.send", RetryRules.Rule.never(), null, null));
 
         assertThatThrownBy(() -> configure(
                         RetryRules.builder()
-                                .listener("Order:paid", RetryRule.atMost(2))
+                                .listener("Order:paid", RetryRules.Rule.atMost(2))
                                 .build(),
                         Protection.none()))
                 .isInstanceOf(IllegalStateException.class)

@@ -5,7 +5,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.scheduling.annotation.Async;
-import outbox.BatchOutcome;
+import outbox.BatchEventListener;
 import outbox.EventEnvelope;
 import outbox.jackson.JacksonPayloadCodec;
 import outbox.relay.Meta;
@@ -87,8 +87,8 @@ class RefusedListenerTest {
 
     static class EmptyBatch {
         @OutboxListener(type = "x", batchSize = 0)
-        BatchOutcome on(List<EventEnvelope> events) {
-            return BatchOutcome.allDelivered();
+        BatchEventListener.Outcome on(List<EventEnvelope> events) {
+            return BatchEventListener.Outcome.allDelivered();
         }
     }
 
@@ -163,7 +163,7 @@ class RefusedListenerTest {
         "WrongAttempt, @Attempt",
         "OfRelay, Relay",
         "HalfBatch, every parameter must be a list",
-        "BatchReturning, BatchOutcome",
+        "BatchReturning, BatchEventListener.Outcome",
         "EmptyBatch, batchSize must be at least 1: 0",
         "NoAttempts, attempts must be at least 1: 0",
         "WordAttempts, attempts must be a number of at least 1: many",

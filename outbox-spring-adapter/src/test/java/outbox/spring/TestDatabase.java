@@ -6,9 +6,9 @@ import outbox.jdbc.AbstractJdbcEventStore;
 import outbox.jdbc.H2EventStore;
 import outbox.jdbc.MySqlEventStore;
 import outbox.jdbc.PostgresEventStore;
-import outbox.testing.MariaDbServer;
-import outbox.testing.MySqlServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.MySqlServer;
+import outbox.testing.server.PostgresServer;
 
 import java.util.concurrent.atomic.AtomicInteger;
 

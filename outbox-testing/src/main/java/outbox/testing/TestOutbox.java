@@ -18,7 +18,6 @@ import outbox.registry.ListenerRegistry;
 import outbox.spi.ConnectionProvider;
 import outbox.spi.EventStore;
 import outbox.spi.LeasingEventStore;
-import outbox.spi.SettableClockEventStore;
 import outbox.spi.TxContext;
 
 import java.time.Duration;
@@ -35,7 +34,7 @@ import java.util.function.Supplier;
  *
  * <p>The delivery itself is real: a poller claims events, and a dispatcher with one worker thread runs the listeners
  * and writes the outcomes. The test controls only the clock and the time of the delivery. The store must be a
- * {@link LeasingEventStore} and an {@link outbox.admin.AdminEventStore}, like all of our stores. No other outbox may
+ * {@link LeasingEventStore} with {@link outbox.admin.EventAdministration}, like all of our stores. No other outbox may
  * deliver from it.
  *
  * <p>Use it as a JUnit extension ({@code @RegisterExtension}) to delete all events and reset the clock before each
@@ -57,7 +56,7 @@ public final class TestOutbox
     private final @Nullable PayloadCodec payloads;
     private final Consumer<OutboxDispatcher.Builder> settings;
     private final DeliveryWatch watch;
-    private final SettableClockEventStore store;
+    private final WatchedStore store;
     private final WrittenEvents events;
     private final OutboxWriter writer;
     private final @Nullable Supplier<OutboxDispatcher> given;
@@ -72,9 +71,8 @@ public final class TestOutbox
         settings = builder.settings;
         given = builder.dispatcher;
         store = builder.store;
-        WatchedStore watched = Objects.requireNonNull(WatchedStore.of(store));
-        clock = watched.clock();
-        watch = watched.watch();
+        clock = store.clock();
+        watch = store.watch();
         events = new WrittenEvents(store, connections, txContext, listeners, watch);
         OutboxWriter other = builder.writer;
         writer = other != null ? other : new OutboxWriter(txContext, store);
@@ -108,8 +106,8 @@ public final class TestOutbox
      * Returns the store with the test clock. Use it if the code under test builds its own writer and dispatcher
      * before the test outbox exists.
      */
-    public static SettableClockEventStore watched(EventStore store, TestClock clock) {
-        return WatchedStore.of(store, clock);
+    public static LeasingEventStore watched(EventStore store, TestClock clock) {
+        return new WatchedStore(store, clock);
     }
 
     /**
@@ -117,8 +115,7 @@ public final class TestOutbox
      * directly before {@code build()}. The dispatcher then has one worker, so events run one after the other.
      */
     public static void prepare(OutboxDispatcher.Builder builder, EventStore watched) {
-        WatchedStore store = WatchedStore.of(watched);
-        if (store == null) {
+        if (!(watched instanceof WatchedStore store)) {
             throw new IllegalArgumentException("The store is not one of TestOutbox.watched()");
         }
         builder.eventStore(watched).interceptor(store.watch()).workerCount(1);
@@ -133,7 +130,7 @@ public final class TestOutbox
      * Returns the store with the test clock, for parts that the code under test builds itself: a writer with
      * interceptors, an admin, a purge.
      */
-    public SettableClockEventStore store() {
+    public LeasingEventStore store() {
         return store;
     }
 
@@ -333,7 +330,7 @@ public final class TestOutbox
 
         private static final Duration LONGEST = Duration.ofHours(1);
 
-        private final SettableClockEventStore store;
+        private final WatchedStore store;
         private final ConnectionProvider connections;
         private final TxContext txContext;
         private ListenerRegistry listeners = new DefaultListenerRegistry();
@@ -344,9 +341,7 @@ public final class TestOutbox
         private @Nullable OutboxWriter writer;
 
         private Builder(EventStore store, ConnectionProvider connections, TxContext txContext) {
-            this.store = WatchedStore.of(store) != null
-                    ? (SettableClockEventStore) store
-                    : WatchedStore.of(store, new TestClock());
+            this.store = store instanceof WatchedStore watched ? watched : new WatchedStore(store, new TestClock());
             this.connections = Objects.requireNonNull(connections, "connections");
             this.txContext = Objects.requireNonNull(txContext, "txContext");
         }

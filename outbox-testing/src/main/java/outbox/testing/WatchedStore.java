@@ -1,72 +1,46 @@
 package outbox.testing;
 
 import org.jspecify.annotations.Nullable;
+import outbox.EventEnvelope;
+import outbox.EventRef;
 import outbox.model.EventStatus;
+import outbox.spi.Claim;
+import outbox.spi.ClaimRequest;
 import outbox.spi.ClaimedEvent;
+import outbox.spi.EventControl;
 import outbox.spi.EventStore;
+import outbox.spi.ForwardingEventStore;
 import outbox.spi.LeasingEventStore;
 import outbox.spi.Mark;
-import outbox.spi.SettableClockEventStore;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
- * A proxy between the engine and a store. It adds the offset of the test clock to the database time, records claims
- * and outcomes, and allows each event one attempt per delivery. The engine reads every time from
+ * The store of a test outbox, around a real store. It adds the offset of the test clock to the database time, records
+ * claims and outcomes, and allows each event one attempt per delivery. The engine reads every time from
  * {@link LeasingEventStore#now} and passes it to the store, so due times, retries and deadlines follow the test
  * clock, and no row needs a change.
- *
- * <p>It is a JDK proxy and not a delegating class, so that it has exactly the capabilities of the store.
  */
-final class WatchedStore implements InvocationHandler {
+final class WatchedStore extends ForwardingEventStore {
 
-    private final LeasingEventStore target;
+    private final EventStore target;
     private final TestClock clock;
-    private final DeliveryWatch watch;
+    private final DeliveryWatch watch = new DeliveryWatch();
 
-    private WatchedStore(LeasingEventStore target, TestClock clock, DeliveryWatch watch) {
-        this.target = target;
-        this.clock = clock;
-        this.watch = watch;
-    }
-
-    static SettableClockEventStore of(EventStore store, TestClock clock) {
-        if (!(store instanceof LeasingEventStore target)) {
-            throw new IllegalArgumentException(
-                    "A test outbox needs a store that implements " + LeasingEventStore.class.getName() + ", and "
-                            + store.getClass().getName() + " does not");
-        }
-        if (of(store) != null) {
+    /** @throws IllegalArgumentException if the store does not support claims, or is watched already */
+    WatchedStore(EventStore target, TestClock clock) {
+        super(target);
+        if (target instanceof WatchedStore) {
             throw new IllegalArgumentException("The store is watched already");
         }
-        Set<Class<?>> capabilities = new LinkedHashSet<>(List.of(SettableClockEventStore.class));
-        for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
-            Stream.of(type.getInterfaces())
-                    .filter(capability -> Modifier.isPublic(capability.getModifiers()))
-                    .forEach(capabilities::add);
-        }
-        return (SettableClockEventStore) Proxy.newProxyInstance(
-                target.getClass().getClassLoader(),
-                capabilities.toArray(Class<?>[]::new),
-                new WatchedStore(target, clock, new DeliveryWatch()));
-    }
-
-    /** Returns the handler of a watched store, or null if the store is not watched. */
-    static @Nullable WatchedStore of(EventStore store) {
-        return Proxy.isProxyClass(store.getClass()) && Proxy.getInvocationHandler(store) instanceof WatchedStore watched
-                ? watched
-                : null;
+        this.target = target;
+        this.clock = clock;
     }
 
     TestClock clock() {
@@ -78,34 +52,34 @@ final class WatchedStore implements InvocationHandler {
     }
 
     @Override
-    public @Nullable Object invoke(Object proxy, Method method, Object @Nullable [] arguments) throws Throwable {
-        Object[] given = arguments == null ? new Object[0] : arguments;
-        return switch (method.getName()) {
-            case "equals" -> proxy == given[0];
-            case "hashCode" -> System.identityHashCode(proxy);
-            case "toString" -> "watched " + target;
-            case "now" -> ((Instant) answer(method, given)).plus(clock.ahead());
-            case "claim", "claimInOrder", "claimExcept", "claimUnread" ->
-                claimed((Connection) given[0], answer(method, given));
-            case "mark" -> marked(given[1], answer(method, given));
-            case "remove" -> removed(answer(method, given));
-            case "expire", "endUntaken", "endUnreachable" -> buried(answer(method, given));
-            default -> forward(method, given);
-        };
+    public <T> Optional<T> capability(Class<T> type) {
+        return type == EventControl.class
+                ? target.capability(EventControl.class).map(control -> type.cast(new Control(control)))
+                : super.capability(type);
+    }
+
+    @Override
+    public boolean isClockSettable() {
+        return true;
+    }
+
+    @Override
+    public Instant now(Connection conn) {
+        return super.now(conn).plus(clock.ahead());
     }
 
     /**
      * Releases events that were already attempted in this delivery, in the same transaction, and returns the others.
      */
-    private List<ClaimedEvent> claimed(Connection connection, Object answer) {
+    @Override
+    public List<ClaimedEvent> claim(Connection conn, Claim claim, ClaimRequest request) {
         List<ClaimedEvent> fresh = new ArrayList<>();
         List<ClaimedEvent> again = new ArrayList<>();
-        for (Object event : (List<?>) answer) {
-            ClaimedEvent found = (ClaimedEvent) event;
+        for (ClaimedEvent found : super.claim(conn, claim, request)) {
             (watch.isAttempted(found.event().eventId()) ? again : fresh).add(found);
         }
         if (!again.isEmpty()) {
-            target.release(connection, again.get(0).claim().token(), ids(again));
+            release(conn, claim.token(), ids(again));
         }
         watch.claimed(ids(fresh));
         return fresh;
@@ -115,40 +89,92 @@ final class WatchedStore implements InvocationHandler {
         return events.stream().map(event -> event.event().eventId()).toList();
     }
 
-    private Object marked(Object marks, Object answer) {
-        Set<?> written = (Set<?>) answer;
-        for (Object each : (List<?>) marks) {
-            Mark mark = (Mark) each;
+    @Override
+    public Set<String> mark(Connection conn, List<Mark> marks, Instant now) {
+        Set<String> written = super.mark(conn, marks, now);
+        for (Mark mark : marks) {
             if (written.contains(mark.eventId())) {
                 watch.ended(mark.eventId(), mark.status());
             }
         }
-        return answer;
+        return written;
     }
 
-    private Object removed(Object answer) {
-        ((Set<?>) answer).forEach(eventId -> watch.removed((String) eventId));
-        return answer;
+    @Override
+    public Set<String> remove(Connection conn, List<Mark> done) {
+        Set<String> removed = super.remove(conn, done);
+        removed.forEach(watch::removed);
+        return removed;
     }
 
-    private Object buried(Object answer) {
-        ((List<?>) answer).forEach(eventId -> watch.ended((String) eventId, EventStatus.DEAD));
-        return answer;
+    @Override
+    public List<String> endUntaken(Connection conn, ClaimRequest overdue, Instant now, String reason) {
+        return dead(super.endUntaken(conn, overdue, now, reason));
     }
 
-    private Object answer(Method method, Object[] arguments) throws Throwable {
-        Object answer = forward(method, arguments);
-        if (answer == null) {
-            throw new IllegalStateException(target + " answered null to " + method.getName());
+    @Override
+    public List<String> endUnreachable(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+        return dead(super.endUnreachable(conn, now, lockExpiry, reason, limit));
+    }
+
+    private List<String> dead(List<String> eventIds) {
+        eventIds.forEach(eventId -> watch.ended(eventId, EventStatus.DEAD));
+        return eventIds;
+    }
+
+    @Override
+    public String toString() {
+        return "watched " + target;
+    }
+
+    /** Records the events that expire; otherwise the same as the control of the real store. */
+    private final class Control implements EventControl {
+
+        private final EventControl control;
+
+        Control(EventControl control) {
+            this.control = control;
         }
-        return answer;
-    }
 
-    private @Nullable Object forward(Method method, Object[] arguments) throws Throwable {
-        try {
-            return method.invoke(target, arguments);
-        } catch (InvocationTargetException e) {
-            throw e.getCause(); // rethrow the exception of the store
+        @Override
+        public List<String> expire(Connection conn, Instant now, Instant lockExpiry, String reason, int limit) {
+            return dead(control.expire(conn, now, lockExpiry, reason, limit));
+        }
+
+        @Override
+        public Map<String, String> insertUnlessTaken(
+                Connection conn, List<EventEnvelope> events, @Nullable Claim birth) {
+            return control.insertUnlessTaken(conn, events, birth);
+        }
+
+        @Override
+        public Optional<Pending> find(Connection conn, EventRef event, boolean latest) {
+            return control.find(conn, event, latest);
+        }
+
+        @Override
+        public Optional<Pending> findLast(Connection conn, String dedupKey) {
+            return control.findLast(conn, dedupKey);
+        }
+
+        @Override
+        public Optional<String> purgeKeys(Connection conn, Instant doneBefore, String after, int limit) {
+            return control.purgeKeys(conn, doneBefore, after, limit);
+        }
+
+        @Override
+        public boolean cancel(Connection conn, Pending found) {
+            return control.cancel(conn, found);
+        }
+
+        @Override
+        public boolean reschedule(Connection conn, Pending found, Instant availableAt) {
+            return control.reschedule(conn, found, availableAt);
+        }
+
+        @Override
+        public Optional<Instant> nextDue(Connection conn, Instant now) {
+            return control.nextDue(conn, now);
         }
     }
 }

@@ -3,7 +3,7 @@ package outbox.testing;
 import org.jspecify.annotations.Nullable;
 import outbox.EventEnvelope;
 import outbox.EventListener;
-import outbox.admin.AdminEventStore;
+import outbox.admin.EventAdministration;
 import outbox.admin.EventDetails;
 import outbox.admin.EventFilter;
 import outbox.admin.EventQuery;
@@ -29,7 +29,7 @@ final class WrittenEvents {
     private static final int PAGE = EventQuery.MAX_PAGE_SIZE;
 
     private final LeasingEventStore store;
-    private final AdminEventStore admin;
+    private final EventAdministration admin;
     private final ConnectionProvider connections;
     private final TxContext txContext;
     private final ListenerRegistry listeners;
@@ -42,7 +42,7 @@ final class WrittenEvents {
             ListenerRegistry listeners,
             DeliveryWatch watch) {
         this.store = store;
-        this.admin = AdminEventStore.require(store);
+        this.admin = EventAdministration.of(store);
         this.connections = connections;
         this.txContext = txContext;
         this.listeners = listeners;

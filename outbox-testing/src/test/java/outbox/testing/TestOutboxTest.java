@@ -7,7 +7,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import outbox.EventEnvelope;
 import outbox.EventListener;
 import outbox.RetryLaterException;
-import outbox.dispatch.RetryPolicies;
+import outbox.dispatch.RetryPolicy;
 import outbox.memory.MemoryEventStore;
 import outbox.memory.MemoryTransactions;
 import outbox.model.EventStatus;
@@ -80,7 +80,7 @@ class TestOutboxTest {
         });
         try (TestOutbox patient = TestOutbox.builder(store, store.connections(), transactions)
                 .listeners(listeners)
-                .dispatcher(builder -> builder.maxAttempts(3).retryPolicy(RetryPolicies.fixed(Duration.ofHours(1))))
+                .dispatcher(builder -> builder.maxAttempts(3).retryPolicy(RetryPolicy.fixed(Duration.ofHours(1))))
                 .build()) {
             transactions.run(() -> patient.writer().write("broken.v1", "{}"));
 

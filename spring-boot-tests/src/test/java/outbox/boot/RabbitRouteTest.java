@@ -17,7 +17,7 @@ import outbox.OutboxWriter;
 import outbox.rabbitmq.RabbitQueue;
 import outbox.rabbitmq.RabbitTopology;
 import outbox.spring.Idempotent;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.RabbitServer;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -24,7 +24,7 @@ import outbox.guide.OrderPayments.OrderPaid;
 import outbox.guide.ParcelVersions.ParcelSent;
 import outbox.guide.shop.ShopApplication;
 import outbox.spring.OutboxListener;
-import outbox.testing.ChildJvm;
+import outbox.testing.fault.ChildJvm;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -171,9 +171,9 @@ class GuideTest {
     /** The keys below a list or a map, which the metadata does not contain. */
     @ParameterizedTest
     @CsvSource({
-        "outbox.rabbitmq,OutboxRabbitProperties",
-        "outbox.http,OutboxHttpProperties",
-        "outbox.retry,OutboxProperties$Retry"
+        "outbox.rabbitmq,rabbit.OutboxRabbitProperties",
+        "outbox.http,http.OutboxHttpProperties",
+        "outbox.retry,internal.OutboxProperties$Retry"
     })
     void properties_of_lists_bind_to_their_records(String prefix, String type) throws Exception {
         int found = 0;

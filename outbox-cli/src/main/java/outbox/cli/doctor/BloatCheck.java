@@ -7,22 +7,16 @@ import java.util.List;
 import java.util.Optional;
 
 /** Finds tables with many dead rows, which every claim must read past. PostgreSQL only. */
-final class BloatCheck implements Check {
+final class BloatCheck extends Check {
 
     private static final long MANY = 10_000;
 
-    @Override
-    public String name() {
-        return "bloat";
+    BloatCheck() {
+        super("bloat", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         return examination.isPostgres()
                 ? look(examination, examination.table()).stream().toList()
                 : List.of();

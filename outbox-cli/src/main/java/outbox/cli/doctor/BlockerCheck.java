@@ -9,7 +9,7 @@ import java.util.List;
 /**
  * Finds sessions that make others wait for the table, or that lock the whole table. PostgreSQL, MySQL and MariaDB.
  */
-final class BlockerCheck implements Check {
+final class BlockerCheck extends Check {
 
     private static final int SECONDS = 3; // shorter waits are normal
     private static final int SHOWN = 60;
@@ -29,18 +29,12 @@ final class BlockerCheck implements Check {
              WHERE CONCAT(l.object_schema, '.', l.object_name) = CONCAT(%1$s, '.', '%2$s')
             """;
 
-    @Override
-    public String name() {
-        return "blocker";
+    BlockerCheck() {
+        super("blocker", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         if (examination.isPostgres()) {
             return inPostgres(examination);
         }

@@ -4,23 +4,33 @@ import java.sql.SQLException;
 import java.util.List;
 
 /** Looks for one kind of problem. A check only reads. */
-interface Check {
+abstract class Check {
 
-    String name();
+    private final String name;
+    private final boolean readsTable;
 
-    List<Finding> look(Examination examination) throws SQLException;
-
-    /** Whether the check must be able to read the rows of the table. */
-    default boolean readsTable() {
-        return true;
+    /** @param readsTable whether the check must be able to read the rows of the table */
+    Check(String name, boolean readsTable) {
+        this.name = name;
+        this.readsTable = readsTable;
     }
 
+    final String name() {
+        return name;
+    }
+
+    final boolean readsTable() {
+        return readsTable;
+    }
+
+    abstract List<Finding> look(Examination examination) throws SQLException;
+
     /** A finding of this check. The commands can be run unchanged. */
-    default Finding finding(String problem, String fix, String... commands) {
+    final Finding finding(String problem, String fix, String... commands) {
         return finding(problem, fix, List.of(commands));
     }
 
-    default Finding finding(String problem, String fix, List<String> commands) {
-        return new Finding(name(), problem, fix, commands);
+    final Finding finding(String problem, String fix, List<String> commands) {
+        return new Finding(name, problem, fix, commands);
     }
 }

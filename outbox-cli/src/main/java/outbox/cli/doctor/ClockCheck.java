@@ -8,20 +8,14 @@ import java.util.List;
  * Finds a difference between the clocks of this machine and of the database that the duration of the query cannot
  * explain.
  */
-final class ClockCheck implements Check {
+final class ClockCheck extends Check {
 
-    @Override
-    public String name() {
-        return "clock";
+    ClockCheck() {
+        super("clock", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) {
+    List<Finding> look(Examination examination) {
         examination.now(); // the first query is slow, so it is not measured
         Instant before = examination.clock().instant();
         Instant database = examination.now();

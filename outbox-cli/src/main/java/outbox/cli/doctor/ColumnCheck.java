@@ -13,14 +13,9 @@ import java.util.stream.Collectors;
  * Finds time columns that do not keep the written value: columns that round to seconds or milliseconds, that the
  * database changes with each update, or whose default depends on the time zone of the session.
  */
-final class ColumnCheck implements Check {
+final class ColumnCheck extends Check {
 
     private static final int MICROSECONDS = 6;
-
-    @Override
-    public String name() {
-        return "column";
-    }
 
     /** A time column. */
     private record Time(
@@ -31,8 +26,12 @@ final class ColumnCheck implements Check {
             @Nullable String standard,
             String extra) {}
 
+    ColumnCheck() {
+        super("column", false);
+    }
+
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         TableKind kind = examination.kind();
         Set<String> names = kind.hasClaims()
                 ? Set.of(kind.due(), kind.created(), kind.end(), "locked_at")
@@ -169,10 +168,5 @@ final class ColumnCheck implements Check {
                         row.get(4),
                         String.valueOf(row.get(5))))
                 .toList();
-    }
-
-    @Override
-    public boolean readsTable() {
-        return false;
     }
 }

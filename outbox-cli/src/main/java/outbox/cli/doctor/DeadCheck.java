@@ -14,17 +14,12 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /** Finds dead events, which no relay tries again by itself. It leaves out events that the route check explains. */
-final class DeadCheck implements Check {
+final class DeadCheck extends Check {
 
     private static final int MOST = 5_000; // events that are counted and grouped
     private static final int GROUPS = 3;
     private static final int SHOWN = 120;
     private static final String VARIABLE = "[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9]+";
-
-    @Override
-    public String name() {
-        return "dead";
-    }
 
     /** Events with the same type and the same error, ignoring numbers in the error. */
     private static final class Group {
@@ -44,8 +39,12 @@ final class DeadCheck implements Check {
         }
     }
 
+    DeadCheck() {
+        super("dead", true);
+    }
+
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         TableKind kind = examination.kind();
         String condition = kind.is(EventStatus.DEAD, examination.subject().maxAttempts())
                 + (kind.hasErrors() ? " AND (last_error IS NULL OR NOT (" + RouteCheck.EXPLAINED + "))" : "");

@@ -7,22 +7,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Finds settings that may lose committed data in a crash. PostgreSQL, MySQL and MariaDB. */
-final class DurabilityCheck implements Check {
+final class DurabilityCheck extends Check {
 
     private static final String LOST = "a crash loses events whose transactions were committed";
 
-    @Override
-    public String name() {
-        return "durability";
+    DurabilityCheck() {
+        super("durability", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         if (examination.isPostgres()) {
             return inPostgres(examination);
         }

@@ -14,19 +14,18 @@ import java.util.Optional;
  * Finds pending events with implausible times: due in years, due never, written in the future, or claimed in the
  * future.
  */
-final class FutureCheck implements Check {
+final class FutureCheck extends Check {
 
     private static final Duration FAR = Duration.ofDays(365);
     private static final Duration SOON = Duration.ofDays(1);
     private static final int MOST = 1_000; // events that are counted
 
-    @Override
-    public String name() {
-        return "future";
+    FutureCheck() {
+        super("future", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         Queries queries = examination.queries();
         TableKind kind = examination.kind();
         Instant now = examination.now();

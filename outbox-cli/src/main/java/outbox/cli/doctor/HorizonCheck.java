@@ -8,20 +8,14 @@ import java.util.List;
  * Finds what prevents the database from removing dead rows: a long transaction, an unused replication slot, or a
  * prepared transaction. Claims become slower while it lasts.
  */
-final class HorizonCheck implements Check {
+final class HorizonCheck extends Check {
 
-    @Override
-    public String name() {
-        return "horizon";
+    HorizonCheck() {
+        super("horizon", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         if (examination.isPostgres()) {
             return inPostgres(examination);
         }

@@ -7,15 +7,14 @@ import java.util.List;
 /**
  * Finds indexes that are missing, or invalid after a failed build. Without them every claim reads the whole table.
  */
-final class IndexCheck implements Check {
+final class IndexCheck extends Check {
 
-    @Override
-    public String name() {
-        return "index";
+    IndexCheck() {
+        super("index", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         String table = examination.table();
         List<Index> indexes = Index.of(examination, table);
         List<Finding> findings = new ArrayList<>();

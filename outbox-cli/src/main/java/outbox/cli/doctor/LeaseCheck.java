@@ -6,15 +6,14 @@ import java.time.Instant;
 import java.util.List;
 
 /** Finds events whose lease expired long ago and that no node claimed again: their node died, and no poller runs. */
-final class LeaseCheck implements Check {
+final class LeaseCheck extends Check {
 
-    @Override
-    public String name() {
-        return "lease";
+    LeaseCheck() {
+        super("lease", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         if (!examination.kind().hasClaims()) {
             return List.of();
         }

@@ -11,17 +11,16 @@ import java.util.Map;
 import java.util.Set;
 
 /** Finds missing tables and columns. */
-final class MigrationCheck implements Check {
+final class MigrationCheck extends Check {
 
     private static final Set<String> MISSING = Set.of("42S02", "42S03", "42S04", "90079");
 
-    @Override
-    public String name() {
-        return "migration";
+    MigrationCheck() {
+        super("migration", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         List<Finding> findings = new ArrayList<>();
         String table = examination.table();
         List<String> missing = missing(examination);

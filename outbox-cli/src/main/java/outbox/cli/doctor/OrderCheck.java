@@ -11,15 +11,14 @@ import java.util.List;
  * reserved its range earlier writes a smaller number later. On every database: rows from other programs that have an
  * aggregate id but no aggregate type. Such rows are ordered together, even if they belong to different aggregates.
  */
-final class OrderCheck implements Check {
+final class OrderCheck extends Check {
 
-    @Override
-    public String name() {
-        return "order";
+    OrderCheck() {
+        super("order", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         List<Finding> findings = new ArrayList<>(untyped(examination));
         if (examination.isPostgres()) {
             // Binds: table.

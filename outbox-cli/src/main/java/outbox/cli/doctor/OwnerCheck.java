@@ -7,21 +7,15 @@ import java.util.List;
  * Finds parts of the table that belong to another user. ALTER TABLE, and so the next migration, then fails for both
  * users. PostgreSQL only.
  */
-final class OwnerCheck implements Check {
+final class OwnerCheck extends Check {
 
-    @Override
-    public String name() {
-        return "owner";
-    }
-
-    @Override
-    public boolean readsTable() {
-        return false;
+    OwnerCheck() {
+        super("owner", false);
     }
 
     /** Binds: table, twice. */
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         if (!examination.isPostgres()) {
             return List.of();
         }

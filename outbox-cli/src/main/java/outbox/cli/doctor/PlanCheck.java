@@ -14,18 +14,17 @@ import java.util.regex.Pattern;
  * Finds a claim that reads many more rows than it takes although its index exists. It uses EXPLAIN, which does not
  * run the claim. A full scan of a small table is no finding, because it is cheaper.
  */
-final class PlanCheck implements Check {
+final class PlanCheck extends Check {
 
     private static final long MANY = 10_000; // rows that a claim of a hundred events should not read
     private static final Pattern SORT = Pattern.compile("Sort  \\(cost=\\S+ rows=(\\d+)");
 
-    @Override
-    public String name() {
-        return "plan";
+    PlanCheck() {
+        super("plan", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         Optional<String> trouble = examination.isPostgres()
                 ? inPostgres(examination)
                 : examination.isMySql() ? inMySql(examination) : inH2(examination);

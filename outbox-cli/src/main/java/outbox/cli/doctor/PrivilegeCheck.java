@@ -14,22 +14,16 @@ import java.util.Set;
  * Finds a user of this connection who has only some of the privileges of a relay or an operator. A user who may only
  * read is no finding. PostgreSQL, MySQL and MariaDB.
  */
-final class PrivilegeCheck implements Check {
+final class PrivilegeCheck extends Check {
 
     private static final Set<Integer> DENIED = Set.of(1142, 1143); // for the table, for a column
 
-    @Override
-    public String name() {
-        return "privilege";
+    PrivilegeCheck() {
+        super("privilege", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         if (!examination.isPostgres() && !examination.isMySql()) {
             return List.of();
         }

@@ -1,8 +1,7 @@
 package outbox.cli.doctor;
 
+import outbox.admin.EventPauses;
 import outbox.admin.Pause;
-import outbox.admin.PauseScope;
-import outbox.admin.PausingEventStore;
 import outbox.model.EventStatus;
 
 import java.sql.SQLException;
@@ -12,15 +11,14 @@ import java.util.List;
 import java.util.Optional;
 
 /** Finds events that have been due for long while no node holds a claim: no relay runs, or it is paused. */
-final class RelayCheck implements Check {
+final class RelayCheck extends Check {
 
-    @Override
-    public String name() {
-        return "relay";
+    RelayCheck() {
+        super("relay", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         Instant now = examination.now();
         Instant late = now.minus(examination.limits().stalled());
         Optional<Instant> oldest = oldest(examination, now, late);
@@ -133,11 +131,13 @@ final class RelayCheck implements Check {
     }
 
     private static Optional<Pause> pause(Examination examination) {
-        return examination.subject().store() instanceof PausingEventStore store
-                        && store.hasPauses(examination.connection())
-                ? store.pauses(examination.connection()).stream()
-                        .filter(pause -> pause.scope() == PauseScope.OUTBOX)
-                        .findFirst()
-                : Optional.empty();
+        return examination
+                .subject()
+                .store()
+                .capability(EventPauses.class)
+                .filter(store -> store.hasPauses(examination.connection()))
+                .flatMap(store -> store.pauses(examination.connection()).stream()
+                        .filter(pause -> pause.scope() == Pause.Scope.OUTBOX)
+                        .findFirst());
     }
 }

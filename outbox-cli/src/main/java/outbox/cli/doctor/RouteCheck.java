@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  * caller names. Without them it looks for events that died because no listener was registered, and for types that no
  * node claims while other events are delivered.
  */
-final class RouteCheck implements Check {
+final class RouteCheck extends Check {
 
     private static final String NO_LISTENER = "No listener is registered for "; // message of the dispatcher
     private static final String NO_SUBSCRIBER = "Nobody has subscribed to topic "; // message of the event bus
@@ -29,13 +29,12 @@ final class RouteCheck implements Check {
     static final String EXPLAINED = "last_error LIKE '%" + NO_LISTENER + "%' OR last_error LIKE '%" + NO_SUBSCRIBER
             + "%' OR last_error LIKE '%" + NO_NODE + "%' OR last_error LIKE '%" + NEWER + "%'";
 
-    @Override
-    public String name() {
-        return "route";
+    RouteCheck() {
+        super("route", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         List<Finding> findings = new ArrayList<>();
         Set<String> known = examination.limits().types();
         if (known != null) {

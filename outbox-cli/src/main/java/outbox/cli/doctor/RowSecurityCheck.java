@@ -4,21 +4,15 @@ import java.sql.SQLException;
 import java.util.List;
 
 /** Finds row-level security that hides events from the user of a relay. PostgreSQL only. */
-final class RowSecurityCheck implements Check {
+final class RowSecurityCheck extends Check {
 
-    @Override
-    public String name() {
-        return "rls";
-    }
-
-    @Override
-    public boolean readsTable() {
-        return false;
+    RowSecurityCheck() {
+        super("rls", false);
     }
 
     /** A policy that lets the user see all rows is no finding. Binds: table. */
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         if (!examination.isPostgres()) {
             return List.of();
         }

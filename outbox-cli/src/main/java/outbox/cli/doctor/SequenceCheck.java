@@ -14,19 +14,18 @@ import java.util.Optional;
  * Finds event numbers that are nearly used up, that start again, or that are lower than the numbers of existing
  * events.
  */
-final class SequenceCheck implements Check {
+final class SequenceCheck extends Check {
 
     private static final BigDecimal NEAR = new BigDecimal("0.8"); // fraction of the range
     private static final BigDecimal BIGINT = new BigDecimal(Long.MAX_VALUE);
     private static final int SAMPLE = 5_000; // rows whose numbers are compared
 
-    @Override
-    public String name() {
-        return "sequence";
+    SequenceCheck() {
+        super("sequence", true);
     }
 
     @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         return examination.isPostgres() ? inPostgres(examination) : inOthers(examination);
     }
 

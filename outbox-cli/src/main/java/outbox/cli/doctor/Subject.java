@@ -1,6 +1,6 @@
 package outbox.cli.doctor;
 
-import outbox.admin.AdminEventStore;
+import outbox.spi.LeasingEventStore;
 
 /**
  * The table to examine.
@@ -10,4 +10,4 @@ import outbox.admin.AdminEventStore;
  * @param kind the kind by its columns, or the expected kind
  * @param maxAttempts the number of attempts after which an event of a module's table is dead
  */
-public record Subject(String database, String table, TableKind kind, int maxAttempts, AdminEventStore store) {}
+public record Subject(String database, String table, TableKind kind, int maxAttempts, LeasingEventStore store) {}

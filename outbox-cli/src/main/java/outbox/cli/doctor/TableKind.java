@@ -49,50 +49,19 @@ public enum TableKind {
     public List<String> columns() {
         return switch (this) {
             case EVENT ->
-                List.of(
-                        "event_id",
-                        "event_type",
-                        "aggregate_type",
-                        "aggregate_id",
-                        "tenant_id",
-                        "payload",
-                        "headers",
-                        "status",
-                        "attempts",
-                        "available_at",
-                        "created_at",
-                        "done_at",
-                        "last_error",
-                        "locked_by",
-                        "locked_at");
+                split("event_id event_type aggregate_type aggregate_id tenant_id payload headers status "
+                        + "attempts available_at created_at done_at last_error locked_by locked_at");
             case MODULE ->
-                List.of(
-                        "id",
-                        "tenant_id",
-                        "topic",
-                        "payload",
-                        "event_id",
-                        "sequence",
-                        "created_at",
-                        "published_at",
-                        "attempts",
-                        "available_at",
-                        "locked_at",
-                        "last_error");
+                split("id tenant_id topic payload event_id sequence created_at published_at attempts "
+                        + "available_at locked_at last_error");
             case TEXT_STATUS ->
-                List.of(
-                        "id",
-                        "event_id",
-                        "event_type",
-                        "aggregate_type",
-                        "aggregate_id",
-                        "payload",
-                        "status",
-                        "retry_count",
-                        "next_retry_time",
-                        "create_time",
-                        "update_time");
+                split("id event_id event_type aggregate_type aggregate_id payload status retry_count "
+                        + "next_retry_time create_time update_time");
         };
+    }
+
+    private static List<String> split(String columns) {
+        return List.of(columns.split(" "));
     }
 
     /** The column of the event type. */

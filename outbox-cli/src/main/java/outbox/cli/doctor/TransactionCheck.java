@@ -6,20 +6,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Finds connections that start with an unusual isolation level, without auto-commit, or read-only. */
-final class TransactionCheck implements Check {
+final class TransactionCheck extends Check {
 
-    @Override
-    public String name() {
-        return "transaction";
+    TransactionCheck() {
+        super("transaction", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         List<Finding> findings = new ArrayList<>();
         Connection connection = examination.connection();
         int isolation = connection.getTransactionIsolation();

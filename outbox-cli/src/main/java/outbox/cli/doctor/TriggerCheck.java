@@ -9,25 +9,19 @@ import java.util.List;
 /**
  * Finds triggers and rules that may suppress or change the writes of a relay. Other triggers are reported as notes.
  */
-final class TriggerCheck implements Check {
+final class TriggerCheck extends Check {
 
     private static final int BEFORE = 2; // bits of pg_trigger.tgtype
     private static final int DELETE = 8;
     private static final int UPDATE = 16;
     private static final int INSTEAD = 64;
 
-    @Override
-    public String name() {
-        return "trigger";
+    TriggerCheck() {
+        super("trigger", false);
     }
 
     @Override
-    public boolean readsTable() {
-        return false;
-    }
-
-    @Override
-    public List<Finding> look(Examination examination) throws SQLException {
+    List<Finding> look(Examination examination) throws SQLException {
         List<Finding> findings = new ArrayList<>();
         if (!examination.isPostgres()) {
             inOthers(examination, findings);

@@ -2,8 +2,8 @@ package outbox.cli.doctor;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import outbox.testing.MariaDbServer;
-import outbox.testing.PostgresServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.PostgresServer;
 
 import java.sql.Connection;
 import java.sql.DriverManager;

@@ -11,7 +11,4 @@ import java.util.Map;
  * @param id null if it has none
  * @param type null if it has none
  */
-public record IncomingMessage(@Nullable String id, @Nullable String type, Map<String, ?> headers) {
-
-    static final IncomingMessage NONE = new IncomingMessage(null, null, Map.of());
-}
+public record IncomingMessage(@Nullable String id, @Nullable String type, Map<String, ?> headers) {}

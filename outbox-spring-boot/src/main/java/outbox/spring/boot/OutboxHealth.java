@@ -1,38 +1,12 @@
 package outbox.spring.boot;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 
 /**
  * The health of all outboxes of the application, as plain Java types, because Spring Boot 3 and 4 have
- * different health types. It returns in bounded time and queries the database at most once a second. Dead
- * events are counted once a minute and shown, but do not change the status: an operator handles them, and the
- * node still works. Thread-safe.
+ * different health types.
  */
-public final class OutboxHealth {
-
-    static final String UP = "UP";
-    static final String DOWN = "DOWN";
-    static final String OUT_OF_SERVICE = "OUT_OF_SERVICE";
-    // followed by other statuses, then UP
-    private static final List<String> WORST_FIRST = List.of(DOWN, OUT_OF_SERVICE);
-
-    private final Supplier<List<OutboxInstance>> instances;
-    private final OutboxHealthProperties properties;
-    private final Supplier<List<HealthDetail>> others;
-    private final Map<String, OutboxCheck> checks = new LinkedHashMap<>(); // by outbox; guarded by this
-
-    OutboxHealth(
-            Supplier<List<OutboxInstance>> instances,
-            OutboxHealthProperties properties,
-            Supplier<List<HealthDetail>> others) {
-        this.instances = instances;
-        this.properties = properties;
-        this.others = others;
-    }
+public interface OutboxHealth {
 
     /**
      * The current health.
@@ -40,35 +14,8 @@ public final class OutboxHealth {
      * @param status the worst status of all outboxes
      * @param details by the name of each outbox, plus the additional details
      */
-    public record Report(String status, Map<String, Object> details) {}
+    record Report(String status, Map<String, Object> details) {}
 
-    /** Checks each outbox. Waits for each database up to {@code outbox.health.timeout}. */
-    public Report report() {
-        List<String> statuses = new ArrayList<>();
-        Map<String, Object> details = new LinkedHashMap<>();
-        for (OutboxCheck check : checks(instances.get())) {
-            OutboxCheck.Result result = check.look();
-            statuses.add(result.status());
-            details.put(check.outbox(), result.details());
-        }
-        others.get().forEach(other -> details.put(other.name(), other.details()));
-        return new Report(worst(statuses), details);
-    }
-
-    private synchronized List<OutboxCheck> checks(List<OutboxInstance> all) {
-        for (OutboxInstance instance : all) {
-            checks.computeIfAbsent(instance.name(), name -> new OutboxCheck(instance, properties));
-        }
-        return List.copyOf(checks.values());
-    }
-
-    private static String worst(List<String> statuses) {
-        return WORST_FIRST.stream()
-                .filter(statuses::contains)
-                .findFirst()
-                .orElseGet(() -> statuses.stream()
-                        .filter(status -> !status.equals(UP))
-                        .findFirst()
-                        .orElse(UP));
-    }
+    /** Checks each outbox. Waits for each database up to {@code outbox.health.timeout}. Thread-safe. */
+    Report report();
 }

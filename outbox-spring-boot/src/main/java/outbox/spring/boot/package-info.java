@@ -1,4 +1,4 @@
-/** Auto-configuration of outboxes for Spring Boot. */
+/** What an application uses of its auto-configured outboxes. */
 @NullMarked
 package outbox.spring.boot;
 

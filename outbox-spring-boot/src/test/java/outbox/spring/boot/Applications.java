@@ -13,23 +13,24 @@ import outbox.EventListener;
 import outbox.OutboxWriter;
 import outbox.spring.ListenerSource;
 import outbox.spring.OutboxListeners;
+import outbox.spring.boot.autoconfigure.OutboxAutoConfiguration;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /** Small applications on H2, each with its own database. */
-final class Applications {
+public final class Applications {
 
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     private Applications() {}
 
-    static ApplicationContextRunner with(Class<?>... more) {
+    public static ApplicationContextRunner with(Class<?>... more) {
         return bare(more).withPropertyValues("outbox.poller.interval=50ms", "outbox.capabilities=pauses");
     }
 
     /** Creates an application without settings, for named outboxes. */
-    static ApplicationContextRunner bare(Class<?>... more) {
+    public static ApplicationContextRunner bare(Class<?>... more) {
         return new ApplicationContextRunner()
                 .withConfiguration(AutoConfigurations.of(
                         DataSourceAutoConfiguration.class,
@@ -41,18 +42,18 @@ final class Applications {
     }
 
     /** Returns a source of one listener for all events. */
-    static ListenerSource listening(EventListener listener) {
+    public static ListenerSource listening(EventListener listener) {
         return (outbox, listeners) -> listeners.add(new OutboxListeners.Entry("*", "*", listener, "the test"));
     }
 
-    static String write(ApplicationContext context, String eventType) {
+    public static String write(ApplicationContext context, String eventType) {
         OutboxWriter writer = context.getBean(OutboxWriter.class);
         String id = new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
                 .execute(status -> writer.write(eventType, "{\"secret\":1}"));
         return String.valueOf(id);
     }
 
-    static JdbcTemplate jdbc(ApplicationContext context) {
+    public static JdbcTemplate jdbc(ApplicationContext context) {
         return new JdbcTemplate(context.getBean(DataSource.class));
     }
 }

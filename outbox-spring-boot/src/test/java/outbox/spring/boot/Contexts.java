@@ -16,18 +16,19 @@ import org.springframework.transaction.support.TransactionTemplate;
 import outbox.EventEnvelope;
 import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
-import outbox.testing.RabbitServer;
+import outbox.spring.boot.autoconfigure.OutboxAutoConfiguration;
+import outbox.testing.server.RabbitServer;
 
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
 /** Applications with transports, inbox and reconciliation, each on its own database in memory. */
-final class Contexts {
+public final class Contexts {
 
     private Contexts() {}
 
-    static ApplicationContextRunner runner() {
+    public static ApplicationContextRunner runner() {
         return new ApplicationContextRunner()
                 .withConfiguration(AutoConfigurations.of(
                         DataSourceAutoConfiguration.class,
@@ -36,15 +37,12 @@ final class Contexts {
                         JdbcClientAutoConfiguration.class,
                         TransactionAutoConfiguration.class,
                         SslAutoConfiguration.class,
-                        OutboxAutoConfiguration.class,
-                        OutboxRabbitAutoConfiguration.class,
-                        OutboxHttpAutoConfiguration.class,
-                        OutboxInboxAutoConfiguration.class,
-                        OutboxReconcileAutoConfiguration.class));
+                        OutboxAutoConfiguration.class))
+                .withConfiguration(AutoConfigurations.of(EngineRunner.ours("rabbit", "http", "inbox", "reconcile")));
     }
 
     /** Uses a virtual host of a real broker. */
-    static ApplicationContextRunner rabbit() {
+    public static ApplicationContextRunner rabbit() {
         RabbitServer server = RabbitServer.shared();
         return runner().withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
                 .withPropertyValues(
@@ -53,17 +51,17 @@ final class Contexts {
                         "spring.rabbitmq.virtual-host=" + server.createVirtualHost());
     }
 
-    static void inTransaction(ApplicationContext context, Runnable work) {
+    public static void inTransaction(ApplicationContext context, Runnable work) {
         new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
                 .executeWithoutResult(status -> work.run());
     }
 
-    static void write(ApplicationContext context, EventEnvelope event) {
+    public static void write(ApplicationContext context, EventEnvelope event) {
         inTransaction(context, () -> context.getBean(OutboxWriter.class).write(event));
     }
 
     /** Returns the listeners of the dispatcher that have a breaker. */
-    static Set<?> guarded(ApplicationContext context) {
+    public static Set<?> guarded(ApplicationContext context) {
         OutboxDispatcher dispatcher = context.getBean(OutboxInstance.class).dispatcher();
         Object admission = field(field(Objects.requireNonNull(dispatcher), "parts"), "admission");
         Object protection = field(admission, "protection");
@@ -71,7 +69,7 @@ final class Contexts {
     }
 
     /** Returns the value of a private field. */
-    static Object field(Object of, String name) {
+    public static Object field(Object of, String name) {
         return Objects.requireNonNull(ReflectionTestUtils.getField(of, name), name);
     }
 }

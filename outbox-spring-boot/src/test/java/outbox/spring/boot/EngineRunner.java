@@ -15,16 +15,19 @@ import outbox.EventListener;
 import outbox.OutboxWriter;
 import outbox.spring.ListenerSource;
 import outbox.spring.OutboxListeners;
+import outbox.spring.boot.autoconfigure.OutboxAutoConfiguration;
 
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 
 /** Applications with a data source and an outbox, and helper methods of tests. */
-final class EngineRunner {
+public final class EngineRunner {
 
     private EngineRunner() {}
 
     /** Creates an application on a database in memory, with a short poll interval. */
-    static ApplicationContextRunner application() {
+    public static ApplicationContextRunner application() {
         return new ApplicationContextRunner()
                 .withPropertyValues("spring.datasource.generate-unique-name=true", "outbox.poller.interval=50ms")
                 .withConfiguration(AutoConfigurations.of(
@@ -34,26 +37,29 @@ final class EngineRunner {
                         OutboxAutoConfiguration.class));
     }
 
-    /** Returns all auto-configurations of this module. */
-    static Class<?>[] ours() {
+    /** Returns all auto-configurations of this module, or those in the sub-packages with these names. */
+    public static Class<?>[] ours(String... names) {
         ClassLoader classLoader = EngineRunner.class.getClassLoader();
+        Stream<String> packages =
+                names.length == 0 ? Stream.of("outbox.") : Stream.of(names).map("outbox.spring.boot."::concat);
+        List<String> prefixes = packages.toList();
         return ImportCandidates.load(AutoConfiguration.class, classLoader).getCandidates().stream()
-                .filter(name -> name.startsWith("outbox."))
+                .filter(name -> prefixes.stream().anyMatch(name::startsWith))
                 .map(name -> ClassUtils.resolveClassName(name, classLoader))
                 .toArray(Class<?>[]::new);
     }
 
     /** Returns the listener of all events of a type, in every outbox. */
-    static ListenerSource on(String type, EventListener listener) {
+    public static ListenerSource on(String type, EventListener listener) {
         return (outbox, listeners) -> listeners.add(new OutboxListeners.Entry("*", type, listener, "the test"));
     }
 
-    static String write(ApplicationContext context, String type, String payload) {
+    public static String write(ApplicationContext context, String type, String payload) {
         OutboxWriter writer = context.getBean(OutboxWriter.class);
         return Objects.requireNonNull(transaction(context).execute(status -> writer.write(type, payload)));
     }
 
-    static TransactionTemplate transaction(ApplicationContext context) {
+    public static TransactionTemplate transaction(ApplicationContext context) {
         return new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
     }
 }

@@ -14,7 +14,7 @@ import java.util.UUID;
  * @param good the ids of events that can be delivered
  * @param bad the ids of events that cannot be delivered
  */
-record HostileRows(List<String> good, List<String> bad) {
+public record HostileRows(List<String> good, List<String> bad) {
 
     private static final int ROWS = 60;
     private static final List<String> FINE = List.of(
@@ -35,7 +35,7 @@ record HostileRows(List<String> good, List<String> bad) {
             "attempts = 2147483647",
             "payload = REPEAT('p', 2200000)");
 
-    static HostileRows write(JdbcTemplate jdbc, Random random) {
+    public static HostileRows write(JdbcTemplate jdbc, Random random) {
         HostileRows rows = new HostileRows(new ArrayList<>(), new ArrayList<>());
         for (int i = 0; i < ROWS; i++) {
             String id = UUID.randomUUID().toString();

@@ -5,6 +5,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.json.JsonParserFactory;
 import org.springframework.util.ClassUtils;
+import outbox.spring.boot.internal.OutboxProperties;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -81,7 +82,7 @@ class MetadataTest {
      */
     private void collect(String key, String place, String type) {
         boolean hasEntries = type.startsWith("java.util.");
-        Matcher ours = Pattern.compile("outbox\\.spring\\.boot\\.[\\w$]+").matcher(type);
+        Matcher ours = Pattern.compile("outbox\\.spring\\.boot\\.[\\w.$]+").matcher(type);
         Class<?> record = ours.find()
                 ? ClassUtils.resolveClassName(ours.group(), MetadataTest.class.getClassLoader())
                 : Object.class;

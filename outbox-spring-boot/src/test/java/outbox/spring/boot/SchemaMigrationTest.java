@@ -14,7 +14,8 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import outbox.admin.OutboxAdmin;
 import outbox.spring.ListenerSource;
-import outbox.testing.PostgresServer;
+import outbox.spring.boot.autoconfigure.OutboxAutoConfiguration;
+import outbox.testing.server.PostgresServer;
 
 import java.util.UUID;
 import java.util.stream.Stream;

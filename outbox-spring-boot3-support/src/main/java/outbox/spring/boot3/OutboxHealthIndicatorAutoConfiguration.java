@@ -10,7 +10,7 @@ import org.springframework.context.annotation.Bean;
 import outbox.spring.boot.OutboxHealth;
 
 /** Configures the health indicator of the outboxes on Spring Boot 3.5. It has no effect on other versions. */
-@AutoConfiguration(afterName = "outbox.spring.boot.OutboxHealthAutoConfiguration")
+@AutoConfiguration(afterName = "outbox.spring.boot.actuate.OutboxHealthAutoConfiguration")
 @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
 @ConditionalOnBean(OutboxHealth.class)
 class OutboxHealthIndicatorAutoConfiguration {

@@ -6,7 +6,6 @@ import outbox.OutboxWriter;
 import outbox.dispatch.OutboxDispatcher;
 import outbox.payload.PayloadCodec;
 import outbox.spi.EventStore;
-import outbox.spi.SettableClockEventStore;
 import outbox.spring.boot.OutboxCustomizer;
 import outbox.spring.boot.OutboxInstance;
 import outbox.testing.TestClock;
@@ -20,7 +19,7 @@ final class OutboxTestSupport implements OutboxCustomizer, Ordered {
 
     private final TestClock clock;
     private final ObjectProvider<PayloadCodec> payloads;
-    private final Map<String, SettableClockEventStore> stores = new ConcurrentHashMap<>();
+    private final Map<String, EventStore> stores = new ConcurrentHashMap<>();
 
     OutboxTestSupport(ObjectProvider<TestClock> clock, ObjectProvider<PayloadCodec> payloads) {
         this.clock = clock.getIfAvailable(TestClock::new);
@@ -39,7 +38,7 @@ final class OutboxTestSupport implements OutboxCustomizer, Ordered {
 
     @Override
     public void dispatcher(String outbox, OutboxDispatcher.Builder builder) {
-        SettableClockEventStore store = stores.get(outbox);
+        EventStore store = stores.get(outbox);
         if (store != null) {
             TestOutbox.prepare(builder, store);
         }

@@ -2,7 +2,7 @@ package outbox.samples.course;
 
 import outbox.AfterCommitHook;
 import outbox.OutboxWriter;
-import outbox.dispatch.RetryPolicies;
+import outbox.dispatch.RetryPolicy;
 import outbox.memory.DeliveryLog;
 import outbox.memory.MemorySettings;
 import outbox.poller.OutboxPoller;
@@ -54,7 +54,7 @@ final class Course implements AutoCloseable {
                 .dispatcher(dispatcher -> dispatcher
                         .listenerRegistry(new Effects(database, options.slowness()).listeners(events.inbox()))
                         .maxAttempts(settings.maxAttempts())
-                        .retryPolicy(RetryPolicies.series(settings.backoff()))
+                        .retryPolicy(RetryPolicy.series(settings.backoff()))
                         .interceptor(new DeliveryLog())
                         .deleteDone(true))
                 .poller(poller -> poller.batchSize(settings.batchSize())

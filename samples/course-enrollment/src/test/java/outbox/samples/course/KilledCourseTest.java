@@ -4,7 +4,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import outbox.testing.ChildJvm;
+import outbox.testing.fault.ChildJvm;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,8 +1,8 @@
 package outbox.samples.market;
 
 import org.opentest4j.TestAbortedException;
-import outbox.testing.MariaDbServer;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.RabbitServer;
 
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -2,7 +2,6 @@ package outbox.samples.market;
 
 import org.jspecify.annotations.Nullable;
 import outbox.inbox.Inbox;
-import outbox.inbox.InboxAction;
 
 import java.util.function.Consumer;
 
@@ -11,7 +10,7 @@ record ToldDuplicates(Inbox inbox, Consumer<String> onDuplicate) implements Inbo
 
     @Override
     public <X extends Exception> boolean handle(
-            String consumer, String eventId, @Nullable String eventType, InboxAction<X> action) throws X {
+            String consumer, String eventId, @Nullable String eventType, Inbox.Action<X> action) throws X {
         boolean handled = inbox.handle(consumer, eventId, eventType, action);
         if (!handled) {
             onDuplicate.accept(eventId);

@@ -4,8 +4,8 @@ import ch.qos.logback.classic.Level;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import outbox.testing.FaultProxy;
-import outbox.testing.RabbitServer;
+import outbox.testing.fault.FaultProxy;
+import outbox.testing.server.RabbitServer;
 import tools.jackson.databind.JsonNode;
 
 import static org.assertj.core.api.Assertions.assertThat;

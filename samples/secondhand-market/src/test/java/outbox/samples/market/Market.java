@@ -5,9 +5,9 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
-import outbox.testing.MariaDbServer;
-import outbox.testing.MySqlServer;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.MySqlServer;
+import outbox.testing.server.RabbitServer;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 

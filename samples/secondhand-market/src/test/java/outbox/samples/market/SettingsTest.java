@@ -7,8 +7,8 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.support.ResourcePropertySource;
-import outbox.testing.MariaDbServer;
-import outbox.testing.RabbitServer;
+import outbox.testing.server.MariaDbServer;
+import outbox.testing.server.RabbitServer;
 
 import java.io.IOException;
 import java.time.Duration;

@@ -1,0 +1,5 @@
+/** The DDL files. */
+@NullMarked
+package outbox.jdbc.internal.schema;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Auto-configuration of reconcile jobs. */
+@NullMarked
+package outbox.spring.boot.reconcile;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,9 +1,0 @@
-package outbox.testing;
-
-class MemoryDeliveryTest extends DeliveryContract {
-
-    @Override
-    protected StoreFixture createFixture() {
-        return MemoryFixture.create();
-    }
-}

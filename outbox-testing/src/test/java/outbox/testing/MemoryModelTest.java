@@ -1,9 +1,0 @@
-package outbox.testing;
-
-class MemoryModelTest extends ModelContract {
-
-    @Override
-    protected StoreFixture createFixture() {
-        return MemoryFixture.create();
-    }
-}

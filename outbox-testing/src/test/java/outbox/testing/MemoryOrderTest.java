@@ -1,9 +1,0 @@
-package outbox.testing;
-
-class MemoryOrderTest extends OrderContract {
-
-    @Override
-    protected StoreFixture createFixture() {
-        return MemoryFixture.create();
-    }
-}

@@ -1,0 +1,9 @@
+package outbox.testing.contract;
+
+class MemoryModelTest extends ModelContract {
+
+    @Override
+    protected StoreFixture createFixture() {
+        return MemoryFixture.create();
+    }
+}
