@@ -32,7 +32,9 @@ class LookCommandsTest {
 
         Run run = Run.of("status", "--json", "--table", "outbox_event", "--url", shop.url());
 
-        assertThat(run.out()).contains("\"NEW\" : 1", "\"oldestPendingSeconds\" : 0", "\"type\" : \"order.placed\"");
+        assertThat(run.out())
+                .contains("\"NEW\" : 1", "\"type\" : \"order.placed\"")
+                .containsPattern("\"oldestPendingSeconds\" : \\d{1,2},"); // a busy machine may need a second
     }
 
     @Test

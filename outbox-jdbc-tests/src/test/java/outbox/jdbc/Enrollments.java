@@ -148,6 +148,12 @@ final class Enrollments {
                 "UPDATE outbox_reconcile_job SET lease_until = TIMESTAMP '2000-01-01 00:00:00' WHERE run_id IS NOT NULL");
     }
 
+    /** Returns the number of facts without an effect. */
+    long undone() {
+        return ask("SELECT COUNT(*) FROM enrollment e"
+                + " WHERE NOT EXISTS (SELECT 1 FROM notification n WHERE n.enrollment_id = e.id)");
+    }
+
     int execute(String sql) {
         try (Connection connection = pool.getConnection();
                 Statement statement = connection.createStatement()) {

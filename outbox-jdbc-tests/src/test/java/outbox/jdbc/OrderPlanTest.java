@@ -13,7 +13,6 @@ import outbox.spi.EventOrder.Position;
 import outbox.testing.contract.StoreFixture;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Instant;
@@ -197,24 +196,25 @@ class OrderPlanTest {
         return "e-%06d".formatted(number);
     }
 
+    /** The even numbers are the long queue. The others are many short queues with events in all statuses. */
     private static StoreFixture givenEvents(Databases database) throws SQLException {
-        StoreFixture db = database.fixture(
-                database == Databases.MYSQL ? "rewriteBatchedStatements=true" : ""); // only to make the test faster
+        StoreFixture db = database.fixture();
         String now = database == Databases.POSTGRES ? "now()" : "UTC_TIMESTAMP(6)";
-        try (Connection connection = db.open();
-                PreparedStatement insert = connection.prepareStatement("""
+        try (Connection connection = db.open()) {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("""
                         INSERT INTO outbox_event (event_id, event_type, aggregate_type, aggregate_id, payload, status, available_at, created_at)
-                        VALUES (?, 'T', 'Order', ?, '{}', ?, %1$s, %1$s)
-                        """.formatted(now))) {
-            for (int i = 0; i < EVENTS; i++) {
-                boolean ofTheLongQueue = i % 2 == 0;
-                insert.setString(1, id(i));
-                insert.setString(2, ofTheLongQueue ? "long" : "short-" + i % 2001);
-                insert.setInt(3, ofTheLongQueue ? 0 : i / 2 % 4); // all statuses
-                insert.addBatch();
-                if (i % 1000 == 999) {
-                    insert.executeBatch();
-                }
+                        WITH digit (d) AS (SELECT 0 UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4
+                                           UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9),
+                             number (i) AS (SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d
+                                              FROM digit a, digit b, digit c, digit e, digit f)
+                        SELECT CONCAT('e-', LPAD(CAST(i AS CHAR(6)), 6, '0')), 'T', 'Order',
+                               CASE WHEN i %% 2 = 0 THEN 'long' ELSE CONCAT('short-', i %% 2001) END,
+                               '{}', CASE WHEN i %% 2 = 0 THEN 0 ELSE (i >> 1) & 3 END, %1$s, %1$s
+                          FROM number
+                         WHERE i < %2$d
+                         ORDER BY i
+                        """.formatted(now, EVENTS));
             }
             connection.commit();
             try (Statement statement = connection.createStatement()) {

@@ -12,14 +12,17 @@ import java.util.concurrent.TimeoutException;
 /**
  * Runs the finder of a job on a separate thread, with a time limit, so that a finder that hangs does not block the
  * caller for longer. After the time limit, the thread is interrupted. While it still runs, the finder is not called
- * again, so there is at most one such thread per job.
+ * again, so at most one thread per job is in it.
  */
 final class BoundedFinder {
 
     private final ReconcileJob job;
     private final ThreadFactory threads;
-    // thread of the last call; written by the caller of find, one at a time; read by any thread
-    private volatile @Nullable Thread thread;
+    // the call that has not ended; written by the caller of find, one at a time; read by any thread
+    private volatile @Nullable Call open;
+
+    /** A call of the finder. Its thread may still run for a moment after the finder has returned. */
+    private record Call(Thread thread, FutureTask<Found> result) {}
 
     BoundedFinder(ReconcileJob job, ThreadFactory threads) {
         this.job = job;
@@ -27,16 +30,16 @@ final class BoundedFinder {
     }
 
     Found find(FactSearch search) throws Exception {
-        Thread before = thread;
-        if (before != null && before.isAlive() && !endsSoon(before)) {
+        Call before = open;
+        if (before != null && !before.result.isDone()) {
             throw new OutboxException(
-                    "The finder of job " + job.name() + " still hangs in thread " + before.getName()
+                    "The finder of job " + job.name() + " still hangs in thread " + before.thread.getName()
                             + ", so it is not asked again. Let it react to interrupts, and limit its queries.",
                     null);
         }
         FutureTask<Found> question = new FutureTask<>(() -> job.finder().find(search));
         Thread asked = threads.newThread(question);
-        thread = asked;
+        open = new Call(asked, question);
         asked.start();
         try {
             Found found = question.get(job.timeLimit().toNanos(), TimeUnit.NANOSECONDS);
@@ -55,13 +58,11 @@ final class BoundedFinder {
         } catch (InterruptedException e) {
             asked.interrupt();
             throw e;
+        } finally {
+            if (question.isDone()) {
+                open = null;
+            }
         }
-    }
-
-    /** Waits briefly, because a thread that has returned its result is about to end. */
-    private static boolean endsSoon(Thread thread) throws InterruptedException {
-        thread.join(100);
-        return !thread.isAlive();
     }
 
     /** An interrupt of the finder's thread is a failure of the finder, not an interrupt of the run. */
@@ -77,9 +78,9 @@ final class BoundedFinder {
     }
 
     void interrupt() {
-        Thread asked = thread;
-        if (asked != null) {
-            asked.interrupt();
+        Call call = open;
+        if (call != null) {
+            call.thread.interrupt();
         }
     }
 }

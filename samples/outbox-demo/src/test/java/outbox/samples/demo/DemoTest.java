@@ -121,6 +121,8 @@ class DemoTest {
     private static ProcessBuilder java(String option, String... args) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
                 option,
                 "-cp",
                 System.getProperty("java.class.path"),

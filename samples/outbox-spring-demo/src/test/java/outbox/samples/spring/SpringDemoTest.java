@@ -39,6 +39,8 @@ class SpringDemoTest {
         Path output = directory.resolve("output.txt");
         application = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:+UseSerialGC",
+                        "-XX:TieredStopAtLevel=1",
                         "-cp",
                         System.getProperty("java.class.path"),
                         SpringDemoApplication.class.getName(),
