@@ -78,14 +78,17 @@ class OrderPlanTest {
 
         String plan = planOf(
                 db,
-                connection ->
-                        store.claim(connection, CLAIM, ClaimRequest.of(now, now, 50).inOrder(Ordering.perAggregate())));
+                connection -> store.claim(
+                        connection, CLAIM, ClaimRequest.of(now, now, 50).inOrder(Ordering.perAggregate())));
 
         assertThat(plan).contains("outbox_event_due", "outbox_event_order");
         assertThat(plan).doesNotContain("filesort", "Seq Scan", "->  Sort");
         assertThat(lines(plan, "| ALL |"))
                 .allMatch(line -> line.contains("| <derived")); // the rows found before, in their order
-        List<ClaimedEvent> claimed = db.call(connection -> store.claim(connection, CLAIM, ClaimRequest.of(now, now.minusSeconds(60), 50).inOrder(Ordering.perAggregate())));
+        List<ClaimedEvent> claimed = db.call(connection -> store.claim(
+                connection,
+                CLAIM,
+                ClaimRequest.of(now, now.minusSeconds(60), 50).inOrder(Ordering.perAggregate())));
         assertThat(claimed).hasSize(50);
     }
 

@@ -227,7 +227,12 @@ class UntypedAggregateTest {
         Claim claim = new Claim("claim/" + ++claims, Long.MAX_VALUE);
         return db.call(connection -> {
             Instant now = store.now(connection);
-            return store.claim(connection, claim, ClaimRequest.of(now, now.minusSeconds(60), 50).inOrder(ALL)).stream()
+            return store
+                    .claim(
+                            connection,
+                            claim,
+                            ClaimRequest.of(now, now.minusSeconds(60), 50).inOrder(ALL))
+                    .stream()
                     .map(ClaimedEvent::event)
                     .map(event -> event.eventId())
                     .toList();

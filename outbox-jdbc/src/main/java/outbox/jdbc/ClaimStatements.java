@@ -296,8 +296,8 @@ class ClaimStatements implements Claims {
     }
 
     /** Ends events that were due before {@code due.now()} and that no node claimed. */
-    final List<String> endUntaken(
-            Connection conn, ClaimRequest overdue, Instant now, String reason) throws SQLException {
+    final List<String> endUntaken(Connection conn, ClaimRequest overdue, Instant now, String reason)
+            throws SQLException {
         Due due = Due.of(overdue);
         WithheldSql except = new WithheldSql(overdue.withheld());
         List<String> ids = untaken(conn, due, overdue.limit(), overdue.ordering(), except);

@@ -1,7 +1,6 @@
 package outbox.jdbc.internal.claim;
 
 import outbox.jdbc.internal.sql.TableColumns;
-
 import outbox.spi.ClaimRequest;
 
 import java.time.Duration;
