@@ -8,6 +8,7 @@ import outbox.dispatch.OutboxDispatcher;
 import outbox.dispatch.Protection;
 import outbox.dispatch.Protection.Limit;
 import outbox.dispatch.RetryRules;
+import outbox.dispatch.RetryRules.Rule;
 import outbox.registry.ListenerRegistry;
 
 import java.time.Duration;
@@ -105,7 +106,7 @@ public final class OutboxListeners implements ListenerRegistry {
             String eventType,
             EventListener listener,
             String origin,
-            RetryRules.@Nullable Rule retry,
+            @Nullable Rule retry,
             @Nullable Duration timeLimit,
             @Nullable Limit limit) {
 
