@@ -42,7 +42,7 @@ public abstract class EngineRules {
             "outbox.dispatch.Protection$Builder",
             "outbox.dispatch.DefaultInFlightTracker",
             "outbox.dispatch.ExponentialBackoffRetryPolicy",
-            "outbox.dispatch.RetryPolicies");
+            "outbox.dispatch.RetryPolicy");
 
     @Test
     void only_the_jdk_is_needed() {
