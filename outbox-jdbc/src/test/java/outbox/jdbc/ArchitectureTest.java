@@ -14,7 +14,7 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule nobody_reaches_into_another_module =
-            noClasses().should().dependOnClassesThat().resideInAPackage("outbox.internal..");
+            noClasses().should().dependOnClassesThat().resideInAPackage("outbox.internal");
 
     @ArchTest
     static final ArchRule nobody_reads_the_clock_of_the_machine = noClasses()

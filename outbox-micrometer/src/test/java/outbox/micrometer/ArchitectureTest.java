@@ -29,7 +29,7 @@ class ArchitectureTest {
     static final ArchRule nobody_reaches_into_another_module = noClasses()
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("outbox.internal..", "outbox.jdbc..", "outbox.testing..");
+            .resideInAnyPackage("outbox.internal", "outbox.jdbc..", "outbox.testing..");
 
     @ArchTest
     static final ArchRule nobody_reads_the_clock_of_the_machine = noClasses()
