@@ -25,6 +25,7 @@ class ArchitectureTest {
                     "outbox",
                     "outbox.dispatch",
                     "outbox.http",
+                    "outbox.internal.text",
                     "outbox.spi");
 
     @ArchTest

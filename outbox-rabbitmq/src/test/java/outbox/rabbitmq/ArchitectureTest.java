@@ -26,6 +26,7 @@ class ArchitectureTest {
                     "outbox",
                     "outbox.dispatch",
                     "outbox.inbox",
+                    "outbox.internal.text",
                     "outbox.rabbitmq",
                     "outbox.spi");
 
