@@ -11,7 +11,10 @@ import java.util.stream.Stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/** Every module logs through {@link outbox.internal.text.SafeLogger}, so that the data of an event cannot forge a log line. */
+/**
+ * Every module logs through {@link outbox.internal.text.SafeLogger}, so that the data of an event cannot forge a line of
+ * the log.
+ */
 class LogSourceTest {
 
     private static final Set<String> NOT_IN_PRODUCTION =

@@ -13,8 +13,9 @@ import java.util.logging.Logger;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Two engines on one store, each a dispatcher, a poller and a purge, run turn by turn on the thread of the test. Engines
- * crash, stall and close; databases fail; listeners fail and are slow. {@link SimulatedEngines} checks every delivery.
+ * Two engines on one store, each a dispatcher, a poller and a purge, run turn by turn on the thread of the test.
+ * Engines crash, stall and close; databases fail; listeners fail and are slow. {@link SimulatedEngines} checks every
+ * delivery.
  *
  * <p>A failure names its seed. To run one seed, call {@code new SimulatedEngines(seed, mode).run()}.
  */
