@@ -12,8 +12,8 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Every module logs through {@link outbox.internal.text.SafeLogger}, so that the data of an event cannot forge a line of
- * the log.
+ * Every module logs through {@link outbox.internal.text.SafeLogger}, so that the data of an event cannot forge a line
+ * of the log.
  */
 class LogSourceTest {
 
