@@ -170,10 +170,10 @@ public interface EventAdministration {
 
     /**
      * Deletes up to {@code limit} attempts from before the given time whose events no longer exist. Returns
-     * their number.
+     * their number. Not called unless the store keeps attempts.
      */
     default int purgeAttempts(Connection conn, Instant before, int limit) {
-        return 0;
+        throw new UnsupportedOperationException("This store keeps no attempts");
     }
 
     /**

@@ -196,8 +196,7 @@ public final class Loop {
      * the loop.
      */
     public boolean awaitEnd(Duration patience) throws InterruptedException {
-        scheduler.await(() -> !isAlive() || isOwnThread(), patience);
-        return !isAlive();
+        return scheduler.await(() -> !isAlive() || isOwnThread(), patience) && !isOwnThread();
     }
 
     /** Whether the loop was started and neither stopped nor closed since. */
@@ -243,6 +242,7 @@ public final class Loop {
             }
             inTurn = null;
         } catch (Throwable e) {
+            log(e);
             scheduler.pause(PAUSE_AFTER_FAILURE);
         }
         return true;
@@ -311,6 +311,7 @@ public final class Loop {
             lock.unlock();
         }
         if (ask) {
+            pausing = false; // if the step throws, the next turn runs a round
             determineEnd();
         }
     }

@@ -14,6 +14,7 @@ import outbox.spi.MetricsExporter;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -126,16 +127,19 @@ final class PurgeRun {
         try {
             boolean more = true;
             while (more && goesOn.getAsBoolean()) {
-                more = access.inTransaction(
-                                "purge attempts",
-                                connection -> store.purgeAttempts(
-                                        connection, access.ask(connection).minus(age), MAX_ATTEMPTS))
+                more = access.inTransaction("purge attempts", connection -> purgeAttempts(connection, age))
                         == MAX_ATTEMPTS;
             }
         } catch (RuntimeException e) {
             metrics.recordPurgeFailure();
             trouble.log(Level.WARNING, "The history of attempts cannot be purged; the next run tries again", e);
         }
+    }
+
+    private int purgeAttempts(Connection connection, Duration age) {
+        return store.keepsAttempts(connection)
+                ? store.purgeAttempts(connection, access.ask(connection).minus(age), MAX_ATTEMPTS)
+                : 0;
     }
 
     private long purge(EventStatus status, Duration age, BooleanSupplier goesOn) {

@@ -44,9 +44,10 @@ public interface EventStore {
     }
 
     /**
-     * Returns the part of this store that has a capability; empty if it lacks the capability. The engine asks once,
-     * when it is built. A store returns itself for every interface that it implements, unless it overrides this
-     * method. A store that wraps another one returns itself or the part of the other one.
+     * Returns the part of this store that has a capability; empty if it lacks the capability. Each part of the engine
+     * asks for itself, so the result must be the same part each time, or an equal one. A store returns itself for every
+     * interface that it implements, unless it overrides this method. A store that wraps another one returns itself or
+     * the part of the other one; a dynamic proxy that forwards this call is bypassed.
      *
      * @param type the interface of the capability, such as {@link LeasingEventStore}
      */

@@ -40,7 +40,12 @@ final class BoundedFinder {
         FutureTask<Found> question = new FutureTask<>(() -> job.finder().find(search));
         Thread asked = threads.newThread(question);
         open = new Call(asked, question);
-        asked.start();
+        try {
+            asked.start();
+        } catch (Error e) {
+            open = null; // there is no thread that could end the call
+            throw e;
+        }
         try {
             Found found = question.get(job.timeLimit().toNanos(), TimeUnit.NANOSECONDS);
             if (found == null) {
