@@ -48,7 +48,7 @@ public record EventDetails(
      * after them. It is empty for an event that succeeds at the first attempt.
      *
      * @param number the number of the attempt, counted from 1 and again from 1 after a replay; an attempt that was not
-     * counted has the same number as the next one
+     * counted has the same number as the attempt after it
      * @param startedAt the start of the attempt by the database clock
      * @param took how long the listener ran, in milliseconds
      * @param node the node that ran the listener

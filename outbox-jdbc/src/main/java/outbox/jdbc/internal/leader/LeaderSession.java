@@ -126,7 +126,7 @@ public final class LeaderSession {
         lock.limitSilence(connection, term);
     }
 
-    /** Whether this session still has the lock. */
+    /** Whether the database session still has the lock. */
     public boolean look() throws SQLException {
         return isOurs(lock.look(connection));
     }
